@@ -31,9 +31,9 @@ from benchmarks.searching import FACETS, archive, draw, fill
 from nwx.access.restricted.engines import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import CdxLineForm, exactly
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.spans import CdxLineForm, exactly
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion

@@ -30,7 +30,7 @@ from benchmarks.searching import archive, fill
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.model import Collapse
-from nwx.query.periods import Period
+from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.searching.trends import MOST_QUERIES, trends
 from nwx.settings import ServerSettings

@@ -10,8 +10,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from nwx.access.date_decisions import DateDecisions
-from nwx.access.hidden_spans import hidden_spans, hides_unnamed, in_spans
-from nwx.access.rule_changes import captures_in, changed_spans
+from nwx.access.hidden_spans import (
+    captures_in,
+    changed_spans,
+    hidden_spans,
+    hides_unnamed,
+    in_spans,
+)
 from nwx.engine.access.decisions import AccessRules, Decisions
 from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine

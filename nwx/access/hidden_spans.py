@@ -1,11 +1,19 @@
 """The dates that rules about whole collections, or the whole archive, hide."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nwx.engine.access.decisions import Decisions
-from nwx.engine.access.matches import TimedRule
+from nwx.engine.access.matches import TimedRule, reached_keys
 from nwx.engine.access.rules import Scope
+from nwx.engine.base import Engine
+from nwx.engine.facet_store import FacetStore
+from nwx.keys import capture_id
+from nwx.model import Capture
 from nwx.query.hidden import HiddenSpan
+from nwx.values.method_query import method_prefix
 
 _FIRST, _LAST = "0" * 14, "9" * 14
 
@@ -70,3 +78,85 @@ def _spans(
 def in_spans(spans: Sequence[HiddenSpan], timestamp: str, collection: str) -> bool:
     """Tell whether a date lies in one of the spans."""
     return any(span.holds(timestamp, collection) for span in spans)
+
+
+class HiddenPlaces:
+    """The places of hidden captures; eight bytes are kept of each. Threads may share it."""
+
+    def __init__(self, store: FacetStore, decisions: Decisions) -> None:
+        self._store = store
+        self._decisions = decisions
+        self._guard = threading.Lock()
+        self._stamp = ""
+        self._found: Mapping[str, array[int]] = {}
+
+    def current(self) -> Mapping[str, "array[int]"]:
+        """Return the offsets of hidden captures by `<collection>/<file name>`, in no order.
+
+        All captures are read for it once after each change of theirs.
+        """
+        with self._guard:
+            stamp = self._store.stamp()
+            if stamp != self._stamp:
+                self._found = self._read()
+                self._stamp = stamp
+            return self._found
+
+    def _read(self) -> Mapping[str, "array[int]"]:
+        hides = self._decisions.hides_values
+        found: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        for some in self._store.capture_rows():
+            for row in some.rows:
+                collection, source_file = row[11], row[12]
+                if hides(row[10], row[1], row[2] or "", collection, source_file, row[0]):
+                    found[f"{collection}/{source_file}"].append(row[13])
+        return dict(found)
+
+
+MOST_LOOK_UPS = 500
+"""More changes than these are found sooner by looking at all captures."""
+
+_Span = tuple[str, str | None]
+
+
+def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
+    """Return spans of urlkeys with all captures of pages that rules say something else of now.
+
+    None where rules that differ are not about URLs, or are many, and where
+    other dates are known now (`AccessIndex.renew`).
+    """
+    if before.mark != after.mark:
+        return None
+    changed = {_sign(one): one for one in before.timed}
+    for one in after.timed:
+        if changed.pop(_sign(one), None) is None:
+            changed[_sign(one)] = one
+    scopes = [one.rule.scope for one in changed.values()]
+    if len(scopes) > MOST_LOOK_UPS or not all(scope.prefix for scope in scopes):
+        return None
+    spans: list[_Span] = []
+    for scope in scopes:
+        keys, starts = reached_keys(scope)
+        spans += [(key, None) for key in keys]
+        # Answers to requests with a body have the method in their urlkey.
+        spans += [_beginning(start) for start in (*map(method_prefix, keys), *starts)]
+    return spans
+
+
+def captures_in(engine: Engine, spans: Sequence[_Span]) -> Iterator[Capture]:
+    """Stream the captures of spans, each once."""
+    seen: set[str] = set()
+    for start, end in spans:
+        for capture in engine.captures(start, end):
+            id = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+            if id not in seen:
+                seen.add(id)
+                yield capture
+
+
+def _sign(timed: TimedRule) -> tuple[str, str, str, str]:
+    return timed.rule.id, timed.action, timed.since, timed.to
+
+
+def _beginning(start: str) -> _Span:
+    return start, start[:-1] + chr(ord(start[-1]) + 1)

@@ -9,7 +9,7 @@ from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import DigestError
 from nwx.values.digests import normal_digest
 

@@ -7,7 +7,7 @@ from nwx.cdxserver.query.dialects import Dialect
 from nwx.cdxserver.query.model import CdxQuery, Paging
 from nwx.cdxserver.selection import narrowed
 from nwx.cdxserver.sources.merged import RowSource
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
 
 

@@ -10,7 +10,7 @@ from nwx.cdxserver.query.field_values import column_of
 from nwx.cdxserver.query.model import CdxQuery, OutputForm, RowOrder
 from nwx.cdxserver.selection import narrowed
 from nwx.cdxserver.sources.merged import RowSource
-from nwx.engine.spans import CdxBlock, CdxLineForm
+from nwx.engine.capture_index import CdxBlock, CdxLineForm
 from nwx.values.digests import DigestForm
 
 _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}

@@ -12,7 +12,7 @@ from nwx.cdxserver.query.digest_forms import normal_or_same
 from nwx.cdxserver.query.filters import Collapsing
 from nwx.cdxserver.query.model import CdxQuery, Resume, RowOrder
 from nwx.cdxserver.sources.merged import RowSource, cdx_place
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import TimestampError
 from nwx.values.timestamps import parse_timestamp
 

@@ -14,7 +14,7 @@ from nwx.cdxserver.query.model import MatchType
 from nwx.cdxserver.query.parameters import Parameters
 from nwx.cdxserver.query.url_spans import span_of, urlkey_of
 from nwx.cdxserver.sources.merged import RowSource
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 from nwx.values.timestamps import seconds_between

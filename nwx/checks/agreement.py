@@ -9,7 +9,7 @@ from typing import Any
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry, document_from_entry
-from nwx.engine.shards.shards import BULK_LOADING, Shards
+from nwx.engine.shards import BULK_LOADING, Shards
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nwx.engine.base import Engine
-from nwx.engine.shards.shards import Shards
+from nwx.engine.shards import Shards
 from nwx.model import MAIN_DATES, IndexName
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 
 
 def date_options(function: click.decorators.FC) -> click.decorators.FC:

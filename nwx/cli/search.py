@@ -11,7 +11,7 @@ from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 
@@ -113,7 +113,7 @@ def command(
 
 def _meant(engine: "Engine", question: "Question", result: SearchResult) -> str:
     """Return what a query that finds little may have meant, "" where it is right as it is."""
-    from nwx.searching.corrections import FEW_RESULTS, corrected_query
+    from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 
     if result.total.value > FEW_RESULTS or not question.text or question.offset:
         return ""

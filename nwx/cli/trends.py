@@ -8,7 +8,7 @@ from nwx.cli.output import print_json
 from nwx.cli.question_options import date_options, filter_options
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
-from nwx.query.periods import Period
+from nwx.query.dates import Period
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 

@@ -1,20 +1,20 @@
 """What an engine is: its capabilities, and what holds them together."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.dates_index import DatesIndex
 from nwx.engine.document_index import DocumentIndex
 from nwx.engine.ledger import Ledger
-from nwx.engine.shards.shards import Shards
+from nwx.engine.shards import Shards
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 
-if TYPE_CHECKING:  # a command loads the indices that it uses
+if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex
     from nwx.engine.access.purger import Purger
     from nwx.engine.crawls.crawl_index import CrawlIndex
@@ -233,3 +233,26 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration(Generic[_T]):
+    """A step to the format `number`; `what` says what `apply` does, in a few words."""
+
+    number: int
+    what: str
+    apply: Callable[[_T], None]
+
+
+def pending_migrations(
+    migrations: Sequence[Migration[_T]], number: int
+) -> tuple[Migration[_T], ...]:
+    """Return the steps that an archive of a format has not taken, in their order."""
+    return tuple(one for one in sorted(migrations, key=_number) if one.number > number)
+
+
+def _number(migration: Migration[_T]) -> int:
+    return migration.number

@@ -9,7 +9,7 @@ from nwx.engine.work import current_work
 from nwx.model import Collapse, Document, Hit, SearchResult
 
 if TYPE_CHECKING:
-    from nwx.query.periods import Period, TrendPoint
+    from nwx.query.dates import Period, TrendPoint
     from nwx.query.question import Question
 
 RESULT_WINDOW = 10_000
@@ -76,7 +76,7 @@ class DocumentIndex(ABC):
         """Return words of documents that are spelled like a word, the likeliest first.
 
         They begin as it does and are one edit away, from six characters on
-        two (`nwx.query.similar_words`); of those as far away the more
+        two (`nwx.query.words`); of those as far away the more
         frequent comes first. Words of documents that somebody may not see
         are among them: whether one finds anything is another question.
         """

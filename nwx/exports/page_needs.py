@@ -10,8 +10,8 @@ from urllib.parse import urljoin
 from cachetools import LRUCache
 
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.spans import KeysAtTime, nearest_captures
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
 from nwx.links.needs.missing_urls import LOWEST_ERROR

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from nwx.engine.base import Engine
-from nwx.engine.inlinks import streams
-from nwx.engine.inlinks.host_inlinks import HostInlinks
-from nwx.engine.inlinks.links import target_links
-from nwx.engine.inlinks.streams import AnchoredTarget, LinkRow
+from nwx.engine.inlinks import entries
+from nwx.engine.inlinks.entries import AnchoredTarget, LinkRow
+from nwx.engine.inlinks.links import HostInlinks, target_links
 from nwx.errors import EngineError, ErrorText
 from nwx.links.graphs.cell_graph import graph_of_cell
 from nwx.links.graphs.host_graph import HostGraph
@@ -64,7 +63,7 @@ class ArchiveLinks:
 
     def rows(self) -> Iterator[LinkRow]:
         """Stream all links in the order of target, source, kind and text."""
-        return streams.link_rows(self.table)
+        return entries.link_rows(self.table)
 
     def host_links(self) -> Iterator[HostLinks]:
         """Stream how many links hosts have to hosts, in all (year None) and by year."""
@@ -80,4 +79,4 @@ class ArchiveLinks:
 
     def anchored_targets(self) -> Iterator[AnchoredTarget]:
         """Stream all linked URLs with their counts and anchors, in the order of urlkeys."""
-        return streams.anchored_targets(self.table)
+        return entries.anchored_targets(self.table)

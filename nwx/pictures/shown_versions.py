@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import id_of
 from nwx.engine.pictures.picture_index import Appearance, PictureIndex
-from nwx.engine.spans import KeysAtTime
 from nwx.model import Capture
 
 _NEAR = 16

@@ -9,8 +9,7 @@ refused here, for every engine and every way to ask.
 import re
 
 from nwx.errors import ErrorText, QueryError
-from nwx.query.fields import QueryFieldKind, kind
-from nwx.query.known_fields import DEFAULT_FIELDS, INLINK_COUNTS
+from nwx.query.fields import DEFAULT_FIELDS, INLINK_COUNTS, QueryFieldKind, kind
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 MAX_COST = 4_000

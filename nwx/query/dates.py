@@ -1,8 +1,10 @@
-"""Dates as people write them, as spans of timestamps."""
+"""Dates as people write them, and the years and months that are counted by."""
 
 import calendar
 import re
 from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
 
 from nwx.errors import ErrorText, TimestampError
 
@@ -34,3 +36,23 @@ def date_span(text: str) -> tuple[str, str]:
     highest = [12, last_day, 23, 59, 59]
     last = parts + highest[len(parts) - 1 :]
     return f"{first:%Y%m%d%H%M%S}".rjust(14, "0"), "{:04}{:02}{:02}{:02}{:02}{:02}".format(*last)
+
+
+class Period(StrEnum):
+    """The unit of a trend: a month (`201301`) or a year (`2013`)."""
+
+    MONTH = "month"
+    YEAR = "year"
+
+    @property
+    def digits(self) -> int:
+        """The number of digits of a timestamp that name a period."""
+        return 4 if self is Period.YEAR else 6
+
+
+class TrendPoint(NamedTuple):
+    """How often documents were captured in a period, and how many of them were."""
+
+    period: str
+    captures: int
+    documents: int

@@ -9,9 +9,20 @@ else of the query (`AnchorParts.rest`).
 
 from dataclasses import dataclass
 
-from nwx.query.known_fields import ANCHOR, JOINED_FIELDS
-from nwx.query.leaves import Leaf, is_any, number_value
-from nwx.query.tree import All, Bool, Boost, DateRange, Node, Phrase, Range, Term
+from nwx.query.fields import ANCHOR, JOINED_FIELDS
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Leaf,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    is_any,
+    number_value,
+)
 
 LINKED_TARGETS = 1_000
 """Of the linked URLs whose anchors match a query, so many that most hosts link to take part."""

@@ -8,10 +8,9 @@ from nwx.errors import ErrorText, QueryError, TimestampError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.dates import date_span
+from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-from nwx.query.known_fields import FACET_FIELDS, FILTERS
-from nwx.query.leaves import check_tree
-from nwx.query.tree import Node
+from nwx.query.tree import Node, check_tree
 
 MAX_LIMIT = 1_000
 """The most hits that one page can hold."""

@@ -21,7 +21,7 @@ from nwx.model import (
     SearchResult,
     Total,
 )
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.searching.documents import Shown, UrlVersion
 
 Timestamp = Annotated[str, Meta(pattern="^[0-9]{14}$", description="14 digits, UTC")]

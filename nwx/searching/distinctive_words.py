@@ -10,8 +10,8 @@ from nwx.engine.base import Engine
 from nwx.engine.work import current_work
 from nwx.model import Collapse
 from nwx.query.question import Question
-from nwx.query.similar_words import folded_word
 from nwx.query.tree import Term
+from nwx.query.words import folded_word
 
 MOST_WORDS = 100
 """The most words that are listed."""

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.searching.answers import Count
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from nwx.cli import main, stats
 from nwx.engine.open import open_engine
-from nwx.engine.shards.shards import ShardHealth, Shards
+from nwx.engine.shards import ShardHealth, Shards
 from nwx.errors import PartialAnswerError
 from nwx.model import IndexName
 from nwx.settings import Settings

@@ -3,7 +3,7 @@
 from random import Random
 
 from nwx.model import Batch, Collapse, Dates, Document, Sort
-from nwx.query.known_fields import FACET_FIELDS
+from nwx.query.fields import FACET_FIELDS
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from tests.conformance.archive import also, batch, page

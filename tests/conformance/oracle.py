@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from nwx.model import Collapse, Document, Sort
-from nwx.query.known_fields import DEFAULT_FIELDS
+from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 

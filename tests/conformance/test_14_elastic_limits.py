@@ -12,7 +12,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
-from nwx.query.periods import Period
+from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ServerSettings, Settings

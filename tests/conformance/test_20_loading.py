@@ -8,7 +8,7 @@ import pytest
 from nwx.cdxserver.loaded_lines import load_lines, unload_lines
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxError
 from nwx.model import Batch, Capture
 from tests.conformance.archive import capture, sha1

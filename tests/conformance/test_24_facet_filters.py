@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.query.known_fields import FACET_FIELDS
+from nwx.query.fields import FACET_FIELDS
 from nwx.query.question import Question
 from tests.conformance import chance
 from tests.conformance.asking import facet

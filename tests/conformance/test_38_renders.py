@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.model import Batch, Capture
 from nwx.quality.renders.lookup import (
     PageMoment,

@@ -7,8 +7,7 @@ from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.model import Batch
-from nwx.searching.corrections import corrected_query
-from nwx.searching.suggestions import suggestions
+from nwx.searching.suggestions import corrected_query, suggestions
 from tests.conformance.archive import batch, page
 
 _COMMON = 12

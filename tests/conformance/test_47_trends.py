@@ -8,7 +8,7 @@ from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.search_server import limits
 from nwx.errors import QueryError, UsageError
-from nwx.query.periods import Period
+from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.searching.trends import trends
 from tests.conformance.archive import also, batch, page

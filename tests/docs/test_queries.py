@@ -6,7 +6,7 @@ import pytest
 
 from nwx.engine.work import MAX_TERMS
 from nwx.query import cost, escapes
-from nwx.query.known_fields import DEFAULT_FIELDS
+from nwx.query.fields import DEFAULT_FIELDS
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "queries.md").read_text(encoding="utf-8")

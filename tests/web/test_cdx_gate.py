@@ -11,7 +11,7 @@ from werkzeug.test import Client
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import SettingsError
 from webapp import create_app
 from webapp.cdx import streams

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from webapp.cdx import streams
 from webapp.cdx.service import CdxService
 from webapp.server.cdx_alone import create_cdx_app

@@ -10,7 +10,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
-from nwx.engine.spans import exactly
+from nwx.engine.capture_index import exactly
 from nwx.errors import ErrorText, UsageError
 from nwx.values.urlkeys import urlkey
 from webapp.hosts import hostname, other_name, request_host

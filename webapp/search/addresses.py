@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 
 from nwx.errors import UsageError
 from nwx.model import Collapse, Sort
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from webapp.site import parameters
 from webapp.site.parameters import Arguments

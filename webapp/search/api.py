@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
-from nwx.query.known_fields import FACET_FIELDS, FILTERS
+from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.searching import documents
 from nwx.searching.answers import (

@@ -1,7 +1,7 @@
 """What programs can ask of searches and documents."""
 
 from nwx.model import Collapse, IndexName, IndexStats, Sort
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.query.question import MAX_LIMIT
 from nwx.searching.answers import DatesAnswer, DocumentAnswer, SearchAnswer, VersionsAnswer
 from nwx.searching.suggestions import Suggestions

@@ -10,8 +10,8 @@ from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
+from nwx.engine.capture_index import exactly
 from nwx.engine.document_index import RESULT_WINDOW
-from nwx.engine.spans import exactly
 from nwx.errors import (
     EngineBusyError,
     QueryError,
@@ -20,9 +20,9 @@ from nwx.errors import (
     WindowError,
 )
 from nwx.model import Collapse, IndexName, SearchResult, Sort
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.query.question import Question
-from nwx.searching.corrections import FEW_RESULTS, corrected_query
+from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 from nwx.values.urlkeys import urlkey
 from webapp.access.hidden_marks import hidden_marks
 from webapp.pictures.backend import HitPicture, pictures

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.keys import capture_id, document_id, holds
 from nwx.model import Capture

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from flask_babel import gettext
 
 from nwx.errors import ErrorText, UrlError, UsageError
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.values.urlkeys import urlkey
 
 MAX_QUERY = 4_000

@@ -1,6 +1,6 @@
 """What programs can ask of queries over time and of distinctive words."""
 
-from nwx.query.periods import Period
+from nwx.query.dates import Period
 from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords
 from nwx.searching.trends import MOST_QUERIES, Trends
 from webapp.search.operations import FILTER_PARAMETERS

@@ -12,8 +12,8 @@ from flask_babel import gettext, lazy_gettext
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import ErrorText, QueryError, UsageError
-from nwx.query.known_fields import FILTERS
-from nwx.query.periods import Period
+from nwx.query.dates import Period
+from nwx.query.fields import FILTERS
 from nwx.searching.answers import answer_to_json
 from nwx.searching.distinctive_words import MOST_WORDS, distinctive_words, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends, trends

@@ -13,7 +13,7 @@ from nwx.access.visible_rows import (
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
 from nwx.errors import EngineError, ErrorText
 from nwx.model import Capture
 

@@ -21,7 +21,7 @@ from nwx.model import (
     NamedDates,
     SearchResult,
 )
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from hashlib import blake2b
 from pathlib import Path
 
-from nwx.access.hidden_places import HiddenPlaces
+from nwx.access.hidden_spans import HiddenPlaces
 from nwx.access.restricted.captures import reading_only
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine

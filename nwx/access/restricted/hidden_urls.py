@@ -5,7 +5,7 @@ from threading import Lock
 
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import UrlError
 from nwx.model import Link
 from nwx.values.urlkeys import urlkey

@@ -8,6 +8,7 @@ from itertools import islice
 from nwx.access.restricted.hidden_urls import HiddenUrls, key_of
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.quality.entries import kinds_of, month_of
 from nwx.engine.quality.quality_index import (
     EVERY_SCORE,
@@ -19,7 +20,6 @@ from nwx.engine.quality.quality_index import (
     QualityOrder,
     QualityTotals,
 )
-from nwx.engine.spans import KeysAtTime
 from nwx.errors import ErrorText, WithheldError
 from nwx.keys import capture_id
 from nwx.model import Capture

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from nwx.cdxserver.query.filters import CdxFilter, Collapsing
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.values.digests import DigestForm
 
 

@@ -17,7 +17,7 @@ from nwx.cdxserver.query.model import CdxQuery, MatchType, OutputForm, Paging, R
 from nwx.cdxserver.query.parameter_names import check_names
 from nwx.cdxserver.query.parameters import LARGEST_LIMIT, Parameters
 from nwx.cdxserver.query.url_spans import expanded, span_of, urlkey_of
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 

@@ -3,7 +3,7 @@
 import re
 
 from nwx.cdxserver.query.model import MatchType
-from nwx.engine.spans import CdxSpan, exactly
+from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.errors import CdxQueryError, UrlError
 from nwx.values.urlkeys import urlkey
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.zipnum.cluster import open_cluster
 
 

@@ -10,7 +10,7 @@ from nwx.cdx.files import compression
 from nwx.cdx.layouts import Layout, parse_header
 from nwx.cdx.rows import CdxRow, row_parser
 from nwx.cdxserver.sources.sorted_lines import LineReader, backwards, in_order, place_of_line
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.errors import CdxError, SourceError
 from nwx.values.urlkeys import urlkey
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.work import current_work
 from nwx.errors import CaptureIndexError, FormatError, SourceError
 

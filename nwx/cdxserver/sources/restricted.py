@@ -14,7 +14,7 @@ from nwx.access.visible_rows import (
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.sources.merged import BLOCK_LINES, EngineSource, RowSource
 from nwx.engine.access.decisions import Decisions
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 
 
 class RestrictedSource:

@@ -9,8 +9,8 @@ from rich.text import Text
 from nwx.cli.output import clean, counted, date_words
 from nwx.cli.tables.terminal_console import OneLine, console
 from nwx.model import Hit, SearchResult
-from nwx.query.known_fields import FACET_FIELDS, FILTERS
-from nwx.searching.explanations import found_by_words, score_words
+from nwx.query.fields import FACET_FIELDS, FILTERS
+from nwx.searching.highlights import found_by_words, score_words
 
 
 def print_hits(result: SearchResult, offset: int, *, explain: bool = False) -> None:

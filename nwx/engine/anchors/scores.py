@@ -14,10 +14,9 @@ import numpy as np
 from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Scores, TargetNumbers
 from nwx.engine.anchors.words import AnchorWords, Tokens
 from nwx.model import FoundByLinks
+from nwx.query.fields import ANCHOR, INLINK_COUNTS
 from nwx.query.inlinks import LINKED_TARGETS, anchor_parts, inlink_span
-from nwx.query.known_fields import ANCHOR, INLINK_COUNTS
-from nwx.query.leaves import Leaf, text_leaves
-from nwx.query.tree import Node, Phrase, Term
+from nwx.query.tree import Leaf, Node, Phrase, Term, text_leaves
 from nwx.settings import RankingSettings
 
 FACTOR_WINDOW = 30

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 
 from nwx.engine.anchors.table import AnchorTable
 from nwx.engine.facet_store import BlobStore
-from nwx.engine.inlinks.notes import inlink_notes
+from nwx.engine.inlinks.table import inlink_notes
 from nwx.errors import BlobError
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import Array, read_arrays
-from nwx.engine.inlinks.texts import Texts
+from nwx.engine.inlinks.counts import Texts
 from nwx.model import Anchor
 
 NO_TARGET, UNKNOWN = -1, -2

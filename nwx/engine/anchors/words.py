@@ -11,9 +11,21 @@ import numpy as np
 from nwx.bulk.arrays import Array
 from nwx.engine.anchors.table import AnchorTable, Scores, TargetNumbers
 from nwx.engine.work import current_work
-from nwx.query.leaves import Leaf, is_any
-from nwx.query.nearness import stand_near
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Leaf,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+    is_any,
+)
+from nwx.query.words import stand_near
 
 Tokens = Callable[[str], Sequence[str]]
 """What gives the words of a text, as the analyzer `text` of the mappings has them."""

@@ -1,6 +1,6 @@
 """The Elasticsearch engine: an archive in the indices of a server."""
 
-from nwx.engine.elastic.engine import ElasticEngine
+from nwx.engine.elastic.server import ElasticEngine
 from nwx.settings import Settings
 
 __all__ = ["ElasticEngine", "open_engine"]

@@ -9,12 +9,7 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
 from elasticsearch.serializer import JsonSerializer
 
-from nwx.engine.search_server.addresses import (
-    trusted_authorities,
-    user_of,
-    with_port,
-    without_secrets,
-)
+from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.refusals import (
     PROXY_STATUSES,
     another_product,
@@ -23,10 +18,19 @@ from nwx.engine.search_server.refusals import (
     unanswered,
     unreachable,
 )
-from nwx.engine.search_server.server import Body, Server, from_json, quoted
+from nwx.engine.search_server.server import (
+    Body,
+    Server,
+    from_json,
+    quoted,
+    trusted_authorities,
+    user_of,
+    with_port,
+    without_secrets,
+)
 from nwx.engine.work import current_work
 from nwx.errors import SettingsError
-from nwx.settings import ServerSettings
+from nwx.settings import RankingSettings, ServerSettings
 
 _EXACT_SECONDS = 2.0
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
@@ -149,3 +153,15 @@ def _tls(settings: ServerSettings) -> dict[str, Any]:
         return {"verify_certs": False, "ssl_show_warn": False}
     trusted = trusted_authorities(settings)
     return {} if trusted is None else {"ssl_context": trusted}
+
+
+class ElasticEngine(SearchServerEngine):
+    """The indices of an Elasticsearch.
+
+    `address` may carry user and password; messages never do.
+    """
+
+    def __init__(
+        self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
+    ) -> None:
+        super().__init__(ElasticServer(address, settings), settings, ranking)

@@ -1,18 +1,111 @@
-"""The SQLite file of an archive: its tables, and connections to it."""
+"""The SQLite file of an archive: its tables, look-up tables, connections, erasing of values."""
 
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nwx import mappings
 from nwx.capture_values import VALUE_FIELDS
-from nwx.engine.embedded.captures.lookup_tables import (
-    LOOKUP_SCHEMA,
-    LOOKUP_TABLES,
-    show_lookups,
-)
+from nwx.cdx.lines import REVISIT
+from nwx.errors import EngineBusyError
 from nwx.model import IndexName
-from nwx.query.known_fields import FACET_FIELDS
+from nwx.query.fields import FACET_FIELDS
+
+LOOKUP_TABLES = ("cdx_lines", "digests")
+
+MIME = (
+    f"CASE WHEN record_type = 'revisit' THEN '{REVISIT}'"
+    " ELSE coalesce(nullif(content_type, ''), 'unk') END"
+)
+STATUS = "coalesce(CAST(status_code AS TEXT), '-')"
+REDIRECT = "coalesce(nullif(redirect_to, ''), '-')"
+LENGTH = "coalesce(CAST(record_length AS TEXT), '-')"
+OFFSET = "CAST(source_file_offset AS TEXT)"
+BARE_DIGEST = "coalesce(nullif(substr(digest, instr(digest, ':') + 1), ''), '-')"
+"""Fields of a CDX out of the columns of a capture."""
+
+MARK = (
+    "CASE WHEN url GLOB 'http*' AND (record_type = 'revisit'"
+    " OR (instr(content_type, 'warc') = 0 AND NOT content_type GLOB 'arc/*'))"
+    " THEN '' ELSE char(31) END"
+)
+"""A control character for what may be no capture, so that its block of lines is not plain."""
+_HEAD = f"url || ' ' || {MIME} || ' ' || {STATUS} || ' ' || {BARE_DIGEST} || {MARK}"
+_ENDING = "substr({}, -9)"
+_TIME = "CAST(timestamp AS INTEGER)"
+
+ENDING_OF_DIGEST = _ENDING.format(":digest")
+"""The end of a digest that is asked for."""
+
+_LOOKUP_SCHEMA = (
+    # `head` is URL, MIME type, status and bare digest, with a control character behind them
+    # where the record may be no capture; `file` is the code of a source.
+    "CREATE TABLE IF NOT EXISTS cdx_lines ("
+    "urlkey TEXT NOT NULL, timestamp TEXT NOT NULL, num INTEGER NOT NULL, head TEXT NOT NULL,"
+    " redirect TEXT NOT NULL, length TEXT NOT NULL, place TEXT NOT NULL, file INTEGER NOT NULL,"
+    " PRIMARY KEY (urlkey, timestamp, num)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS digests ("
+    "ending TEXT NOT NULL, time INTEGER NOT NULL, num INTEGER NOT NULL,"
+    " PRIMARY KEY (ending, time, num)) WITHOUT ROWID",
+)
+
+LOOKUP_SCHEMA = "".join(f"{statement};\n" for statement in _LOOKUP_SCHEMA)
+
+_KNOWN = "SELECT 1 FROM main.sqlite_master WHERE name ="
+_LINES = (
+    f"SELECT urlkey, timestamp, num, {_HEAD} AS head, {REDIRECT} AS redirect,"
+    f" {LENGTH} AS length, {OFFSET} AS place, source AS file FROM main.captures"
+)
+_DIGESTS = (
+    f"SELECT {_ENDING.format('digest')} AS ending, {_TIME} AS time, num"
+    " FROM main.captures WHERE record_type <> 'revisit'"
+)
+_DELETE = (
+    "DELETE FROM cdx_lines WHERE (urlkey, timestamp, num) IN"
+    " (SELECT urlkey, timestamp, num FROM captures WHERE num = ?)",
+    "DELETE FROM digests WHERE (ending, time, num) IN"
+    f" (SELECT {_ENDING.format('digest')}, {_TIME}, num FROM captures WHERE num = ?)",
+)
+
+
+def make_lookup_tables(db: sqlite3.Connection) -> None:
+    """Make both tables for the captures that an archive of an older version has.
+
+    The caller has begun a transaction. What is there already stays.
+    """
+    if not _has_lookups(db):
+        for statement in _LOOKUP_SCHEMA:
+            db.execute(statement)
+        fill_lookup_tables(db, 0)
+
+
+def fill_lookup_tables(db: sqlite3.Connection, last: int) -> None:
+    """Add the captures with higher numbers than `last`, none of which may be there."""
+    db.execute(
+        f"INSERT INTO cdx_lines {_LINES} WHERE num > ? ORDER BY urlkey, timestamp, num", (last,)
+    )
+    db.execute(f"INSERT INTO digests {_DIGESTS} AND num > ? ORDER BY ending, time, num", (last,))
+
+
+def delete_lookups(db: sqlite3.Connection, nums: list[tuple[int]]) -> None:
+    """Delete the entries of captures, before the captures themselves are deleted."""
+    for command in _DELETE:
+        db.executemany(command, nums)
+
+
+def show_lookups(db: sqlite3.Connection) -> None:
+    """Let those who read find the tables in an archive of an older version, made as they ask."""
+    if not _has_lookups(db) and db.execute(f"{_KNOWN} 'captures'").fetchone():
+        # What is temporary hides what is in the file, and is gone with the connection.
+        db.execute(f"CREATE TEMP VIEW cdx_lines AS {_LINES}")
+        db.execute(f"CREATE TEMP VIEW digests AS {_DIGESTS}")
+
+
+def _has_lookups(db: sqlite3.Connection) -> bool:
+    return db.execute(f"{_KNOWN} 'cdx_lines'").fetchone() is not None
+
 
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""
@@ -185,3 +278,53 @@ def count_rows(db: sqlite3.Connection, name: str) -> int:
 def add_rows(db: sqlite3.Connection, name: str, number: int) -> None:
     """Add to a counter."""
     db.execute("UPDATE counters SET value = value + ? WHERE name = ?", (number, str(name)))
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+Opening = Callable[[], AbstractContextManager[sqlite3.Connection | None]]
+"""Gives a connection to write without a transaction, None where there is no file."""
+
+
+def erase_deleted(db: sqlite3.Connection, wait_seconds: float) -> bool:
+    """Write a file anew without what was deleted, and empty its journal.
+
+    Returns False where others read or write it for longer than
+    `wait_seconds`. The connection must be in no transaction.
+    """
+    (before,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1_000)}")
+    try:
+        db.execute("VACUUM")
+        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in _BUSY:
+            return False
+        raise
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
+
+
+def erased(opening: Opening, wait_seconds: float) -> bool:
+    """Do the same to a file that has to be opened; one that is not there holds nothing."""
+    try:
+        with opening() as db:
+            return db is None or erase_deleted(db, wait_seconds)
+    except EngineBusyError:
+        return False
+
+
+def erase_values(db: sqlite3.Connection) -> None:
+    """Overwrite the values of facets that no document has any more, such as its host.
+
+    Their codes are kept, as no code is given twice; readers look at none of
+    these.
+    """
+    for facet in DOCUMENT_FACETS:
+        # No host, type or language has a `#` in front.
+        db.execute(
+            "UPDATE facet_values SET value = '#' || code WHERE field = ?1 AND substr(value, 1, 1)"
+            f" != '#' AND code NOT IN (SELECT {facet} FROM documents)",
+            (facet,),
+        )

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.captures.ended_loads import EndedLoads
-from nwx.engine.embedded.captures.loader import Loader
+from nwx.engine.embedded.captures.loader import EndedLoads, Loader
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.reader import SharedConnection
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
-from nwx.engine.embedded.shared_connection import SharedConnection
-from nwx.engine.embedded.stage.rows import StagedRows, batch_rows
-from nwx.engine.embedded.stage.stager import Stager
+from nwx.engine.embedded.staged_rows import StagedRows, batch_rows
+from nwx.engine.embedded.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.errors import EngineBusyError, EngineError, ErrorText
@@ -42,10 +41,10 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
     from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
     from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
-    from nwx.engine.embedded.purge.purger import EmbeddedPurger
+    from nwx.engine.embedded.purger import EmbeddedPurger
     from nwx.model import Hit, NamedDates, SearchResult
+    from nwx.query.dates import Period, TrendPoint
     from nwx.query.hidden import HiddenDocuments
-    from nwx.query.periods import Period, TrendPoint
     from nwx.query.question import Question
 
 _APPEND_WAIT_SECONDS = 10.0
@@ -286,7 +285,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Return None: the folder has one writer at a time."""
 
     def purger(self) -> "EmbeddedPurger":
-        from nwx.engine.embedded.purge.purger import EmbeddedPurger
+        from nwx.engine.embedded.purger import EmbeddedPurger
 
         self._check_writable()
         return EmbeddedPurger(self._writing, self._parallel, self._separate)

@@ -2,10 +2,10 @@
 
 import sqlite3
 
+from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
-from nwx.engine.embedded.captures.lookup_tables import make_lookup_tables
+from nwx.engine.embedded.database import make_lookup_tables
 from nwx.engine.embedded.folder import FORMAT, Folder
-from nwx.engine.migrations import Migration, pending_migrations
 
 
 def _to_2(db: sqlite3.Connection) -> None:

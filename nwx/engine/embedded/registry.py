@@ -7,11 +7,18 @@ from itertools import count, groupby, islice
 from typing import Any
 
 from nwx.capture_values import CaptureTuple
-from nwx.engine.embedded.captures.inserts import insert_captures
-from nwx.engine.embedded.captures.lookup_tables import delete_lookups, fill_lookup_tables
-from nwx.engine.embedded.captures.numbers import last_capture_number, note_capture_numbers
-from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
-from nwx.engine.embedded.stage.rows import DatesRow, DocumentRow, FileCaptures
+from nwx.engine.embedded.captures.inserts import (
+    insert_captures,
+    last_capture_number,
+    note_capture_numbers,
+)
+from nwx.engine.embedded.database import (
+    DOCUMENT_FACETS,
+    add_rows,
+    delete_lookups,
+    fill_lookup_tables,
+)
+from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
 from nwx.engine.entries import clean_text
 from nwx.model import IndexName
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nwx.engine.blob_folder import BlobFolder
-from nwx.engine.embedded.facets.store import Connect, EmbeddedFacetStore
+from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
+from nwx.engine.inlinks.table import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from nwx.engine.embedded.documents.rebuild import rebuild_older_index
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
-from nwx.engine.embedded.stage.numbers import Numbers
-from nwx.engine.embedded.stage.rows import FileRow, StagedRows, dates_rows
-from nwx.engine.embedded.stage.segments import segment_entries
+from nwx.engine.embedded.segments import segment_entries
+from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineError
 from nwx.model import Dates, IndexName, Written
@@ -161,7 +160,7 @@ class ArchiveWriter:
 
     def erase(self, wait_seconds: float) -> bool:
         """Take what was deleted out of all files; return whether nothing of it is left."""
-        from nwx.engine.embedded.purge.sqlite_files import erase_deleted, erase_values
+        from nwx.engine.embedded.database import erase_deleted, erase_values
 
         with self._working():
             self.commit()

@@ -1,13 +1,167 @@
-"""Counting links: distinct linking URLs, hosts and domains by target and cell, and anchors."""
+"""Texts in arrays, and counts of links: distinct URLs, hosts, domains and anchors by target."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import Array
-from nwx.engine.inlinks.texts import spread
+
+_FEW = 8
+"""Looking up one in so many texts one by one costs as much as reading all."""
+
+
+def packed_texts(texts: Sequence[str], name: str) -> dict[str, Array]:
+    """Return texts as two arrays, `<name>_bytes` and `<name>_starts`."""
+    encoded = list(map(str.encode, texts))
+    starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=starts[1:])
+    joined = np.frombuffer(b"".join(encoded), np.uint8)
+    return {f"{name}_bytes": joined, f"{name}_starts": starts}
+
+
+class Texts:
+    """Texts of arrays that `packed_texts` made, by their numbers."""
+
+    def __init__(self, arrays: Mapping[str, Array], name: str) -> None:
+        self._bytes = arrays[f"{name}_bytes"].data
+        self._starts = arrays[f"{name}_starts"]
+        self._name = name
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> str:
+        return self._encoded(number).decode()
+
+    def _encoded(self, number: int) -> bytes:
+        return bytes(self._bytes[self._starts[number] : self._starts[number + 1]])
+
+    def take(self, numbers: Iterable[int]) -> list[str]:
+        """Return the texts of several numbers."""
+        return [self[number] for number in numbers]
+
+    def all(self) -> list[str]:
+        """Return all texts."""
+        return self.between(0, len(self))
+
+    def between(self, begin: int, end: int) -> list[str]:
+        """Return the texts from one number up to and without another."""
+        starts = self._starts[begin : end + 1].tolist()
+        whole = bytes(self._bytes[starts[0] : starts[-1]])
+        offset = starts[0]
+        return [whole[one - offset : other - offset].decode() for one, other in pairwise(starts)]
+
+    def cut(self, begin: int, end: int) -> dict[str, Array]:
+        """Return the arrays of the texts from one number up to and without another."""
+        starts = self._starts[begin : end + 1]
+        cut = np.frombuffer(self._bytes, np.uint8)[int(starts[0]) : int(starts[-1])]
+        return {f"{self._name}_bytes": cut, f"{self._name}_starts": starts - starts[0]}
+
+    def place(self, text: str) -> int:
+        """Return the number of the first text that is not before this one; texts are in order.
+
+        The order is that of their bytes.
+        """
+        wanted = text.encode()
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._encoded(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def find(self, text: str) -> int | None:
+        """Return the number of a text, None where it is not there; texts are in order."""
+        place = self.place(text)
+        return place if place < len(self) and self[place] == text else None
+
+    def places(self, texts: Sequence[str]) -> list[int]:
+        """Return what `place` does for several texts that are in order."""
+        if len(texts) * _FEW < len(self):
+            return list(map(self.place, texts))
+        found, among, place = [], self.all(), 0
+        for text in texts:
+            place = bisect_left(among, text, place)
+            found.append(place)
+        return found
+
+
+def merged_texts(
+    base: Texts, new: Sequence[str], name: str
+) -> tuple[dict[str, Array], Array, Array]:
+    """Return the arrays of texts and new ones, all in order, each text once.
+
+    The other two arrays have the numbers there of the texts, and of the new ones.
+    """
+    places = np.array(base.places(new), dtype=np.int64)
+    pairs = zip(places.tolist(), new, strict=True)
+    known = np.array([at < len(base) and base[at] == text for at, text in pairs], dtype=bool)
+    inserted = places[~known]
+    of_base = np.arange(len(base)) + np.searchsorted(inserted, np.arange(len(base)), side="right")
+    of_new = np.zeros(len(new), dtype=np.int64)
+    of_new[known] = of_base[places[known]]
+    of_new[~known] = inserted + np.arange(len(inserted))
+    added = [text.encode() for text, is_known in zip(new, known, strict=True) if not is_known]
+    return _inserted(base.cut(0, len(base)), inserted, added, name), of_base, of_new
+
+
+def _inserted(
+    arrays: Mapping[str, Array], places: Array, texts: Sequence[bytes], name: str
+) -> dict[str, Array]:
+    """Return the arrays of texts with others inserted before those of some numbers."""
+    whole, starts = arrays[f"{name}_bytes"], arrays[f"{name}_starts"]
+    pieces: list[bytes | memoryview] = []
+    view, before = whole.data, 0
+    for offset, text in zip(starts[places].tolist(), texts, strict=True):
+        pieces += (view[before:offset], text)
+        before = offset
+    pieces.append(view[before:])
+    lengths = np.insert(np.diff(starts), places, list(map(len, texts)))
+    return {
+        f"{name}_bytes": np.frombuffer(b"".join(pieces), np.uint8),
+        f"{name}_starts": np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+    }
+
+
+def chosen_texts(arrays: Mapping[str, Array], numbers: Array, name: str) -> dict[str, Array]:
+    """Return the arrays of some of the texts of arrays."""
+    starts = arrays[f"{name}_starts"]
+    _, places = spread(starts, numbers)
+    lengths = starts[numbers + 1] - starts[numbers]
+    return {
+        f"{name}_bytes": arrays[f"{name}_bytes"][places],
+        f"{name}_starts": np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+    }
+
+
+def joined_texts(parts: Iterable[Mapping[str, Array]], name: str) -> dict[str, Array]:
+    """Return the arrays of the texts of several arrays, one behind another."""
+    parts = list(parts)
+    lengths = np.concatenate([np.diff(one[f"{name}_starts"]) for one in parts])
+    return {
+        f"{name}_bytes": np.concatenate([one[f"{name}_bytes"] for one in parts]),
+        f"{name}_starts": np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+    }
+
+
+def spread(starts: Array, numbers: Array) -> tuple[Array, Array]:
+    """Return for lists that begin at `starts` the places of all that is in some of them.
+
+    The first array has for each of these places which of `numbers` it is of.
+    """
+    begins = starts[numbers].astype(np.int64)
+    lengths = starts[numbers + 1].astype(np.int64) - begins
+    ends = np.cumsum(lengths)
+    of = np.repeat(np.arange(len(numbers)), lengths)
+    places = np.arange(len(of)) + np.repeat(begins - ends + lengths, lengths)
+    return of, places
+
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)

@@ -1,15 +1,64 @@
-"""The inlinks of a build without what a viewer may not see."""
+"""The inlinks of a build without what a viewer may not see, counted again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, narrow
+from nwx.engine.inlinks.counts import CellCounts, chosen_texts, count_linked_cells, is_new
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.engine.inlinks.table import InlinkTable, TargetRange
-from nwx.engine.inlinks.visible_ranges import visible_range
+from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.model import Dates, LinkCell
 from nwx.query.hidden import HiddenDocuments, SeenDate
+
+_LINK_COLUMNS = ("document", "anchor", "kind", "flags")
+_COUNTS = CellCounts._fields
+
+
+def visible_range(
+    found: TargetRange,
+    documents: Mapping[str, Array],
+    changed: Array,
+    hidden_targets: Array,
+) -> TargetRange:
+    """Return what may be shown of the targets of a range; the range itself where that is all.
+
+    `documents` are the linking documents: one without a cell is hidden. In
+    `changed` (`bool[documents]`) those are True that have other cells than
+    the range was counted with, in `hidden_targets` (`bool[targets]`) the
+    targets that are left out.
+    """
+    arrays = found.arrays
+    target = np.repeat(np.arange(len(found.keys)), np.diff(arrays["link_starts"]))
+    linking = arrays["document"].astype(np.int64)
+    if not (hidden_targets.any() or changed[linking].any()):
+        return found
+    seen = np.diff(documents["cell_starts"]) > 0
+    kept = np.flatnonzero(seen[linking] & ~hidden_targets[target])
+    linked, numbers = np.unique(target[kept], return_inverse=True)
+    columns = {name: arrays[name][kept] for name in _LINK_COLUMNS}
+    counts = _counts(numbers, columns, documents)
+    bounds = np.arange(len(linked) + 1)
+    return TargetRange(
+        {
+            **arrays,
+            **chosen_texts(arrays, linked, "key"),
+            **columns,
+            "link_starts": np.searchsorted(numbers, bounds),
+            "count_starts": np.searchsorted(counts.target, bounds),
+            **{f"count_{name}": narrow(getattr(counts, name)) for name in _COUNTS[1:]},
+        }
+    )
+
+
+def _counts(
+    target: Array, columns: Mapping[str, Array], documents: Mapping[str, Array]
+) -> CellCounts:
+    counting = (columns["flags"] & SELF) == 0
+    target, linking = target[counting], columns["document"][counting].astype(np.int64)
+    once = is_new(target) | is_new(linking)
+    return count_linked_cells(target[once], linking[once], documents)
+
 
 DatesOf = Callable[[Sequence[str]], dict[str, Dates]]
 """Gives the dates of documents by their ids."""

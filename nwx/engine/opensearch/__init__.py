@@ -15,7 +15,7 @@ def open_engine(settings: Settings, *, read_only: bool) -> Engine:
     Raises UsageError where the package of its client is not installed.
     """
     try:
-        module = import_module("nwx.engine.opensearch.engine")
+        module = import_module("nwx.engine.opensearch.server")
     except ModuleNotFoundError as error:
         if error.name != "opensearchpy":
             raise

@@ -15,12 +15,7 @@ from opensearchpy.exceptions import (
 )
 from opensearchpy.serializer import JSONSerializer
 
-from nwx.engine.search_server.addresses import (
-    trusted_authorities,
-    user_of,
-    with_port,
-    without_secrets,
-)
+from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.refusals import (
     PROXY_STATUSES,
     another_product,
@@ -30,10 +25,19 @@ from nwx.engine.search_server.refusals import (
     unreachable,
 )
 from nwx.engine.search_server.schema import TOO_LONG
-from nwx.engine.search_server.server import Body, Server, from_json, quoted
+from nwx.engine.search_server.server import (
+    Body,
+    Server,
+    from_json,
+    quoted,
+    trusted_authorities,
+    user_of,
+    with_port,
+    without_secrets,
+)
 from nwx.engine.work import current_work
 from nwx.errors import EngineError, SettingsError
-from nwx.settings import ServerSettings
+from nwx.settings import RankingSettings, ServerSettings
 
 _PREFIX = "opensearch+"
 _POINT = "_search/point_in_time"
@@ -186,3 +190,16 @@ def _tls(settings: ServerSettings) -> dict[str, Any]:
         return {"verify_certs": False, "ssl_show_warn": False}
     trusted = trusted_authorities(settings)
     return {} if trusted is None else {"ssl_context": trusted}
+
+
+class OpenSearchEngine(SearchServerEngine):
+    """The indices of an OpenSearch.
+
+    `address` is `opensearch+` and that of the server; it may carry user and
+    password, messages never do.
+    """
+
+    def __init__(
+        self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
+    ) -> None:
+        super().__init__(OpenSearchServer(address, settings), settings, ranking)

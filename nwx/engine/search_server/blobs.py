@@ -1,22 +1,73 @@
-"""Blobs on the server: in pieces, in an index of their own beside the index built of them."""
+"""Blobs and states on the server in pieces, and indices built anew and swapped in."""
 
 import base64
+import uuid
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import BlobStore, StoredBuild
-from nwx.engine.search_server.built_index import BuiltIndex
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
+from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import BlobError, EngineBusyError, ErrorText
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
+
+_DIGITS = 6
+
+
+class BuiltIndex:
+    """The entries of an index that is built, behind an alias."""
+
+    def __init__(
+        self, server: Server, kind: IndexName, alias: str, settings: ServerSettings
+    ) -> None:
+        self._server = server
+        self._kind = kind
+        self._alias = alias
+        self._filling = f"{alias}-filling"
+        self._settings = settings
+
+    def fill(self, entries: Iterable[IndexEntry]) -> str:
+        """Return the name of a new index that holds these entries."""
+        index = f"{self._alias}-{self._last_number() + 1:0{_DIGITS}}"
+        body = index_body(self._kind, self._settings)
+        body["aliases"] = {self._filling: {"is_write_index": True}}
+        body["settings"]["index"]["refresh_interval"] = "-1"
+        self._server.request("DELETE", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
+        self._server.request("PUT", f"/{quoted(index)}", body)
+        send(self._server, (BulkAction(self._filling, one["id"], one) for one in entries))
+        refreshing = {"index": {"refresh_interval": None}}
+        self._server.request("PUT", f"/{quoted(index)}/_settings", refreshing)
+        refresh(self._server, index)
+        return index
+
+    def swap(self, index: str) -> None:
+        """Let the alias stand for another index, and remove what it stood for."""
+        actions: list[Body] = [{"remove_index": {"index": name}} for name in self._indices()]
+        added = {"index": index, "alias": self._alias, "is_write_index": True}
+        removed = {"index": index, "alias": self._filling}
+        actions += [{"add": added}, {"remove": removed}]
+        self._server.request("POST", "/_aliases", {"actions": actions})
+
+    def _last_number(self) -> int:
+        numbers = [int(name.rpartition("-")[2]) for name in self._indices()]
+        return max(numbers, default=0)
+
+    def _indices(self) -> list[str]:
+        """Return the names of the indices that the alias stands for."""
+        found = self._server.request(
+            "GET", f"/{quoted(self._alias)}", params={"ignore_unavailable": "true"}
+        )
+        return sorted(found)
+
 
 _PIECE_BYTES = 4 << 20
 _ID = "{}#{}"
@@ -154,3 +205,74 @@ def make_blob_index(server: Server, alias: str, settings: ServerSettings) -> Non
 
 def _number_of_pieces(size: int) -> int:
     return -(-size // _PIECE_BYTES)
+
+
+_STATE_PIECE_BYTES = 3 << 20
+_ATTEMPTS = 5
+
+
+class ServerStates:
+    """The index `<alias>-files` of the index of an alias.
+
+    The entry of a state, `state/<name>`, has the ids of its pieces: who reads
+    it while it is put anew gets the one or the other whole.
+    """
+
+    def __init__(self, server: Server, alias: str, settings: ServerSettings) -> None:
+        self._server = server
+        self._settings = settings
+        self._index = f"{alias}-files"
+
+    def put(self, name: str, state: bytes) -> None:
+        """Keep some bytes in the place of those of that name."""
+        make_blob_index(self._server, self._index, self._settings)
+        known = self._head(name)
+        pieces = list(self._pieces(state))
+        send(self._server, pieces)
+        head = {"pieces": [piece.id for piece in pieces], "name": name}
+        send(self._server, [BulkAction(self._index, f"state/{name}", head)])
+        former = known["pieces"] if known else ()
+        send(self._server, (BulkAction(self._index, id, None, "delete") for id in former))
+
+    def _pieces(self, state: bytes) -> Iterator[BulkAction]:
+        version = uuid.uuid4().hex
+        for begin in range(0, len(state), _STATE_PIECE_BYTES):
+            data = base64.b64encode(state[begin : begin + _STATE_PIECE_BYTES]).decode("ascii")
+            yield BulkAction(
+                self._index, f"piece/{version}/{begin // _STATE_PIECE_BYTES}", {"data": data}
+            )
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes that were put under a name last, None where there are none."""
+        for _ in range(_ATTEMPTS):
+            head = self._head(name)
+            if head is None:
+                return None
+            ids = head["pieces"]
+            found = entries_by_id(self._server, self._index, ids, "true") if ids else {}
+            if len(found) == len(ids):  # else it was put anew meanwhile
+                return b"".join(base64.b64decode(found[id]["_source"]["data"]) for id in ids)
+        raise BlobError(
+            ErrorText(
+                "%(index)s at %(address)s lacks pieces of %(name)s",
+                index=self._index,
+                address=self._server.address,
+                name=name,
+            )
+        )
+
+    def _head(self, name: str) -> IndexEntry | None:
+        id = f"state/{name}"
+        try:
+            found = entries_by_id(self._server, self._index, [id], "true")
+        except IndexMissingError:
+            return None
+        return found[id]["_source"] if id in found else None
+
+    def names(self) -> list[str]:
+        """Return the names of all states, in order."""
+        try:
+            ids = ids_of_all(self._server, self._index)
+        except IndexMissingError:
+            return []
+        return sorted(id.removeprefix("state/") for id in ids if id.startswith("state/"))

@@ -1,12 +1,14 @@
 """Bulk writes: in pieces, repeated where the server is too busy, counted item by item."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nwx.engine.base import StagedBatch, Staging
 from nwx.engine.search_server.refusals import Refusal, entry_refused, read_refusal
 from nwx.engine.search_server.server import BUSY_ATTEMPTS, Server, pause, to_json, to_lines
 from nwx.errors import EngineUnavailableError
+from nwx.model import Batch, SourceFile, Written
 
 CHUNK_ITEMS = 1_000
 CHUNK_BYTES = 8 << 20
@@ -105,3 +107,31 @@ def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str 
     size = len(to_json(action.entry))
     does_not = f"does not take {action.id[:200]!r} for {action.index} ({size} bytes)"
     raise entry_refused(server.place, refusal, does_not)
+
+
+class ServerStaging(Staging):
+    """What sends batches to the server at once; only their ledger entries are left to write."""
+
+    def __init__(self, store: Callable[[Batch], Written]) -> None:
+        self._store = store
+        self._files: list[SourceFile] = []
+        self._written: list[Written] = []
+
+    def add(self, batch: Batch) -> None:
+        self._written.append(self._store(batch))
+        self._files += batch.files
+
+    @property
+    def is_full(self) -> bool:
+        return True
+
+    def finish(self) -> StagedBatch:
+        files, written = tuple(self._files), self._written
+        self._files, self._written = [], []
+        total = Written(
+            sum(one.documents for one in written),
+            sum(one.replaced for one in written),
+            sum(one.captures for one in written),
+            sum(one.dates for one in written),
+        )
+        return StagedBatch(files, total)

@@ -1,6 +1,6 @@
 """An archive on a search server."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -8,40 +8,35 @@ from typing import Any
 from nwx.cdx.rows import CdxRow
 from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
+from nwx.engine.capture_index import CdxSpan, KeysAtTime
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.inlinks.entries import inlink_entries
+from nwx.engine.search_server import capture_lookups, capture_store
 from nwx.engine.search_server.access.index import ServerAccessIndex
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.captures import cdx_rows, store, stored_since
-from nwx.engine.search_server.captures.by_digest import captures_by_digest
-from nwx.engine.search_server.captures.near import has_keys, near_captures
-from nwx.engine.search_server.captures.ranges import captures_between
-from nwx.engine.search_server.captures.statuses import lowest_statuses
+from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
-from nwx.engine.search_server.dates.entry_queries import CHUNK_ENTRIES
+from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.search import Searching
-from nwx.engine.search_server.documents.similar_words import similar_words
-from nwx.engine.search_server.documents.store import DocumentsIndex
-from nwx.engine.search_server.facets.store import ServerFacetStore
+from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
+from nwx.engine.search_server.facet_store import ServerFacetStore
 from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
 from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
 from nwx.engine.search_server.pages import count_hits, pages
 from nwx.engine.search_server.pictures.index import ServerPictureIndex
-from nwx.engine.search_server.purge.purger import ServerPurger
+from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.quality.index import ServerQualityIndex
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.spans import CdxSpan, KeysAtTime
 from nwx.errors import PartialAnswerError
 from nwx.model import (
     MAIN_DATES,
@@ -57,7 +52,7 @@ from nwx.model import (
     SourceFile,
     Written,
 )
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.settings import RankingSettings, ServerSettings
 
@@ -114,14 +109,16 @@ class SearchServerEngine(Engine):
 
     def staging(self) -> Staging:
         """Give what stores batches but for their ledger entries: many may write to a server."""
-        return _ServerStaging(self._stored)
+        return ServerStaging(self._stored)
 
     def _stored(self, batch: Batch) -> Written:
         # Dates come first: each document that can be found has its own among them.
         dates = self._dates.add(dates_of_batch(batch))
         documents = self._documents.write(batch.documents)
         documents += self._documents.write(batch.amended, amends=True)
-        captures = store.add_captures(self._server, self._name(IndexName.CAPTURES), batch.captures)
+        captures = capture_store.add_captures(
+            self._server, self._name(IndexName.CAPTURES), batch.captures
+        )
         return Written(documents["created"], documents["updated"], captures, dates)
 
     def write_staged(self, staged: StagedBatch) -> Written:
@@ -149,43 +146,51 @@ class SearchServerEngine(Engine):
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream captures in the order of urlkey, timestamp, file and offset."""
-        return captures_between(self._server, self._name(IndexName.CAPTURES), urlkey, end)
+        return capture_lookups.captures_between(
+            self._server, self._name(IndexName.CAPTURES), urlkey, end
+        )
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest, the newest first."""
-        return captures_by_digest(self._server, self._name(IndexName.CAPTURES), digest, urlkey)
+        return capture_lookups.captures_by_digest(
+            self._server, self._name(IndexName.CAPTURES), digest, urlkey
+        )
 
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
         """Return the lowest status code of the captures of each of these urlkeys that has any."""
-        return lowest_statuses(self._server, self._name(IndexName.CAPTURES), urlkeys)
+        return capture_lookups.lowest_statuses(
+            self._server, self._name(IndexName.CAPTURES), urlkeys
+        )
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
         """Return for each of the questions the captures of its urlkeys, nearest in time first."""
-        return near_captures(self._server, self._name(IndexName.CAPTURES), asked, most)
+        return capture_lookups.near_captures(
+            self._server, self._name(IndexName.CAPTURES), asked, most
+        )
 
     def has_keys(self, starts: Sequence[str]) -> bool:
         """Tell whether any capture has a urlkey that begins with one of these texts."""
-        return has_keys(self._server, self._name(IndexName.CAPTURES), starts)
+        return capture_lookups.has_keys(self._server, self._name(IndexName.CAPTURES), starts)
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span as rows of a CDX, in its order."""
-        return cdx_rows.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
+        return capture_lookups.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         """Stream the places of the first of every so many captures of a span."""
         span = replace(span, newest_first=False)
-        return cdx_rows.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
+        return capture_lookups.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
 
     def collections(self) -> list[str]:
         """Return the names of the collections that have had captures, in order."""
-        return cdx_rows.capture_collections(self._server, self._name(IndexName.CAPTURES))
+        return capture_lookups.capture_collections(self._server, self._name(IndexName.CAPTURES))
 
     def capture_mark(self) -> str:
         """Return the mark behind all captures that are stored until now."""
         if not self._schema.is_made(IndexName.CAPTURES):
             return ""
         index = self._name(IndexName.CAPTURES)
-        self._mark = stored_since.capture_mark(self._server, index, self._mark)
+        self._mark = capture_store.capture_mark(self._server, index, self._mark)
         return self._mark
 
     def captures_since(
@@ -193,16 +198,16 @@ class SearchServerEngine(Engine):
     ) -> Iterator[tuple[Capture, str]]:
         """Stream the captures stored after a mark, each with the mark behind it."""
         name = self._name(IndexName.CAPTURES)
-        return stored_since.captures_since(self._server, name, mark, until, collection)
+        return capture_store.captures_since(self._server, name, mark, until, collection)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Store captures without documents, visible when it returns; return how many were new."""
         self._schema.create()
-        return store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
+        return capture_store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
         """Delete captures by their ids, gone when it returns; return how many there were."""
-        return store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
+        return capture_store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         """Add to the dates known; return how many (timestamp, collection) pairs were new."""
@@ -366,31 +371,3 @@ class SearchServerEngine(Engine):
 
     def close(self) -> None:
         self._server.close()
-
-
-class _ServerStaging(Staging):
-    """What sends batches to the server at once; only their ledger entries are left to write."""
-
-    def __init__(self, store: Callable[[Batch], Written]) -> None:
-        self._store = store
-        self._files: list[SourceFile] = []
-        self._written: list[Written] = []
-
-    def add(self, batch: Batch) -> None:
-        self._written.append(self._store(batch))
-        self._files += batch.files
-
-    @property
-    def is_full(self) -> bool:
-        return True
-
-    def finish(self) -> StagedBatch:
-        files, written = tuple(self._files), self._written
-        self._files, self._written = [], []
-        total = Written(
-            sum(one.documents for one in written),
-            sum(one.replaced for one in written),
-            sum(one.captures for one in written),
-            sum(one.dates for one in written),
-        )
-        return StagedBatch(files, total)

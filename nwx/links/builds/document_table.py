@@ -14,8 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import Texts, joined_texts, packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.engine.inlinks.texts import Texts, joined_texts, packed_texts
 from nwx.links.builds.parts import LinkPart
 from nwx.values.link_places import domain_of_host, host_of_urlkey
 

@@ -16,8 +16,8 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.base import Engine
+from nwx.engine.inlinks.counts import packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.engine.inlinks.texts import packed_texts
 from nwx.errors import ErrorText, SourceError
 from nwx.keys import capture_key, document_id
 from nwx.links.builds.inverted_parquet import InvertedLinks

@@ -17,8 +17,8 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, read_arrays, write_arrays
 from nwx.bulk.whole_files import writing
+from nwx.engine.inlinks.counts import Texts, chosen_texts, packed_texts
 from nwx.engine.inlinks.inlink_index import LinkingDocument
-from nwx.engine.inlinks.texts import Texts, chosen_texts, packed_texts
 from nwx.errors import UrlError
 from nwx.links.anchor_text import clean_anchor
 from nwx.values.link_kinds import KINDS, present_kind

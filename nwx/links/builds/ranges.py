@@ -14,10 +14,17 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, write_arrays
-from nwx.engine.inlinks.counts import CellCounts, count_linked_cells, is_new, ordered_counts
-from nwx.engine.inlinks.notes import RangeNotes
-from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
-from nwx.engine.inlinks.texts import chosen_texts, merged_texts, packed_texts, spread
+from nwx.engine.inlinks.counts import (
+    CellCounts,
+    chosen_texts,
+    count_linked_cells,
+    is_new,
+    merged_texts,
+    ordered_counts,
+    packed_texts,
+    spread,
+)
+from nwx.engine.inlinks.table import OWN_HOST, SELF, RangeNotes, TargetRange
 from nwx.links.builds.link_sort import KeyedLinks, gathered_links
 from nwx.links.builds.parts import LinkStretch
 from nwx.values.link_places import host_of_urlkey

@@ -1,8 +1,8 @@
 """The bytes of archived images, read from the archive's files."""
 
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.spans import KeysAtTime
 from nwx.errors import ErrorText, FormatError, TimestampError, UrlError
 from nwx.model import Capture
 from nwx.quality.stored_blocks import block_of_capture

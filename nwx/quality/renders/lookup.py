@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nwx.engine.base import Engine
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import TimestampError, UrlError
 from nwx.model import Capture
 from nwx.values.render_names import RENDER_KEY_STARTS, RenderKind, render_keys, render_name

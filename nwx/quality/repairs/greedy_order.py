@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.inlinks.counts import is_new
-from nwx.engine.inlinks.texts import spread
+from nwx.engine.inlinks.counts import is_new, spread
 from nwx.quality.repairs.lacks import Lacks
 
 _WHOLE = 26_771_144_400

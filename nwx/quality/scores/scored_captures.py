@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from nwx.engine.base import Engine
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.keys import capture_id
 from nwx.model import Capture
 

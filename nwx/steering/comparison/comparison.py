@@ -13,7 +13,7 @@ from operator import attrgetter
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.engine.work import current_work
 from nwx.errors import TimestampError, UrlError, UsageError
 from nwx.keys import document_id, document_key

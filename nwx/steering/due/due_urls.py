@@ -15,8 +15,8 @@ import msgspec
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import CdxSpan
 from nwx.engine.queue.crawl_queue import UrlUpdate
-from nwx.engine.spans import CdxSpan
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.specifications.link_rules import (

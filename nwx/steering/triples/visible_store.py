@@ -14,7 +14,7 @@ from typing import IO, TypeVar
 from pyoxigraph import NamedNode, Quad, Store
 
 from nwx.engine.base import Engine
-from nwx.engine.spans import KeysAtTime
+from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import ErrorText, SettingsError, UrlError, WithheldError
 from nwx.settings import Settings
 from nwx.steering.triples.local_store import SHOWN, LocalTripleStore

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from nwx.access.visible_rows import blocks_naming_visible, rows_naming_visible
 from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxBlock, CdxLineForm
+from nwx.engine.capture_index import CdxBlock, CdxLineForm
 
 SECRET, OPEN = "http://secret.example/", "http://open.example/"
 ROWS = tuple(

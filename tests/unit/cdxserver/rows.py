@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 
 SHA = "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
 

@@ -10,8 +10,8 @@ from nwx.cdxserver.query.dialects import DIALECTS
 from nwx.cdxserver.query.parameters import parameters_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources.merged import EngineSource
+from nwx.engine.capture_index import CdxLineForm, CdxSpan
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.spans import CdxLineForm, CdxSpan
 from nwx.model import Capture
 from tests.conformance.archive import capture
 

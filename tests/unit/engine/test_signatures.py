@@ -17,7 +17,7 @@ from nwx.engine.embedded.access.index import EmbeddedAccessIndex
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
-from nwx.engine.embedded.facets.store import EmbeddedFacetStore
+from nwx.engine.embedded.facet_store import EmbeddedFacetStore
 from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
 from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
 from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
@@ -29,8 +29,7 @@ from nwx.engine.search_server.access.index import ServerAccessIndex
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.builder import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
-from nwx.engine.search_server.facets.live import ServerLiveSelection
-from nwx.engine.search_server.facets.store import ServerFacetStore
+from nwx.engine.search_server.facet_store import ServerFacetStore, ServerLiveSelection
 from nwx.engine.search_server.quality.index import ServerQualityIndex
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue

@@ -4,7 +4,7 @@ import pytest
 
 from nwx.errors import QueryError
 from nwx.query import cost
-from nwx.query.known_fields import DEFAULT_FIELDS
+from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.parser import parse_query
 from nwx.query.tree import Bool, Boost, DateRange, Fuzzy, Phrase, Term, Wildcard
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.errors import TimestampError
-from nwx.query.dates import date_span
+from nwx.query.dates import Period, date_span
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,10 @@ def test_a_date_is_a_span(text: str, first: str, last: str) -> None:
 def test_anything_else_is_an_error(text: str) -> None:
     with pytest.raises(TimestampError):
         date_span(text)
+
+
+def test_the_digits_that_name_a_period() -> None:
+    assert {period: "20130615120000"[: period.digits] for period in Period} == {
+        Period.MONTH: "201306",
+        Period.YEAR: "2013",
+    }

@@ -2,7 +2,21 @@
 
 import pytest
 
-from nwx.query.fields import ALIASES, QueryFieldKind, kind, normal_value, resolve_field, suggestion
+from nwx.mappings import properties
+from nwx.model import IndexName
+from nwx.query.fields import (
+    ALIASES,
+    CAPTURE_FIELDS,
+    DEFAULT_FIELDS,
+    FACET_FIELDS,
+    FILTERS,
+    JOINED_FIELDS,
+    QueryFieldKind,
+    kind,
+    normal_value,
+    resolve_field,
+    suggestion,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +60,15 @@ def test_values_are_written_as_their_field_has_them() -> None:
 def test_a_mistyped_name_gets_a_suggestion() -> None:
     assert suggestion("titel") == "title"
     assert suggestion("qqqqqq") == ""
+
+
+STORED = set(properties(IndexName.DOCUMENTS))
+
+
+def test_documents_have_what_is_looked_up_and_counted() -> None:
+    assert {*DEFAULT_FIELDS, *CAPTURE_FIELDS, *FACET_FIELDS} - {"year"} <= STORED
+    assert not STORED & set(JOINED_FIELDS)
+
+
+def test_filters_are_facets() -> None:
+    assert set(FILTERS.values()) <= set(FACET_FIELDS)

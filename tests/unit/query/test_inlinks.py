@@ -3,9 +3,8 @@
 import pytest
 
 from nwx.query.inlinks import AnchorParts, InlinkSpan, anchor_parts, inlink_span, joined_leaves
-from nwx.query.leaves import check_tree
 from nwx.query.parser import parse_query
-from nwx.query.tree import All, Bool, Node, Range, Term
+from nwx.query.tree import All, Bool, Node, Range, Term, check_tree
 
 
 @pytest.mark.parametrize(

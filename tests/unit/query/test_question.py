@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nwx.errors import QueryError, UsageError
-from nwx.query.known_fields import FILTERS
+from nwx.query.fields import FILTERS
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, Bool, Term
 

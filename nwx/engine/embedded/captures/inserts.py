@@ -6,8 +6,20 @@ from functools import lru_cache
 from itertools import chain
 
 from nwx.capture_values import DEFAULT_VALUES
-from nwx.engine.embedded.captures.numbers import last_capture_number
-from nwx.engine.embedded.database import CAPTURE_COLUMNS
+from nwx.engine.embedded.database import CAPTURE_COLUMNS, CAPTURE_NUMBERS, count_rows
+
+
+def last_capture_number(db: sqlite3.Connection) -> int:
+    """Return the highest number that any capture has had, 0 before the first."""
+    (highest,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
+    return max(int(highest), count_rows(db, CAPTURE_NUMBERS))
+
+
+def note_capture_numbers(db: sqlite3.Connection) -> None:
+    """Keep the highest number, before captures are deleted."""
+    values = (last_capture_number(db), CAPTURE_NUMBERS)
+    db.execute("UPDATE counters SET value = ? WHERE name = ?", values)
+
 
 _TOGETHER = 32
 """So many captures are inserted by one step; SQLite before 3.32 takes 999 values."""

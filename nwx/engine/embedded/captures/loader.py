@@ -2,16 +2,17 @@
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
+from typing import Protocol
 
 from nwx.bulk.gc_tuning import rare_collections
 from nwx.capture_values import values_of
-from nwx.engine.embedded.captures.lookup_tables import fill_lookup_tables
-from nwx.engine.embedded.captures.numbers import last_capture_number
-from nwx.engine.embedded.database import add_missing, connect
+from nwx.engine.embedded.captures.inserts import last_capture_number
+from nwx.engine.embedded.database import add_missing, connect, fill_lookup_tables
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
@@ -118,3 +119,42 @@ class Loader:
 def _roll_back(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         db.execute("ROLLBACK")
+
+
+class EndingLoad(Protocol):
+    """A load that has stored all it has to store."""
+
+    def unlock(self) -> bool:
+        """Let others write; return whether closing takes a while."""
+
+    def close(self) -> None:
+        """Bring the log into the database."""
+
+
+class EndedLoads:
+    """The loads of an archive whose logs are being brought into its database, by threads.
+
+    Whoever loads waits for those before: a log that many loads are written to
+    one after the other, while it is read, would never begin anew.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def end(self, load: EndingLoad) -> None:
+        """Unlock an archive at once, and close what has loaded into it, by a thread if need be."""
+        if not load.unlock():
+            load.close()
+            return
+        thread = threading.Thread(target=load.close, name="ended-load")
+        with self._guard:
+            self._threads.append(thread)
+        thread.start()
+
+    def wait(self) -> None:
+        """Wait until all are closed."""
+        with self._guard:
+            threads, self._threads = self._threads, []
+        for thread in threads:
+            thread.join()

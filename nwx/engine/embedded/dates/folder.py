@@ -18,7 +18,7 @@ from nwx.engine.embedded.database import connect, make_dates_tables
 from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
-from nwx.engine.embedded.stage.rows import dates_rows
+from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, ErrorText
 from nwx.model import Dates, IndexName
 
@@ -172,7 +172,7 @@ class DatesWriter:
     def erase(self, wait_seconds: float) -> bool:
         """Take what was deleted out of the file; return whether nothing of it is left."""
         # Imported here: hardly any archive is ever purged.
-        from nwx.engine.embedded.purge.sqlite_files import erase_deleted
+        from nwx.engine.embedded.database import erase_deleted
 
         with locked(self._folder, wait_seconds), self._folder.our_errors():
             return erase_deleted(self._connected(), wait_seconds)

@@ -19,7 +19,7 @@ from nwx.engine.embedded.dates.folder import (
 )
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import Registry
-from nwx.engine.embedded.stage.rows import dates_rows
+from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.engine.entries import IndexEntry, dates_from_entry
 from nwx.errors import EngineError, UsageError
 from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates

@@ -33,7 +33,7 @@ from nwx.engine.embedded.documents.stored_columns import (
     save_columns_file,
 )
 from nwx.model import Collapse, IndexName
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 
 Bools = npt.NDArray[np.bool_]
 _KEPT = 8

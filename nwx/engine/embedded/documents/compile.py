@@ -10,18 +10,27 @@ from nwx.engine.embedded.documents.matches.near import is_plain
 from nwx.engine.embedded.documents.patterns import between_query, pattern_pieces, wildcard_query
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms
-from nwx.query.known_fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
-from nwx.query.leaves import (
+from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.tree import (
     DATE,
     NUMBERS,
     TEXT,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
     Leaf,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
     field_type,
     is_any,
     moment_span,
     number_value,
 )
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
 _Dated = Callable[[DateRange], Query]
 """What compiles a date range."""
@@ -53,7 +62,7 @@ class Known:
 def compile_node(node: Node, known: Known) -> Query:
     """Return the query of a tree; `known` tells what only the archive knows.
 
-    The tree was checked (`nwx.query.leaves.check_tree`).
+    The tree was checked (`nwx.query.tree.check_tree`).
     """
     match node:
         case All():

@@ -44,11 +44,10 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
 from nwx.errors import ErrorText, WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
+from nwx.query.dates import Period, TrendPoint
 from nwx.query.inlinks import joined_leaves
-from nwx.query.leaves import has_scores
-from nwx.query.periods import Period, TrendPoint
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
-from nwx.query.tree import All, DateRange, Node
+from nwx.query.tree import All, DateRange, Node, has_scores
 
 _SCROLL_CHUNK = 20_000
 

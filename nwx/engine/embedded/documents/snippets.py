@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.patterns import matcher, pattern_pieces
-from nwx.query.leaves import text_leaves
-from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard
+from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, text_leaves
 
 Piece = tuple[str, bool]
 _Leaf = Term | Phrase | Wildcard | Fuzzy

@@ -14,7 +14,7 @@ from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
-from nwx.query.known_fields import DEFAULT_FIELDS
+from nwx.query.fields import DEFAULT_FIELDS
 
 NUM = "_num"
 SLOT, BIT = "_slot", "_bit"

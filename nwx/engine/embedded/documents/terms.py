@@ -6,8 +6,8 @@ from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.documents.tantivy_index import WORDS
 from nwx.engine.work import current_work
-from nwx.query.known_fields import DEFAULT_FIELDS
-from nwx.query.similar_words import most_edits, nearest_words
+from nwx.query.fields import DEFAULT_FIELDS
+from nwx.query.words import most_edits, nearest_words
 
 _CHECKED = 10_000
 """After so many terms the deadline is looked at."""

@@ -9,7 +9,7 @@ from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.view import ArchiveView
-from nwx.engine.embedded.facets.store import Connect
+from nwx.engine.embedded.facet_store import Connect
 from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
 
 _ROWS = 50_000

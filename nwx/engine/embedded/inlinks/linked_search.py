@@ -23,9 +23,8 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.inlinks.linked_documents import LinkedDocuments
 from nwx.model import FoundByLinks, ScoreParts, Sort
-from nwx.query.known_fields import ANCHOR, JOINED_FIELDS
-from nwx.query.leaves import Leaf
-from nwx.query.tree import All, Bool, Node
+from nwx.query.fields import ANCHOR, JOINED_FIELDS
+from nwx.query.tree import All, Bool, Leaf, Node
 from nwx.settings import RankingSettings
 
 _FIRST_TRY = 64

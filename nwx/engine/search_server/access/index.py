@@ -22,12 +22,12 @@ from nwx.engine.access.planned_changes import (
 from nwx.engine.access.rules import AccessRule
 from nwx.engine.entries import IndexEntry
 from nwx.engine.search_server.access.rules_version import RulesVersion
+from nwx.engine.search_server.blobs import ServerStates
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import pages, search_page
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.search_server.states import ServerStates
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
 

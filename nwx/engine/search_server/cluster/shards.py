@@ -1,19 +1,230 @@
 """The shards of an archive on a server."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 
-from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
-from nwx.engine.search_server.cluster.copies import shard_health
-from nwx.engine.search_server.cluster.shard_change import Resharding
+from nwx.engine.search_server.cluster.copies import (
+    allow_writes,
+    block_writes,
+    delete_unplaced,
+    refresh,
+    shard_health,
+)
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.pages import count_hits, walk
+from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Server
-from nwx.engine.shards.shards import BULK_LOADING, ShardHealth, Shards
-from nwx.errors import EngineBusyError
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.shards import BULK_LOADING, ShardHealth, Shards
+from nwx.errors import EngineBusyError, EngineError, PartialAnswerError, UsageError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
+
+SPLIT, COPIED = "split", "copied"
+"""How an index got another number of shards."""
+
+_EVERYTHING: Body = {"match_all": {}}
+_BAD_REQUEST, _NOT_IN_TIME = 400, 408
+_LOOK_SECONDS = 0.5
+_LONGEST_READING_SECONDS = 330.0
+"""Whoever reads from a point in time has let it end after that (`pages`)."""
+
+_SETTINGS_OF_ITS_OWN = (
+    *("uuid", "creation_date", "provided_name", "version", "blocks", "resize"),
+    *("history", "routing", "verified_read_only", "number_of_shards", "number_of_routing_shards"),
+    *("routing_partition_size", "replication"),
+)
+"""Settings that a new index must not take from another."""
+
+
+class Resharding:
+    """Gives the index behind an alias another number of shards."""
+
+    def __init__(self, server: Server, alias: str) -> None:
+        self._server = server
+        self._alias = alias
+        self._filling = f"{alias}-resharding"
+
+    def run(self, shards: int, progress: ShowProgress) -> str:
+        """Return how it was done, as `Shards.reshard` does."""
+        old, state = self._current()
+        health = shard_health(self._server, old)
+        if health.shards == shards:
+            self._remove_leftovers(old)  # of a run that was killed after its swap
+            raise UsageError(f"{self._alias} has {shards} shards already")
+        if health.lost:
+            raise PartialAnswerError(
+                f"shards of {old} are lost: {', '.join(map(str, health.lost))}; see `nwx stats`"
+            )
+        new = self._next(old)
+        self._remove_leftovers(old)
+        with self._blocked(old, new):
+            refresh(self._server, old)
+            how = self._make(old, state, new, (health.shards, shards), progress)
+            self._wait_for_copies(new, progress)
+            self._check_same(old, new)
+            self._follow_mapping(old, new)
+            allow_writes(self._server, new)  # a split index takes the block over
+            self._swap(old, state, new)
+        self._delete_unread(old)
+        return how
+
+    def undo(self) -> None:
+        """Remove what a killed run left, and let the index be written to."""
+        old, _ = self._current()
+        self._remove_leftovers(old)
+        allow_writes(self._server, old)
+
+    def _current(self) -> tuple[str, Body]:
+        found = self._state(self._alias)
+        if not found:
+            raise IndexMissingError(f"there is no index {self._alias} at {self._server.address}")
+        name, state = next(iter(found.items()))
+        if name == self._alias:
+            raise EngineError(
+                f"{name} is an index of that very name, which nothing can be swapped in for"
+            )
+        return name, state
+
+    def _state(self, name: str) -> Body:
+        path = f"/{quoted(name)}"
+        return self._server.request("GET", path, params={"ignore_unavailable": "true"})
+
+    def _next(self, old: str) -> str:
+        number = old.rpartition("-")[2]
+        return f"{self._alias}-{int(number) + 1 if number.isdigit() else 1:06}"
+
+    def _remove_leftovers(self, current: str) -> None:
+        """Remove the indices of other numbers, which a killed run left before or after its swap."""
+        own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
+        for name in self._state(f"{self._alias}-*"):
+            if own.fullmatch(name) and name != current:
+                delete_unplaced(self._server, name, self._filling)
+
+    @contextmanager
+    def _blocked(self, old: str, new: str) -> Iterator[None]:
+        """Let nothing be written; what goes wrong leaves the old index as it was."""
+        try:
+            block_writes(self._server, old)
+            yield
+        except BaseException:
+            with suppress(EngineError):
+                delete_unplaced(self._server, new, self._filling)
+            allow_writes(self._server, old)
+            raise
+
+    def _make(
+        self, old: str, state: Body, new: str, shards: tuple[int, int], progress: ShowProgress
+    ) -> str:
+        before, after = shards
+        if after % before == 0 and self._is_split(old, state, new, after):
+            return SPLIT
+        self._copy(old, state, new, after, progress)
+        return COPIED
+
+    def _is_split(self, old: str, state: Body, new: str, shards: int) -> bool:
+        """Split on the server, which links files; False where its number of shards forbids it."""
+        settings = {
+            "index.number_of_shards": shards,
+            "index.number_of_replicas": state["settings"]["index"]["number_of_replicas"],
+        }
+        try:
+            path = f"/{quoted(old)}/_split/{quoted(new)}"
+            self._server.request("PUT", path, {"settings": settings})
+        except RefusedError as error:
+            if error.status == _BAD_REQUEST:
+                return False
+            raise
+        return True
+
+    def _copy(self, old: str, state: Body, new: str, shards: int, progress: ShowProgress) -> None:
+        index = state["settings"]["index"]
+        kept = {name: one for name, one in index.items() if name not in _SETTINGS_OF_ITS_OWN}
+        filling = {"number_of_shards": shards, "number_of_replicas": 0, "refresh_interval": "-1"}
+        body = {
+            "settings": {"index": kept | filling},
+            "mappings": state["mappings"],
+            "aliases": {self._filling: {"is_write_index": True}},
+        }
+        self._server.request("PUT", f"/{quoted(new)}", body)
+        total, done = count_hits(self._server, old, _EVERYTHING), 0
+        body = {"query": _EVERYTHING, "version": True, "track_total_hits": False}
+        for page in walk(self._server, old, body):
+            send(self._server, (self._action(hit) for hit in page))
+            done += len(page)
+            progress(WorkProgress(f"copying {self._alias}", done, total))
+        put_back = {
+            "number_of_replicas": index["number_of_replicas"],
+            "refresh_interval": index.get("refresh_interval"),
+        }
+        self._server.request("PUT", f"/{quoted(new)}/_settings", {"index": put_back})
+
+    def _action(self, hit: Body) -> BulkAction:
+        # The version of a document is the precedence of its capture.
+        version = (("version", hit["_version"]), ("version_type", "external"))
+        return BulkAction(self._filling, hit["_id"], hit["_source"], control=version)
+
+    def _wait_for_copies(self, new: str, progress: ShowProgress) -> None:
+        """Wait until each shard is there, and each copy that a node can take."""
+        params = {"wait_for_status": "yellow", "wait_for_no_initializing_shards": "true"}
+        path, done = f"/_cluster/health/{quoted(new)}", 0.0
+        while True:
+            try:
+                answer = self._server.request("GET", path, params=params | {"timeout": "5s"})
+            except RefusedError as error:
+                if error.status != _NOT_IN_TIME:
+                    raise
+                if not self._state(new):
+                    raise EngineError(f"{new} was deleted meanwhile; try again") from error
+            else:
+                if not answer["timed_out"]:
+                    return
+                done = answer["active_shards_percent_as_number"]
+            progress(WorkProgress(f"starting shards of {self._alias}", int(done), 100))
+
+    def _check_same(self, old: str, new: str) -> None:
+        """Raise EngineError where the new index lacks what the old one has."""
+        if not shard_health(self._server, old).blocked:
+            raise EngineError(
+                f"{old} could be written to meanwhile, as after `nwx reshard --undo`: it stays"
+                f" as it was; try again"
+            )
+        refresh(self._server, new)
+        before, after = (count_hits(self._server, one, _EVERYTHING) for one in (old, new))
+        if before != after:
+            raise EngineError(
+                f"{new} has {after} entries, {old} has {before}: it stays as it was; try again"
+            )
+
+    def _follow_mapping(self, old: str, new: str) -> None:
+        """Take what was noted in the mapping meanwhile, which no block forbids."""
+        mapping = self._state(old)[old]["mappings"]
+        self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
+
+    def _swap(self, old: str, state: Body, new: str) -> None:
+        """Let the new index take the place of the old one, in one step."""
+        actions: list[Body] = []
+        for alias in state["aliases"]:
+            actions.append({"add": {"index": new, "alias": alias, "is_write_index": True}})
+            actions.append({"remove": {"index": old, "alias": alias}})
+        if self._filling in self._state(new)[new]["aliases"]:
+            actions.append({"remove": {"index": new, "alias": self._filling}})
+        self._server.request("POST", "/_aliases", {"actions": actions})
+
+    def _delete_unread(self, old: str) -> None:
+        """Delete the old index once nobody reads from it."""
+        end = time.monotonic() + _LONGEST_READING_SECONDS
+        while time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
+            found = self._server.request("GET", f"/{quoted(old)}/_stats/search")
+            if not found["_all"]["total"]["search"]["open_contexts"]:
+                break
+        self._server.request("DELETE", f"/{quoted(old)}")
 
 
 class ServerShards(Shards):

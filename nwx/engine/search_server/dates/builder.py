@@ -5,8 +5,7 @@ from contextlib import contextmanager, suppress
 
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import dates_from_entry
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.replacements import block_writes, delete_unplaced
+from nwx.engine.search_server.cluster.copies import block_writes, delete_unplaced, refresh
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING
 from nwx.engine.search_server.pages import pages, search_page

@@ -15,8 +15,7 @@ from nwx.engine.dates_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.builder import BUILDING, building
-from nwx.engine.search_server.dates.chunks import joined_chunks
-from nwx.engine.search_server.dates.entry_queries import CHUNK_ENTRIES, MANY
+from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES, MANY, joined_chunks
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import pages, search_page

@@ -6,19 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from nwx.errors import ErrorText, QueryError
-from nwx.query.known_fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
-from nwx.query.leaves import (
+from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.tree import (
     DATE,
     NUMBERS,
     TEXT,
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
     Leaf,
+    Node,
+    Phrase,
+    Range,
+    Wildcard,
     field_type,
     is_any,
     moment_span,
     number_value,
     text_leaves,
 )
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Wildcard
 
 Query = dict[str, Any]
 _Joined = Callable[[DateRange | Leaf, bool], Query]
@@ -40,7 +48,7 @@ _HIGHEST = (9999, 12, 31, 23, 59, 59)
 def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
     """Return the query of a tree; `joined` gives the queries of what other indices tell.
 
-    The tree was checked (`nwx.query.leaves.check_tree`).
+    The tree was checked (`nwx.query.tree.check_tree`).
     """
     match node:
         case All():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.entry_queries import FIRST_ENTRIES, FIRST_OF_MANY
+from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, FIRST_OF_MANY
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, DATED_VALUES
@@ -16,10 +16,20 @@ from nwx.engine.search_server.documents.hidden_parts import (
     HiddenParts,
     numbers_queries,
 )
-from nwx.engine.search_server.pages import count_hits, numbers, numbers_and, search_page, within
+from nwx.engine.search_server.documents.join import Join
+from nwx.engine.search_server.pages import (
+    count_hits,
+    numbers,
+    numbers_and,
+    search_page,
+    search_several,
+    within,
+)
 from nwx.engine.search_server.schema import COLLECTIONS, NUMBER, YEARS, Schema
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.work import current_work
 from nwx.model import FacetValue, IndexName
+from nwx.query.question import DocumentQuery
 
 _ALL_DATES = {"collection": COLLECTIONS, "year": YEARS}
 
@@ -196,3 +206,23 @@ def _values(facet: str, counts: Counter[str], size: int) -> tuple[FacetValue, ..
         ordered = sorted(counts.items())
         size = len(ordered)
     return tuple(FacetValue(value, number) for value, number in ordered[:size])
+
+
+_AT_ONCE = 100
+_BY_ID: list[Body] = [{"id": "asc"}]
+
+
+def several_totals(
+    server: Server, documents: str, join: Join, queries: Sequence[DocumentQuery]
+) -> list[int | None]:
+    """Return how many documents each query finds, None where the join finds a part only."""
+    found: list[int | None] = []
+    for begin in range(0, len(queries), _AT_ONCE):
+        current_work().check()
+        some = [join.resolve(one, _BY_ID, 0) for one in queries[begin : begin + _AT_ONCE]]
+        bodies: list[Body] = [
+            {"query": one.query, "size": 0, "track_total_hits": True} for one in some if one.whole
+        ]
+        answers = iter(search_several(server, documents, bodies))
+        found += [next(answers)["hits"]["total"]["value"] if one.whole else None for one in some]
+    return found

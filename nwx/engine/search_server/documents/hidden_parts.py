@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.entry_queries import IN_CHUNKS
+from nwx.engine.search_server.dates.entries import IN_CHUNKS
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.conditions import DateCondition, any_of
 from nwx.engine.search_server.documents.partly_hidden import PartlyHiddenDates
-from nwx.engine.search_server.further_dates.rows import Numbers
+from nwx.engine.search_server.further_dates import Numbers
 from nwx.engine.search_server.schema import NUMBER
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.entry_queries import MANY
+from nwx.engine.search_server.dates.entries import MANY
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import (
@@ -16,7 +16,7 @@ from nwx.engine.search_server.documents.hidden_parts import (
     hidden_queries,
     mixed_entries,
 )
-from nwx.engine.search_server.documents.lists.id_lists import index_state
+from nwx.engine.search_server.documents.id_lists import index_state
 from nwx.engine.search_server.documents.partly_hidden import PartlyHidden, PartlyHiddenDates
 from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of

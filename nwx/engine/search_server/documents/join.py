@@ -16,13 +16,15 @@ from nwx.engine.search_server.documents.compile import (
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.search_server.documents.lists.id_lists import AskedList, KeptList, RememberedNumbers
-from nwx.engine.search_server.documents.lists.list_queries import (
+from nwx.engine.search_server.documents.id_lists import (
+    AskedList,
+    KeptList,
     ListQueries,
+    RememberedNumbers,
     encoded,
     terms_query,
 )
-from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
+from nwx.engine.search_server.inlinks.linked_search import LinkedQuery
 from nwx.engine.search_server.pages import (
     among_search,
     count_hits,
@@ -38,10 +40,9 @@ from nwx.engine.search_server.pages import (
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
-from nwx.query.known_fields import CAPTURE_FIELDS
-from nwx.query.leaves import Leaf, date_ranges, field_type
+from nwx.query.fields import CAPTURE_FIELDS
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import DateRange
+from nwx.query.tree import DateRange, Leaf, date_ranges, field_type
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.search_server.documents.conditions import DateCondition
-from nwx.engine.search_server.further_dates.rows import LAST_TIME, DateRows, Numbers, date_rows
+from nwx.engine.search_server.further_dates import LAST_TIME, DateRows, Numbers, date_rows
+from nwx.query.dates import Period
 from nwx.query.hidden import SeenDate
-from nwx.query.periods import Period
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import partial
 from nwx.engine.document_index import RESULT_WINDOW, counting
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.documents.counts import FacetCounts
+from nwx.engine.search_server.documents.counts import FacetCounts, several_totals
 from nwx.engine.search_server.documents.facet_filters import flat, terms_of, total_without
 from nwx.engine.search_server.documents.folds import FOLDS, Folded, Folding
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
@@ -16,10 +16,9 @@ from nwx.engine.search_server.documents.hidden_reader import HiddenReader
 from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
 from nwx.engine.search_server.documents.order import DateOrder
-from nwx.engine.search_server.documents.totals import several_totals
 from nwx.engine.search_server.documents.trends import TrendCounts
-from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
 from nwx.engine.search_server.inlinks.linked_search import (
+    LinkedQuery,
     LinkedSearch,
     LinkedSearches,
     RankedHit,
@@ -41,7 +40,7 @@ from nwx.model import (
     Sort,
     Total,
 )
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
 
 # Equal scores by chance are in the order of the documents' own dates: further

@@ -1,16 +1,20 @@
-"""Documents on the server: of several captures the earliest wins, whoever comes first."""
+"""The documents of a server: written, read, deleted, and their words."""
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 
 from nwx.engine.entries import IndexEntry, document_entry, document_from_entry
 from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.pages import entries_by_id
+from nwx.engine.search_server.cluster.partial_answers import partial_allowed
+from nwx.engine.search_server.pages import entries_by_id, search_page
 from nwx.engine.search_server.schema import own_of_document
-from nwx.engine.search_server.server import Server
+from nwx.engine.search_server.server import Body, Server
 from nwx.errors import EngineBusyError, ErrorText
 from nwx.model import Document
+from nwx.query.fields import DEFAULT_FIELDS
+from nwx.query.words import most_edits, nearest_words
 
 _ATTEMPTS = 20
 _FORGETTING_SECONDS = 0.25
@@ -76,3 +80,37 @@ def _first_of_each(documents: Iterable[Document]) -> dict[str, IndexEntry]:
         if known is None or known["precedence"] < entry["precedence"]:
             best[entry["id"]] = own_of_document(entry)
     return best
+
+
+_MOST_OPTIONS = 50
+
+
+def similar_words(server: Server, index: str, word: str, most: int, *, partial: bool) -> list[str]:
+    """Return words like another, as `Engine.similar_words` does.
+
+    The term suggester of the server looks them up in each text field.
+    """
+    asked = {
+        field: {
+            "text": word,
+            "term": {
+                "field": field,
+                "suggest_mode": "always",
+                "size": _MOST_OPTIONS,
+                "prefix_length": 1,
+                "max_edits": 2,
+                "min_word_length": 4,
+            },
+        }
+        for field in DEFAULT_FIELDS
+    }
+    body: Body = {"size": 0, "suggest": asked, "track_total_hits": False}
+    # Words may come of what is left: they are no answer, but a hint.
+    with partial_allowed() if partial else nullcontext():
+        answer = search_page(server, index, body)
+    # Several words are several answers of one field.
+    found = [answer["suggest"][field] for field in asked]
+    if any(len(words) != 1 for words in found) or not most_edits(found[0][0]["text"]):
+        return []
+    options = [(one["text"], one["freq"]) for words in found for one in words[0]["options"]]
+    return nearest_words(found[0][0]["text"], options, most)

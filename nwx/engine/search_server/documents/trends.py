@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates.chunks import document_of
-from nwx.engine.search_server.dates.entry_queries import FIRST_ENTRIES, MANY, ONCE
+from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, MANY, ONCE, document_of
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
 from nwx.engine.search_server.documents.join import Join
-from nwx.engine.search_server.further_dates.reader import FurtherDatesReader
-from nwx.engine.search_server.further_dates.table import FurtherDates
-from nwx.engine.search_server.inlinks.linked_query import LinkedQuery
+from nwx.engine.search_server.further_dates import FurtherDates, FurtherDatesReader
+from nwx.engine.search_server.inlinks.linked_search import LinkedQuery
 from nwx.engine.search_server.pages import (
     NAMED,
     Search,
@@ -31,7 +29,7 @@ from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
-from nwx.query.periods import Period, TrendPoint
+from nwx.query.dates import Period, TrendPoint
 
 _PART = 40_000
 """So many documents a part of a large result has on average: well below limits.MAX_IDS."""

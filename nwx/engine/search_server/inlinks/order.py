@@ -9,8 +9,7 @@ from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
-from nwx.engine.search_server.inlinks.linked_query import urls_query
-from nwx.engine.search_server.inlinks.linked_search import most_linked
+from nwx.engine.search_server.inlinks.linked_search import most_linked, urls_query
 from nwx.engine.search_server.pages import pages
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server

@@ -26,6 +26,7 @@ from nwx.engine.pictures.picture_index import (
     PictureResult,
     SimilarPicture,
 )
+from nwx.engine.search_server.blobs import ServerStates
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
@@ -39,7 +40,6 @@ from nwx.engine.search_server.pictures.query import (
 )
 from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.engine.search_server.states import ServerStates
 from nwx.errors import ErrorText, WindowError
 from nwx.model import IndexName, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments

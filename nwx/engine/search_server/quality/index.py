@@ -16,12 +16,12 @@ from nwx.engine.quality.quality_index import (
     QualityOrder,
     QualityTotals,
 )
+from nwx.engine.search_server.blobs import ServerStates
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.search_server.states import ServerStates
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
 

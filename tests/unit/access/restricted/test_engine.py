@@ -11,8 +11,8 @@ from nwx.access.restricted.engines import RestrictedEngines, restricted_to
 from nwx.access.restricted.errors import HiddenError
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import CdxLineForm, CdxSpan, KeysAtTime, exactly
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.spans import CdxLineForm, CdxSpan, KeysAtTime, exactly
 from nwx.errors import EngineError
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Collapse, Dates, IndexName, SourceFile

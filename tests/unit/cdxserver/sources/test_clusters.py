@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.cdxserver.sources.clusters import ClusterSource
-from nwx.engine.spans import CdxSpan, exactly
+from nwx.engine.capture_index import CdxSpan, exactly
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
 ALL = CdxSpan("", "\U0010ffff")

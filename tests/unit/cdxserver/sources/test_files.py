@@ -10,7 +10,7 @@ from nwx.cdxserver.sources import files, sorted_lines
 from nwx.cdxserver.sources.files import CdxFileSource
 from nwx.cdxserver.sources.from_arguments import open_sources
 from nwx.cdxserver.sources.sorted_lines import backwards, lines_backwards
-from nwx.engine.spans import CdxSpan, exactly
+from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.errors import CdxQueryError, SourceError
 
 EVERYTHING = CdxSpan("", "\U0010ffff")

@@ -8,7 +8,7 @@ from nwx.cdxserver.query.dialects import DIALECTS
 from nwx.cdxserver.query.parameters import parameters_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources.from_arguments import open_sources
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CaptureIndexError
 from tests.cdxlines import ALL_RECORDS, CAPTURED
 from webapp.site import failures

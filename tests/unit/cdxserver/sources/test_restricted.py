@@ -6,7 +6,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.sources.restricted import RestrictedSource
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope, checked_rule
-from nwx.engine.spans import CdxBlock, CdxLineForm, CdxSpan, exactly
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, exactly
 
 _ALL = CdxSpan("", chr(0x10FFFF))
 _FORM = CdxLineForm((0,), bare_digests=False)

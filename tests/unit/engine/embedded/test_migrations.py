@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.base import Migration, pending_migrations
+from nwx.engine.capture_index import CdxSpan
 from nwx.engine.embedded import EmbeddedEngine, folder, migrations
 from nwx.engine.embedded.migrations import MIGRATIONS
-from nwx.engine.migrations import Migration, pending_migrations
-from nwx.engine.spans import CdxSpan
 from nwx.model import IndexName
 from tests.conformance.engines.embedded import make_older
 from tests.unit.engine.embedded.making import batch, page

@@ -22,7 +22,7 @@ import json, sys
 from pathlib import Path
 from nwx.cdxserver.sources.merged import EngineSource
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.spans import CdxSpan
+from nwx.engine.capture_index import CdxSpan
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.question import parse_facet_question
 from nwx.query.question import Question

@@ -11,7 +11,7 @@ import pytest
 from nwx.capture_values import values_of
 from nwx.engine.embedded.database import connect, count_rows, make_tables
 from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
-from nwx.engine.embedded.stage.rows import capture_rows, dates_rows, document_row
+from nwx.engine.embedded.staged_rows import capture_rows, dates_rows, document_row
 from nwx.engine.entries import document_entry
 from nwx.keys import capture_id, document_key
 from nwx.model import Dates, IndexName

@@ -165,7 +165,7 @@ def test_scans_are_by_shard() -> None:
 
 
 def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("nwx.engine.opensearch.engine", "nwx.engine.opensearch.server"):
+    for name in ("nwx.engine.opensearch.server",):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     with pytest.raises(UsageError, match=r"install nwx\[opensearch\]"):

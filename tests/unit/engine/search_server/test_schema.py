@@ -3,7 +3,16 @@
 import json
 from typing import Any
 
-from nwx.engine.search_server.schema import allow_chunks
+import pytest
+
+from nwx.engine.search_server.schema import (
+    SHARD_ENTRIES,
+    allow_chunks,
+    index_body,
+    number_of_shards,
+)
+from nwx.model import IndexName
+from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import Reply, serving
 
 FIELDS: dict[str, Any] = {"id": {}, "key": {}, "dates": {}, "seen": {}, "count": {}, "num": {}}
@@ -31,3 +40,27 @@ def test_a_dates_index_gets_the_fields_of_chunks_and_another_version() -> None:
 
 def test_one_that_has_them_stays_as_it_is() -> None:
     assert added({**FIELDS, "chunk": {}, "chunks": {}}) == []
+
+
+@pytest.mark.parametrize(
+    ("captures", "shards"),
+    [(0, 1), (10**6, 1), (10**8, 1), (10**9, 16), (10**10, 128)],
+)
+def test_captures_get_shards_for_their_expected_number(captures: int, shards: int) -> None:
+    settings = ServerSettings(expected_captures=captures)
+    assert number_of_shards(IndexName.CAPTURES, settings) == shards
+    assert captures / shards <= SHARD_ENTRIES
+    body = index_body(IndexName.CAPTURES, settings)
+    assert body["settings"]["index"]["number_of_shards"] == shards
+
+
+def test_other_indices_grow_with_them_or_stay_small() -> None:
+    settings = ServerSettings(expected_captures=10**9)
+    assert number_of_shards(IndexName.DOCUMENTS, settings) == 128
+    assert number_of_shards(IndexName.FILES, settings) == 1
+    assert number_of_shards(IndexName.ACCESS, settings) == 1
+
+
+def test_shards_that_are_asked_for_are_the_least() -> None:
+    settings = ServerSettings(shards=3, expected_captures=10**6)
+    assert number_of_shards(IndexName.CAPTURES, settings) == 3

@@ -12,7 +12,7 @@ from tantivy import Occur, Query
 
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.tantivy_index import VALUES_APART, schema
-from nwx.query.nearness import stand_near
+from nwx.query.words import stand_near
 
 
 def is_plain(words: Sequence[str], slop: int) -> bool:

@@ -19,7 +19,7 @@ from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.compile import all_of, boosted
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, schema
-from nwx.query.known_fields import DEFAULT_FIELDS
+from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.tree import Bool, Node, Phrase, Term
 
 _K1 = 1.2

@@ -1,12 +1,13 @@
 """Loads of captures, and the log that they leave behind."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import loader
-from nwx.engine.embedded.captures.loader import Loader
+from nwx.engine.embedded.captures.loader import EndedLoads, Loader
 from nwx.engine.embedded.folder import Folder
 from nwx.model import IndexName
 from tests.conformance.archive import capture
@@ -31,3 +32,39 @@ def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
     assert sizes[-1] < 2 * sizes[0]
     with EmbeddedEngine(tmp_path / "archive", read_only=True) as engine:
         assert engine.count(IndexName.CAPTURES) == 6000
+
+
+class _Load:
+    """A load that takes until it may end, if it takes a while."""
+
+    def __init__(self, *, long: bool) -> None:
+        self._long = long
+        self.may_end = threading.Event()
+        self.steps: list[str] = []
+
+    def unlock(self) -> bool:
+        self.steps.append("unlocked")
+        return self._long
+
+    def close(self) -> None:
+        if self._long:
+            assert self.may_end.wait(10)
+        self.steps.append("closed")
+
+
+def test_a_short_load_is_closed_at_once() -> None:
+    load = _Load(long=False)
+    EndedLoads().end(load)
+    assert load.steps == ["unlocked", "closed"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_long_loads_are_closed_by_threads_and_waited_for(number: int) -> None:
+    loads, ended = [_Load(long=True) for _ in range(number)], EndedLoads()
+    for load in loads:
+        ended.end(load)
+        assert load.steps == ["unlocked"]
+    for load in loads:
+        load.may_end.set()
+    ended.wait()
+    assert all(load.steps == ["unlocked", "closed"] for load in loads)

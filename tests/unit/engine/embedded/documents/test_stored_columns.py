@@ -14,7 +14,7 @@ from nwx.engine.embedded.documents.stored_columns import (
     read_columns,
 )
 from nwx.engine.embedded.registry import Registry
-from nwx.engine.embedded.stage.rows import dates_rows
+from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.model import Dates
 
 

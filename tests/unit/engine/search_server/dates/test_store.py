@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from nwx.engine.search_server import limits
-from nwx.engine.search_server.dates import additions, removals
-from nwx.engine.search_server.dates.chunks import above, document_of
+from nwx.engine.search_server.dates import store
+from nwx.engine.search_server.dates.entries import above, document_of
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.errors import EngineBusyError
 from nwx.keys import document_id
@@ -23,7 +23,7 @@ Pairs = set[tuple[str, str]]
 @pytest.fixture(autouse=True)
 def _small_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "DATES_OF_ENTRY", 3)
-    for module in (additions, removals):
+    for module in (store, store):
         monkeypatch.setattr(module, "pause", lambda attempt: None)
 
 

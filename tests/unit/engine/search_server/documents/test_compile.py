@@ -14,9 +14,20 @@ from nwx.engine.search_server.documents.compile import (
 from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.join import all_conditions, joined_query, superset_query
 from nwx.errors import QueryError
-from nwx.query.leaves import date_ranges
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+    date_ranges,
+)
 
 SPAN = DateRange("20100101000000", "20101231235959")
 

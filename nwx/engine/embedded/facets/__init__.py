@@ -1,1 +1,0 @@
-"""What facet questions need: captures in bulk, and stored builds."""

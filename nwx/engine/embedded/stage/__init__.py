@@ -1,1 +1,0 @@
-"""What processes that read prepare for the one writer of an archive."""

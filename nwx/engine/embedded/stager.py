@@ -1,0 +1,107 @@
+"""Batches made ready for the writer by the processes that read."""
+
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from nwx.engine.base import StagedBatch, Staging
+from nwx.engine.embedded.documents.tantivy_index import Packer
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.registry import find_nums
+from nwx.engine.embedded.segments import SegmentMaker
+from nwx.engine.embedded.staged_rows import BatchRows, DocumentRow, Numbers, StagedRows, batch_rows
+from nwx.model import Batch, SourceFile
+
+SEGMENT_DOCUMENTS = 50
+"""So many documents at least are worth a segment of their own."""
+
+_MOST_CHARACTERS = 16 << 20
+
+
+class Reading(Protocol):
+    """What gives a connection to the archive's database."""
+
+    def __call__(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+
+class Stager(Staging):
+    """What makes rows of batches, and one segment for the texts of their new documents.
+
+    In the segment are only documents whose ids have no number yet: their
+    numbers are taken here. Others, which may replace a document, come with
+    their entries, and the writer indexes them.
+    """
+
+    def __init__(self, folder: Folder, reading: Reading) -> None:
+        self._folder, self._reading = folder, reading
+        self._numbers = Numbers(folder.numbers)
+        self._packer = Packer()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._batches: list[BatchRows] = []
+        self._files: list[SourceFile] = []
+        self._new: set[bytes] = set()
+        self._waiting: list[bytes] = []
+        self._segment: SegmentMaker | None = None
+        self._characters = 0
+
+    def add(self, batch: Batch) -> None:
+        """Make the rows of a batch, and index its new documents, unless there are few as yet."""
+        rows = batch_rows(batch)
+        with self._reading() as db:
+            known = find_nums(db, [row.id for row in rows.documents])
+        # A document that comes again is a better one, and does not belong in the segment.
+        new = [row.id for row in rows.documents if row.id not in known and row.id not in self._new]
+        self._new.update(new)
+        self._files += batch.files
+        self._characters += rows.characters
+        if self._segment is not None:
+            self._batches.append(self._indexed(rows, self._numbered(new), self._segment))
+            return
+        self._batches.append(rows)
+        self._waiting += new
+        if len(self._new) >= SEGMENT_DOCUMENTS:
+            self._begin_segment()
+
+    @property
+    def is_full(self) -> bool:
+        return self._characters >= _MOST_CHARACTERS
+
+    def finish(self) -> StagedBatch:
+        """Return the rows of all batches, and commit the segment."""
+        segment = ""
+        if self._segment is not None:
+            with self._folder.our_errors():
+                segment = str(self._segment.finish())
+        staged = StagedBatch(tuple(self._files), StagedRows(tuple(self._batches), segment))
+        self._clear()
+        return staged
+
+    def _begin_segment(self) -> None:
+        """Open a segment, and index in it what has been waiting."""
+        with self._folder.our_errors():
+            self._segment = SegmentMaker(Path(tempfile.mkdtemp(dir=self._folder.segments)))
+        nums = self._numbered(self._waiting)
+        self._batches = [self._indexed(rows, nums, self._segment) for rows in self._batches]
+
+    def _numbered(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        return dict(zip(ids, count(self._numbers.take(len(ids)))))
+
+    def _indexed(self, rows: BatchRows, nums: dict[bytes, int], segment: SegmentMaker) -> BatchRows:
+        """Index the documents that have one of the numbers, and take these out; return the rows."""
+        documents: list[DocumentRow] = []
+        for row in rows.documents:
+            num = nums.pop(row.id, 0)
+            if num and row.entry is not None:
+                with self._folder.our_errors():
+                    segment.add(self._packer.document(num, row.entry))
+                documents.append(row._replace(num=num, entry=None))
+            else:
+                documents.append(row)
+        return replace(rows, documents=tuple(documents))

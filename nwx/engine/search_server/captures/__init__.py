@@ -1,1 +1,0 @@
-"""The captures of an archive, in CDX order and by digest."""

@@ -1,0 +1,286 @@
+"""Lists of documents that meet a condition: kept, and sent to a search server."""
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from cachetools import LRUCache, TTLCache
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.cluster.partial_answers import partial_answers
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.pages import Search, count_hits, numbers, search_each, search_page
+from nwx.engine.search_server.refusals import RefusedError
+from nwx.engine.search_server.schema import NUMBER
+from nwx.engine.search_server.server import Body, Server, to_json
+
+_Integers = npt.NDArray[np.uint64]
+
+# Numbers have 63 bits: the first 13 tell their bucket, the other 50 are written as ten digits.
+_REST_BITS = 50
+_BUCKETS = 1 << 13
+_DIGIT_BITS = 5
+_PLACE_DIGITS, _REST_DIGITS = 4, 10
+_ZERO = ord("0")  # the 32 characters from here on are written into JSON as they are
+
+SCRIPT = f"""
+if (doc['{NUMBER}'].size() == 0) {{ return false; }}
+long number = doc['{NUMBER}'].value;
+String begins = params.begins;
+String rests = params.rests;
+int bucket = 4 * (int) (number >>> 50);
+int begin = 0;
+int end = 0;
+for (int i = bucket; i < bucket + 4; ++i) {{
+  begin = (begin << 5) + begins.charAt(i) - 48;
+  end = (end << 5) + begins.charAt(i + 4) - 48;
+}}
+for (int at = begin * 10; at < end * 10; at += 10) {{
+  int i = 0;
+  while (i < 10 && rests.charAt(at + i) - 48 == (int) ((number >>> (45 - 5 * i)) & 31L)) {{ ++i; }}
+  if (i == 10) {{ return true; }}
+}}
+return false;
+"""
+"""Tells whether the number of a document is in a list that `pack_numbers` made."""
+
+
+def packed_query(numbers: frozenset[int]) -> Query:
+    """Return the query of the documents of up to limits.MAX_IDS numbers."""
+    script = {"lang": "painless", "source": SCRIPT, "params": pack_numbers(numbers)}
+    return {"script": {"script": script}}
+
+
+@lru_cache(maxsize=8)
+def pack_numbers(numbers: frozenset[int]) -> msgspec.Raw:
+    """Return the parameters of SCRIPT for a list, as JSON.
+
+    `rests` has the last 50 bits of each number, in order, and `begins` the
+    place there of the first number of each bucket, and where the last ends.
+    """
+    ordered = np.fromiter(numbers, np.uint64, len(numbers))
+    ordered.sort()
+    buckets = ordered >> np.uint64(_REST_BITS)
+    begins = np.searchsorted(buckets, np.arange(_BUCKETS + 1, dtype=np.uint64))
+    packed = {
+        "begins": _digits(begins.astype(np.uint64), _PLACE_DIGITS),
+        "rests": _digits(ordered, _REST_DIGITS),
+    }
+    return msgspec.Raw(to_json(packed))
+
+
+def _digits(values: _Integers, count: int) -> str:
+    """Return the last digits of numbers, the highest of each first."""
+    shifts = np.arange(count - 1, -1, -1, dtype=np.uint64) * np.uint64(_DIGIT_BITS)
+    digits = (values[:, None] >> shifts) & np.uint64((1 << _DIGIT_BITS) - 1)
+    return (digits + np.uint64(_ZERO)).astype(np.uint8).tobytes().decode("ascii")
+
+
+_COUNTED_SECONDS = 60.0
+
+
+def terms_query(numbers: Collection[int]) -> Query:
+    """Return the query of the documents of a list, each of which is looked up."""
+    if isinstance(numbers, frozenset) and len(numbers) > limits.SHORT_LIST:
+        return {"terms": {NUMBER: encoded(numbers)}}
+    return {"terms": {NUMBER: list(numbers)}}
+
+
+@lru_cache(maxsize=8)
+def encoded(numbers: frozenset[int]) -> msgspec.Raw:
+    """Return a long list as JSON, which is kept for the next question."""
+    return msgspec.Raw(to_json(sorted(numbers)))
+
+
+class ListQueries:
+    """What gives the queries of lists of documents; threads may share it.
+
+    Of long lists it is a script that documents are compared with, where the
+    server runs scripts and has not so many documents that it takes longer.
+    """
+
+    def __init__(self, server: Server, documents: str) -> None:
+        self._server = server
+        self._documents = documents
+        self._guard = threading.Lock()
+        self._runs_scripts: bool | None = None
+        self._count: TTLCache[str, int] = TTLCache(1, _COUNTED_SECONDS)
+
+    def query(self, numbers: Collection[int], among: int | None = None) -> Query:
+        """Return the query of a list; `among` is how many documents are compared, if known."""
+        if self.is_compared(numbers, among):
+            return packed_query(frozenset(numbers))
+        return terms_query(numbers)
+
+    def is_compared(self, numbers: Collection[int], among: int | None = None) -> bool:
+        """Tell whether documents are compared with a list by a script."""
+        if len(numbers) <= limits.LOOKED_UP or not self._scripts_run():
+            return False
+        count = self._documents_count() if among is None else among
+        return count <= limits.COMPARED_FOR_EACH * len(numbers)
+
+    def _documents_count(self) -> int:
+        with self._guard:
+            found = self._count.get(self._documents)
+        if found is None:
+            found = count_hits(self._server, self._documents, EVERYTHING)
+            with self._guard:
+                self._count[self._documents] = found
+        return found
+
+    def _scripts_run(self) -> bool:
+        """Tell whether the server runs the script: it may be set up to run none."""
+        if self._runs_scripts is None:
+            try:
+                count_hits(self._server, self._documents, packed_query(frozenset()), 0)
+                self._runs_scripts = True
+            except RefusedError:
+                self._runs_scripts = False
+        return self._runs_scripts
+
+
+_MOST_LISTS = 16
+_Key = tuple[str, bytes]
+_CHANGES: Body = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What is another when other entries meet a query, or the same ones changed.
+
+    A server numbers its changes, and an entry has the number of its last one.
+    """
+
+    total: int
+    changes: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedList:
+    """The documents that meet a query in an index, as they are now.
+
+    `kept` are their numbers where these were read before and are the same
+    still. A list is `settled` where it was the same when it was last asked
+    for: it is worth to be read, and kept.
+    """
+
+    index: str
+    query: Query
+    state: IndexState
+    kept: frozenset[int] | None
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptList:
+    """The documents that met a query in an index when they were read, and the state since then."""
+
+    index: str
+    query: Query
+    state: IndexState
+    numbers: frozenset[int]
+
+    def search(self) -> Search:
+        """Return the search that tells whether they are still the same."""
+        return _state_search(self.index, self.query)
+
+
+class RememberedNumbers:
+    """The numbers of the documents that meet a query in an index; threads may share it.
+
+    To ask whether they are still the same takes a fraction of the time
+    that sending them does.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._guard = threading.Lock()
+        self._lists: LRUCache[_Key, tuple[IndexState, frozenset[int]]] = LRUCache(_MOST_LISTS)
+        self._last_asked: LRUCache[_Key, IndexState] = LRUCache(_MOST_LISTS)
+
+    def longest(self, lists: Sequence[tuple[str, Query]]) -> int | None:
+        """Return the length of the longest list that is kept, None where one is not."""
+        with self._guard:
+            known = [self._lists.get(_key(*one)) for one in lists]
+        lengths = [len(one[1]) for one in known if one is not None]
+        return max(lengths, default=0) if len(lengths) == len(lists) else None
+
+    def kept(self, lists: Sequence[tuple[str, Query]]) -> list[KeptList] | None:
+        """Return lists as they were when they were last asked for, None where one is not kept."""
+        found = []
+        with self._guard:
+            for index, query in lists:
+                key = _key(index, query)
+                known = self._lists.get(key)
+                if known is None or self._last_asked.get(key) != known[0]:
+                    return None
+                found.append(KeptList(index, query, *known))
+        return found
+
+    def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
+        """Tell by the answers to their searches whether lists are others now.
+
+        Such a list is asked for before it is used again.
+        """
+        states = [_state(answer) for answer in answers]
+        with self._guard:
+            for one, state in zip(kept, states, strict=True):
+                self._last_asked[_key(one.index, one.query)] = state
+        return any(one.state != state for one, state in zip(kept, states, strict=True))
+
+    def ask(
+        self, lists: Sequence[tuple[str, Query]], beside: Sequence[Search] = ()
+    ) -> tuple[list[AskedList], list[Body]]:
+        """Return what is known of lists, and the answers of other searches, by one request."""
+        states = [_state_search(*one) for one in lists]
+        answers = search_each(self._server, [*states, *beside])
+        asked = [
+            self._asked(index, query, _state(answer))
+            for (index, query), answer in zip(lists, answers, strict=False)
+        ]
+        return asked, answers[len(lists) :]
+
+    def _asked(self, index: str, query: Query, state: IndexState) -> AskedList:
+        key = _key(index, query)
+        with self._guard:
+            known, last = self._lists.get(key), self._last_asked.get(key)
+            self._last_asked[key] = state
+        kept = known[1] if known and known[0] == state else None
+        return AskedList(index, query, state, kept, settled=last == state)
+
+    def read(self, one: AskedList) -> frozenset[int] | None:
+        """Return the numbers of a list, None of more than limits.MAX_IDS."""
+        if one.kept is not None or one.state.total > limits.MAX_IDS:
+            return one.kept
+        listed = numbers(self._server, one.index, one.query)
+        if listed is None:
+            return None
+        found = frozenset(listed)
+        if partial_answers() is None:  # else the list may lack some
+            with self._guard:
+                self._lists[_key(one.index, one.query)] = one.state, found
+        return found
+
+
+def index_state(server: Server, index: str, query: Query) -> IndexState:
+    """Return the state of the entries of an index that meet a query."""
+    search = _state_search(index, query)
+    return _state(search_page(server, search.index, search.body))
+
+
+def _state_search(index: str, query: Query) -> Search:
+    return Search(index, {"query": query, "size": 0, "track_total_hits": True, "aggs": _CHANGES})
+
+
+def _state(answer: Body) -> IndexState:
+    found = answer["aggregations"]
+    changes = found["sum"]["value"] or 0.0, found["max"]["value"] or 0.0
+    return IndexState(answer["hits"]["total"]["value"], changes)
+
+
+def _key(index: str, query: Query) -> _Key:
+    return index, to_json(query)

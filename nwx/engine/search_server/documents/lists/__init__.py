@@ -1,1 +1,0 @@
-"""Lists of documents that meet a condition: kept, and sent to a search server."""

@@ -1,0 +1,281 @@
+"""The captures of a server in bulk and by live aggregations, and stored builds of facets."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from nwx.engine.entries import IndexEntry, capture_from_entry
+from nwx.engine.facet_store import (
+    CAPTURE_ROW_FIELDS,
+    CapturePlace,
+    CaptureRows,
+    FacetStore,
+    StoredBuild,
+)
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.blobs import ServerBlobs
+from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
+from nwx.engine.search_server.pages import entries_by_id, pages, search_page
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.selection import (
+    AllOf,
+    AnyOf,
+    Between,
+    Ending,
+    Estimate,
+    Groups,
+    Like,
+    LiveFilter,
+    LiveSelection,
+    Not,
+    OneOf,
+    Unset,
+)
+from nwx.errors import EngineError
+from nwx.model import Capture, IndexName
+from nwx.settings import ServerSettings, build_folder
+
+_MEANING = re.compile(r"[*?\\]")
+
+
+def query_of(wanted: LiveFilter) -> Query:
+    """Return the query of a condition."""
+    match wanted:
+        case AllOf(parts):
+            return {"bool": {"filter": list(map(query_of, parts))}} if parts else EVERYTHING
+        case AnyOf(parts):
+            return _any(list(map(query_of, parts)))
+        case Not(part):
+            return {"bool": {"must_not": [query_of(part)]}}
+        case OneOf(field, values):
+            return {"terms": {field: list(values)}}
+        case Between(field, low, high):
+            bounds = {"gte": low, "lt": high}
+            return {
+                "range": {field: {name: end for name, end in bounds.items() if end is not None}}
+            }
+        case Ending(field, end):
+            return {"wildcard": {field: {"value": "*" + _MEANING.sub(r"\\\g<0>", end)}}}
+        case Like(field, pattern):
+            return {"regexp": {field: {"value": pattern, "flags": "NONE"}}}
+        case Unset(field):
+            return {"bool": {"must_not": [{"exists": {"field": field}}]}}
+
+
+def _any(queries: list[Query]) -> Query:
+    if not queries:
+        return NOTHING
+    return {"bool": {"should": queries, "minimum_should_match": 1}}
+
+
+_KEEP_ALIVE = "5m"
+_MONTH = "uuuuMM"
+_MONTH_DIGITS = 6
+_PRECISION = 3_000
+_PARTS_AT_ONCE = 200
+
+
+@contextmanager
+def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"]:
+    """Give the captures of an index as they are now."""
+    refresh(server, index)
+    scans = server.whole_scans(index)
+    selection = ServerLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
+    try:
+        yield selection
+    finally:
+        # It would end by itself: what went wrong before matters more than this.
+        with suppress(EngineError):
+            server.close_point(selection.pit)
+
+
+class ServerLiveSelection(LiveSelection):
+    """The captures of a point in time."""
+
+    def __init__(self, server: Server, pit: str, scans: Sequence[Body]) -> None:
+        self.pit = pit
+        self._scans = scans
+        self._too_long: Body = {"terms": {server.ignored_field: list(CAPTURE_ROW_FIELDS)}}
+        self._server = server
+
+    def count(self, wanted: LiveFilter) -> int:
+        body = {"query": self._found(wanted), "size": 0, "track_total_hits": True}
+        found: int = self._search(body)["hits"]["total"]["value"]
+        return found
+
+    def _found(self, wanted: LiveFilter) -> Query:
+        """Return the query of a condition, and of what it cannot be asked of."""
+        return {"bool": {"should": [query_of(wanted), self._too_long], "minimum_should_match": 1}}
+
+    def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
+        short = {"bool": {"filter": [query_of(wanted)], "must_not": [self._too_long]}}
+        yield from self._composite(short, fields)
+        yield from self._kept_only(fields)
+
+    def _composite(self, query: Query, fields: Sequence[str]) -> Iterator[Groups]:
+        composite: Body = {"size": limits.MAX_IDS, "sources": [_source(name) for name in fields]}
+        body: Body = {"query": query, "size": 0, "track_total_hits": False}
+        while True:
+            answer = self._search(body | {"aggs": {"groups": {"composite": composite}}})
+            found = answer["aggregations"]["groups"]
+            buckets = found["buckets"]
+            if buckets:
+                values = [tuple(map(bucket["key"].get, fields)) for bucket in buckets]
+                yield Groups(values, [bucket["doc_count"] for bucket in buckets])
+            if len(buckets) < limits.MAX_IDS:
+                return
+            composite |= {"after": found["after_key"]}
+
+    def _kept_only(self, fields: Sequence[str]) -> Iterator[Groups]:
+        """Give the captures with values that no aggregation sees, one by one."""
+        body: Body = {
+            "query": self._too_long,
+            "_source": list(fields),
+            "size": limits.PAGE,
+            "track_total_hits": False,
+        }
+        for scan in self._scans:
+            yield from self._rows(body | scan, fields)
+
+    def _rows(self, body: Body, fields: Sequence[str]) -> Iterator[Groups]:
+        while True:
+            hits = self._search(body)["hits"]["hits"]
+            if hits:
+                values = [_row(hit["_source"], fields) for hit in hits]
+                yield Groups(values, [1] * len(values))
+            if len(hits) < limits.PAGE:
+                return
+            body |= {"search_after": hits[-1]["sort"]}
+
+    def estimates(
+        self, wanted: LiveFilter, parts: Sequence[LiveFilter], sized: LiveFilter
+    ) -> list[Estimate]:
+        added = {"bytes": {"sum": {"field": "content_length"}}}
+        aggs = _ESTIMATED | {"sized": {"filter": query_of(sized), "aggs": added}}
+        found = []
+        for start in range(0, len(parts), _PARTS_AT_ONCE):
+            some = [query_of(part) for part in parts[start : start + _PARTS_AT_ONCE]]
+            groups = {"filters": {"filters": some}, "aggs": aggs}
+            body = {"query": query_of(wanted), "size": 0, "aggs": {"parts": groups}}
+            buckets = self._search(body)["aggregations"]["parts"]["buckets"]
+            found += [_estimate(bucket) for bucket in buckets]
+        return found
+
+    def _search(self, body: Body) -> Body:
+        pit = {"id": self.pit, "keep_alive": _KEEP_ALIVE}
+        params = {"allow_partial_search_results": "false"}
+        answer = self._server.request("POST", "/_search", body | {"pit": pit}, params)
+        self.pit = answer.get("pit_id", self.pit)
+        return answer
+
+
+_ESTIMATED: Body = {
+    "documents": {"cardinality": {"field": "digest", "precision_threshold": _PRECISION}},
+    "alone": {"missing": {"field": "digest"}},
+    "urls": {"cardinality": {"field": "url", "precision_threshold": _PRECISION}},
+}
+
+
+def _source(name: str) -> Body:
+    """Return what a composite aggregation divides by; what has no value is a group too."""
+    if name == "timestamp":
+        months = {"field": "crawl_date", "calendar_interval": "month", "format": _MONTH}
+        return {name: {"date_histogram": months | {"missing_bucket": True}}}
+    return {name: {"terms": {"field": name, "missing_bucket": True}}}
+
+
+def _row(entry: Body, fields: Sequence[str]) -> tuple[object, ...]:
+    known = entry | {"timestamp": entry.get("timestamp", "")[:_MONTH_DIGITS]}
+    return tuple(map(known.get, fields))
+
+
+def _estimate(bucket: Body) -> Estimate:
+    captures = bucket["doc_count"]
+    return Estimate(
+        captures,
+        min(captures, bucket["documents"]["value"] + bucket["alone"]["doc_count"]),
+        min(captures, bucket["urls"]["value"]),
+        bucket["sized"]["doc_count"],
+        int(bucket["sized"]["bytes"]["value"]),
+    )
+
+
+_PAGE = 10_000
+
+
+class ServerFacetStore(ServerBlobs, FacetStore):
+    """The captures of a server, and the blobs there; a mark is a month and the id of a capture."""
+
+    def __init__(
+        self, server: Server, captures: str, facets: str, settings: ServerSettings
+    ) -> None:
+        folder = build_folder(settings, server.address, IndexName.FACETS)
+        super().__init__(server, IndexName.FACETS, facets, settings, folder)
+        self._captures = captures
+
+    def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
+        return build.entries.read(self.folder) if build.entries else iter(())
+
+    def stamp(self) -> str:
+        # Each shard numbers its changes, and the index has another uuid once it is made anew.
+        answer = self._server.request(
+            "GET",
+            f"/{quoted(self._captures)}/_stats",
+            params={"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no"},
+        )
+        numbers = [
+            f"{found['uuid']} {shard} {max(copy['seq_no']['max_seq_no'] for copy in copies)}"
+            for found in answer["indices"].values()
+            for shard, copies in found["shards"].items()
+        ]
+        return ", ".join(sorted(numbers))
+
+    def month_stamps(self) -> dict[str, str]:
+        refresh(self._server, self._captures)
+        changes = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
+        by_month: Body = {
+            "date_histogram": {
+                "field": "crawl_date",
+                "calendar_interval": "month",
+                "format": "yyyyMM",
+                "min_doc_count": 1,
+            },
+            "aggs": changes,
+        }
+        body: Body = {"size": 0, "aggs": {"months": by_month}}
+        buckets = search_page(self._server, self._captures, body)["aggregations"]["months"][
+            "buckets"
+        ]
+        return {
+            one["key_as_string"]: f"{one['doc_count']} {one['sum']['value']} {one['max']['value']}"
+            for one in buckets
+        }
+
+    def capture_rows(
+        self, months: Collection[str] | None = None, after: str = ""
+    ) -> Iterator[CaptureRows]:
+        last_month, _, last_id = after.partition(" ")
+        for month in sorted(self.month_stamps() if months is None else months):
+            if month >= last_month:
+                yield from self._rows(month, last_id if month == last_month else "")
+
+    def _rows(self, month: str, last_id: str) -> Iterator[CaptureRows]:
+        span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
+        filters: list[Body] = [{"range": span}, {"range": {"id": {"gt": last_id}}}]
+        body: Body = {
+            "query": {"bool": {"filter": filters}},
+            "_source": [*CAPTURE_ROW_FIELDS, "id"],
+        }
+        for page in pages(self._server, self._captures, body, [{"id": "asc"}], _PAGE):
+            entries = [hit["_source"] for hit in page]
+            rows = [tuple(map(entry.get, CAPTURE_ROW_FIELDS)) for entry in entries]
+            yield CaptureRows(rows, f"{month} {entries[-1]['id']}")
+
+    def live_selection(self) -> AbstractContextManager[ServerLiveSelection]:
+        return live_selection(self._server, self._captures)
+
+    def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
+        ids = [f"{source}@{offset}" for source, offset in places]
+        found = entries_by_id(self._server, self._captures, ids, "true")
+        return [capture_from_entry(found[id]["_source"]) for id in ids if id in found]

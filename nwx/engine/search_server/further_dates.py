@@ -1,0 +1,325 @@
+"""The dates that dates indices know of documents and their entries do not."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from cachetools import TTLCache
+
+from nwx.engine.search_server import limits
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.documents.conditions import DateCondition
+from nwx.engine.search_server.pages import Search, search_each, search_page, walk, within
+from nwx.engine.search_server.schema import NUMBER, Schema
+from nwx.engine.search_server.server import Body, Server
+from nwx.engine.work import current_work
+from nwx.model import IndexName
+from nwx.query.dates import Period
+from nwx.query.hidden import HiddenSpan, SeenDate
+
+Numbers = npt.NDArray[np.int64]
+Chosen = npt.NDArray[np.bool_]
+LAST_TIME = 99_999_999_999_999
+_DIGITS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class DateRows:
+    """One row a date: the place of its document, its timestamp and its collection's code.
+
+    `codes` are the codes of collections, which several such tables may share.
+    """
+
+    places: Numbers
+    times: Numbers
+    collections: Numbers
+    codes: Mapping[str, int]
+
+    def that_meet(self, one: DateCondition) -> Chosen:
+        """Tell of each row whether it meets a condition."""
+        fits = np.ones(len(self.times), dtype=bool)
+        if one.spans is not None:
+            fits[:] = False
+            for low, high in one.spans:
+                fits |= (self.times >= int(low or 0)) & (self.times <= int(high or LAST_TIME))
+        if one.collections:
+            wanted = [self.codes[name] for name in one.collections if name in self.codes]
+            fits &= np.isin(self.collections, wanted)
+        return fits
+
+    def meeting(self, one: DateCondition) -> Numbers:
+        """Return the places of the documents that have a date which meets a condition."""
+        return np.unique(self.places[self.that_meet(one)])
+
+    def within(self, spans: Sequence[HiddenSpan]) -> Chosen:
+        """Tell of each row whether it lies in one of some spans."""
+        fits = np.zeros(len(self.times), dtype=bool)
+        for span in spans:
+            inside = (self.times >= int(span.first)) & (self.times <= int(span.last))
+            if span.collection:
+                inside &= self.collections == self.codes.get(span.collection, -1)
+            fits |= inside
+        return fits
+
+    def periods(self, period: Period) -> Numbers:
+        """Return the period of each row, as a number: 2013, or 201301."""
+        found: Numbers = self.times // 10 ** (_DIGITS - period.digits)
+        return found
+
+
+def date_rows(dates: Sequence[Sequence[SeenDate]], codes: dict[str, int]) -> DateRows:
+    """Return the rows of documents in order, each given by its dates; adds to `codes`."""
+    pairs = [pair for some in dates for pair in some]
+    return DateRows(
+        np.repeat(np.arange(len(dates)), np.fromiter(map(len, dates), np.int64, len(dates))),
+        np.fromiter((int(time) for time, _ in pairs), np.int64, len(pairs)),
+        np.fromiter(
+            (codes.setdefault(name, len(codes)) for _, name in pairs), np.int64, len(pairs)
+        ),
+        codes,
+    )
+
+
+DatedCounts = tuple[Counter[str], Counter[str]]
+"""Captures by period, and documents that have any in it."""
+
+_PERIODS = 10**6  # a period has six digits at most
+
+
+class FurtherDates:
+    """Documents, by their numbers in order, with all their dates and those of their entries.
+
+    `rows` are in the order of documents and dates; `own` has a row for each
+    document: the date of its entry.
+    """
+
+    def __init__(self, numbers: Numbers, rows: DateRows, own: DateRows) -> None:
+        self.numbers = numbers
+        self._rows, self._own = rows, own
+        self.included = msgspec.Raw(msgspec.json.encode(numbers.tolist()))
+
+    def beyond_own(
+        self,
+        among: Sequence[int],
+        period: Period,
+        condition: DateCondition,
+        hidden: Sequence[HiddenSpan] = (),
+    ) -> DatedCounts:
+        """Count the dates of some documents by period, each without the date of its entry.
+
+        Those count that meet a condition and lie in no hidden span. A
+        document is counted in the periods where the date of its entry does not
+        let it count already; documents that are not in the table are passed over.
+        """
+        some = np.isin(self.numbers, np.array(among, dtype=np.int64))
+        (places, periods), (_, own) = (
+            _counting(rows, some, period, condition, hidden) for rows in (self._rows, self._own)
+        )
+        captures = _counted(periods, period)
+        documents = _counted(periods[_changes(places) | _changes(periods)], period)
+        known = _counted(own, period)
+        captures.subtract(known)
+        documents.subtract(known)
+        return captures, documents
+
+
+def _counting(
+    rows: DateRows,
+    some: Chosen,
+    period: Period,
+    condition: DateCondition,
+    hidden: Sequence[HiddenSpan],
+) -> tuple[Numbers, Numbers]:
+    """Return the places and periods of the rows that count."""
+    chosen = some[rows.places] & rows.that_meet(condition)
+    if hidden:
+        chosen &= ~rows.within(hidden)
+    return rows.places[chosen], rows.periods(period)[chosen]
+
+
+def _changes(values: Numbers) -> Chosen:
+    """Tell of each value whether it is another than that before."""
+    found = np.ones(len(values), dtype=bool)
+    found[1:] = values[1:] != values[:-1]
+    return found
+
+
+def _counted(periods: Numbers, period: Period) -> Counter[str]:
+    first = int(periods.min(initial=_PERIODS))
+    counts = enumerate(np.bincount(periods - first).tolist(), first)
+    return Counter({f"{value:0{period.digits}}": count for value, count in counts if count})
+
+
+class DatesCollector:
+    """What makes the table of entries of dates indices; several may be about one document."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._dates: list[Numbers] = []
+        self._own: list[Numbers] = []
+
+    def add(self, entries: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Add entries: the number of a document, and its dates as `<collection>/<timestamp>`."""
+        rows: list[tuple[int, int, int]] = []
+        for number, seen in entries:
+            for one in seen:
+                name, _, time = one.rpartition("/")
+                rows.append((number, int(time), self._code(name)))
+        self._dates.append(_columns(rows))
+
+    def add_own(self, documents: Iterable[tuple[int, SeenDate]]) -> None:
+        """Add documents: their numbers, and the dates of their entries."""
+        rows = [(number, int(time), self._code(name)) for number, (time, name) in documents]
+        self._own.append(_columns(rows))
+
+    def _code(self, collection: str) -> int:
+        return self._codes.setdefault(collection, len(self._codes))
+
+    def numbers(self) -> frozenset[int]:
+        """Return the numbers that were added until now with dates."""
+        return frozenset(number for some in self._dates for number in some[0].tolist())
+
+    def table(self) -> FurtherDates:
+        """Return the documents with their dates, of which the same ones are there once."""
+        own, dates = _sorted(self._own), _sorted([*self._dates, *self._own])
+        dates = dates[:, np.isin(dates[0], own[0])]
+        numbers, places = np.unique(dates[0], return_inverse=True)
+        return FurtherDates(
+            numbers,
+            DateRows(places, dates[1], dates[2], self._codes),
+            DateRows(np.searchsorted(numbers, own[0]), own[1], own[2], self._codes),
+        )
+
+
+def _columns(rows: Sequence[tuple[int, int, int]]) -> Numbers:
+    return np.array(rows, dtype=np.int64).reshape(-1, 3).T
+
+
+def _sorted(parts: Sequence[Numbers]) -> Numbers:
+    """Return the rows of tables in order, each once."""
+    columns = np.concatenate([_columns([]), *parts], axis=1)
+    columns = columns[:, np.lexsort(columns[::-1])]
+    found: Numbers = columns[:, _changes(columns[0]) | _changes(columns[1]) | _changes(columns[2])]
+    return found
+
+
+_MOST_DATES = 1_000_000
+"""The most dates that are kept in memory: 24 bytes each."""
+
+_LARGE_SECONDS = 300.0
+"""So long it is not asked again whether there are too many."""
+
+_FIELDS: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER, "seen"]}
+_OWN: Body = _FIELDS | {"docvalue_fields": [NUMBER, "timestamp", "collection"]}
+_SUMS: Body = {
+    "sum": {"sum": {"field": "_seq_no"}},
+    "max": {"max": {"field": "_seq_no"}},
+    "dates": {"sum": {"field": "count"}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is another when other entries know further dates, or the same ones changed."""
+
+    entries: tuple[int, ...]
+    changes: tuple[tuple[str, float, float], ...]
+    dates: int
+
+
+class FurtherDatesReader:
+    """What gives the further dates of an archive's documents; threads may share it.
+
+    They are kept where there are few enough, limits.MAX_IDS documents and a
+    million dates, and read again when one of them changed, which a small
+    search tells.
+    """
+
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
+        self._server = server
+        self._main = schema.name(IndexName.DATES)
+        self._documents = schema.name(IndexName.DOCUMENTS)
+        self._dates = dates
+        self._guard = threading.Lock()
+        self._kept: tuple[_State, FurtherDates] | None = None
+        self._too_many: TTLCache[str, bool] = TTLCache(1, _LARGE_SECONDS)
+
+    def table(self, beside: Sequence[Search] = ()) -> tuple["FurtherDates | None", list[Body]]:
+        """Return the further dates as they are now, and the answers of other searches.
+
+        None of too many; then there may be no answers.
+        """
+        with self._guard:
+            if self._main in self._too_many:
+                return None, []
+        indices = [*self._dates.further(), (self._documents, EVERYTHING)]
+        answers = search_each(self._server, [*map(_state_search, indices), *beside])
+        states, others = answers[: len(indices)], answers[len(indices) :]
+        state = _state([index for index, _ in indices], states)
+        with self._guard:
+            kept = self._kept
+            if sum(state.entries[:-1]) > limits.MAX_IDS or state.dates > _MOST_DATES:
+                self._kept = None
+                self._too_many[self._main] = True
+                return None, others
+        if kept and kept[0] == state:
+            return kept[1], others
+        table = self._read(indices[:-1])
+        with self._guard:
+            self._kept = state, table
+        return table, others
+
+    def _read(self, indices: Sequence[tuple[str, Query]]) -> FurtherDates:
+        found, known = DatesCollector(), frozenset[int]()
+        for index, further in indices:
+            for page in walk(self._server, index, _FIELDS | {"query": further}, limits.PAGE):
+                found.add(_entries(page))
+            if index == self._main:
+                known = found.numbers()
+        every = sorted(found.numbers())
+        for page in self._of(self._main, [one for one in every if one not in known], _FIELDS):
+            found.add(_entries(page))
+        for page in self._of(self._documents, every, _OWN):
+            found.add_own(_own_dates(page))
+        return found.table()
+
+    def _of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
+        """Give the entries of documents in an index that has one of each at most."""
+        for begin in range(0, len(numbers), limits.PAGE):
+            some = within(EVERYTHING, numbers[begin : begin + limits.PAGE])
+            body = fields | {"query": some, "size": limits.PAGE, "sort": ["_doc"]}
+            yield search_page(self._server, index, body)["hits"]["hits"]
+
+
+def _state_search(one: tuple[str, Query]) -> Search:
+    index, query = one
+    return Search(index, {"query": query, "size": 0, "track_total_hits": True, "aggs": _SUMS})
+
+
+def _own_dates(page: Sequence[Body]) -> Iterator[tuple[int, SeenDate]]:
+    current_work().check()
+    for fields in (hit["fields"] for hit in page):
+        yield fields[NUMBER][0], (fields["timestamp"][0], fields.get("collection", [""])[0])
+
+
+def _entries(page: Sequence[Body]) -> Iterator[tuple[int, Sequence[str]]]:
+    current_work().check()
+    for fields in (hit["fields"] for hit in page):
+        yield fields[NUMBER][0], fields.get("seen", ())
+
+
+def _state(indices: Sequence[str], answers: Sequence[Body]) -> _State:
+    found = [one["aggregations"] for one in answers]
+    return _State(
+        tuple(one["hits"]["total"]["value"] for one in answers),
+        tuple(
+            (index, one["sum"]["value"] or 0.0, one["max"]["value"] or 0.0)
+            for index, one in zip(indices, found, strict=True)
+        ),
+        int(sum(one["dates"]["value"] or 0 for one in found)),
+    )

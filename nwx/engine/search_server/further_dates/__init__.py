@@ -1,1 +1,0 @@
-"""The dates of documents that dates indices know more of than the documents do."""

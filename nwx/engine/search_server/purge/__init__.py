@@ -1,1 +1,0 @@
-"""Entries taken out of the files of a server for good."""

@@ -1,0 +1,184 @@
+"""Entries taken out of the files of a server for good, by merging its segments."""
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from nwx.engine.access.purger import Purger
+from nwx.engine.crawls.crawl_index import StoredSpecification
+from nwx.engine.crawls.entries import specification_entry
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import flush, refresh
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.dates.store import DatesStore
+from nwx.engine.search_server.pages import pages
+from nwx.engine.search_server.queue.outbox import ServerOutbox
+from nwx.engine.search_server.queue.store import QueueStore
+from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.model import Dates, IndexName
+
+_PAUSE_SECONDS = 2.0
+_ALLOWED = "merge.policy.expunge_deletes_allowed"
+_LEFT = ("NODE_LEFT", "NODE_RESTARTING")
+"""Why a copy has no node, where it had one."""
+
+_MISSING = {"ignore_unavailable": "true"}
+
+
+def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> tuple[str, ...]:
+    """Merge the segments of indices that hold deleted entries, and empty their logs.
+
+    Returns the indices that still hold some after `wait_seconds`.
+    """
+    every = ",".join(names)
+    refresh(server, every, ignore_missing=True)
+    left = _with_deleted(server, every)
+    if left:
+        _allow(server, left, 0)
+        try:
+            left = _merged(server, left, wait_seconds)
+        finally:
+            _allow(server, _with_settings(server, every), None)
+    flush(server, every)
+    return tuple(left)
+
+
+def with_copies_away(server: Server, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the indices, by their own names, with copies that a node had which is away.
+
+    Such a copy gets the deletions when its node is back, and keeps what was
+    deleted until its segments are merged.
+    """
+    params = {"filter_path": "routing_table.indices", **_MISSING}
+    path = f"/_cluster/state/routing_table/{quoted(','.join(names))}"
+    found = server.request("GET", path, params=params).get("routing_table", {}).get("indices", {})
+    return tuple(
+        sorted(
+            name
+            for name, index in found.items()
+            if any(_is_away(copy) for copies in index["shards"].values() for copy in copies)
+        )
+    )
+
+
+def _is_away(copy: dict[str, Any]) -> bool:
+    return copy.get("unassigned_info", {}).get("reason") in _LEFT
+
+
+def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        some = ",".join(names)
+        flush(server, some)
+        params = {"only_expunge_deletes": "true", **_MISSING}
+        server.request("POST", f"/{quoted(some)}/_forcemerge", params=params)
+        flush(server, some)
+        refresh(server, some, ignore_missing=True)
+        names = _with_deleted(server, some)
+        if not names or time.monotonic() >= deadline:
+            return names
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _with_deleted(server: Server, names: str) -> list[str]:
+    """Return the indices, by their own names, that hold deleted entries in any copy."""
+    answer = server.request("GET", f"/{quoted(names)}/_stats/docs", params=_MISSING)
+    found = answer.get("indices", {})
+    return sorted(name for name, stats in found.items() if stats["total"]["docs"]["deleted"])
+
+
+def _with_settings(server: Server, names: str) -> list[str]:
+    """Return the indices whose segments are merged in another way than usual."""
+    path = f"/{quoted(names)}/_settings/index.{_ALLOWED}"
+    answer = server.request("GET", path, params=_MISSING)
+    return sorted(name for name, found in answer.items() if found["settings"])
+
+
+def _allow(server: Server, names: list[str], percent: int | None) -> None:
+    """Let the server merge segments with more than so many deleted entries, None as usual."""
+    if names:
+        body = {"index": {_ALLOWED: percent}}
+        server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)
+
+
+_TERMS = 10_000
+_BY_ID: list[Body] = [{"id": "asc"}]
+
+
+class ServerPurger(Purger):
+    """Purges the indices of an archive on a server."""
+
+    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
+        self._server, self._schema, self._dates = server, schema, dates
+
+    def own_dates(self) -> list[str]:
+        return self._dates.made()
+
+    def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:
+        return DatesStore(self._server, self._dates.index_of(place)).remove(dates)
+
+    def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
+        index = self._schema.name(IndexName.CRAWLS)
+        if not self._schema.is_made(IndexName.CRAWLS):
+            return 0
+        refresh(self._server, index)
+        scores = self._with_values(index, "score", "document_id", document_ids)
+        leading = self._with_values(index, "link", "url", urls)
+        found_on = self._found_on(index, urls)
+        ids = dict.fromkeys((*scores, *leading, *found_on))
+        deleted = send(self._server, (BulkAction(index, id, None, "delete") for id in ids))
+        return deleted.count("deleted")
+
+    def _with_values(
+        self, index: str, kind: str, field: str, values: Collection[str]
+    ) -> Iterator[str]:
+        """Yield the ids of the entries of a kind that have one of these values."""
+        wanted = list(values)
+        for start in range(0, len(wanted), _TERMS):
+            terms = {"terms": {field: wanted[start : start + _TERMS]}}
+            query = {"bool": {"filter": [{"term": {"kind": kind}}, terms]}}
+            body: Body = {"query": query, "_source": False}
+            for page in pages(self._server, index, body, _BY_ID):
+                yield from (hit["_id"] for hit in page)
+
+    def _found_on(self, index: str, urls: Collection[str]) -> Iterator[str]:
+        """Yield the ids of the links whose best mention is on one of these pages."""
+        body: Body = {"query": {"term": {"kind": "link"}}, "_source": ["via"]}
+        for page in pages(self._server, index, body, _BY_ID):
+            yield from (hit["_id"] for hit in page if hit["_source"].get("via") in urls)
+
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        entry = specification_entry(stored)
+        index = self._schema.name(IndexName.CRAWLS)
+        send(self._server, [BulkAction(index, entry["id"], entry)])
+
+    def forget_pages(self, urls: Collection[str]) -> int:
+        index = self._schema.name(IndexName.QUEUE)
+        if not self._schema.is_made(IndexName.QUEUE):
+            return 0
+        refresh(self._server, index)
+        changed = send(self._server, self._without_page(index, urls)).count("updated")
+        outbox = ServerOutbox(QueueStore(self._server, self._schema))
+        return changed + outbox.forget_pages(urls)
+
+    def _without_page(self, index: str, urls: Collection[str]) -> Iterator[BulkAction]:
+        body: Body = {"query": {"match_all": {}}, "seq_no_primary_term": True}
+        for page in pages(self._server, index, body, [{"_doc": "asc"}]):
+            for hit in page:
+                if hit["_source"].get("via") in urls:
+                    entry = {key: one for key, one in hit["_source"].items() if key != "via"}
+                    seen = ("if_seq_no", hit["_seq_no"]), ("if_primary_term", hit["_primary_term"])
+                    yield BulkAction(index, hit["_id"], entry, control=seen)
+
+    def erase(self, wait_seconds: float) -> tuple[str, ...]:
+        return erase_deleted(self._server, self._names(), wait_seconds)
+
+    def copies_away(self) -> tuple[str, ...]:
+        return with_copies_away(self._server, self._names())
+
+    def _names(self) -> list[str]:
+        names = [self._schema.name(index) for index in IndexName]
+        files = [f"{name}-files" for name in names]
+        dates = [self._dates.index_of(name) for name in self._dates.made()]
+        return [*names, *files, *dates]

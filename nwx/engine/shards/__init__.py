@@ -1,1 +1,0 @@
-"""The shards of indices on servers."""

@@ -1,0 +1,103 @@
+"""A capture is stored once, and never in the place of another."""
+
+import json
+from typing import Any
+
+import pytest
+
+from nwx.engine.search_server.capture_store import (
+    add_captures,
+    capture_mark,
+    captures_since,
+    load_captures,
+)
+from nwx.engine.search_server.server import Server
+from nwx.errors import EngineError, EngineUnavailableError
+from nwx.model import Capture
+from tests.unit.engine.embedded.making import page
+from tests.unit.engine.search_server.fake_server import Reply, item, serving
+
+ONE, TWO = (page(number).capture for number in (1, 2))
+
+
+def answers_with(place: dict[str, Any]) -> Any:
+    """Return what answers as a server that has a capture of this place under every id."""
+
+    def answer(_: int, path: str, body: bytes) -> Reply:
+        if "_bulk" in path:
+            ids = [json.loads(line)["create"]["_id"] for line in body.splitlines()[::2]]
+            conflict = item(409, error={"type": "version_conflict_engine_exception"})
+            found = [conflict if number == 0 else item(201) for number in range(len(ids))]
+            return 200, {"items": [{"create": one["index"]} for one in found]}
+        if "_mget" in path:
+            ids = json.loads(body)["ids"]
+            return 200, {"docs": [{"_id": id, "found": True, "_source": place} for id in ids]}
+        return 200, {}
+
+    return answer
+
+
+def place_of(capture: Capture, **changes: object) -> dict[str, Any]:
+    names = ("collection", "source_file", "source_file_offset")
+    return {name: getattr(capture, name) for name in names} | changes
+
+
+def loaded(server: Server, captures: list[Capture]) -> int:
+    return load_captures(server, "captures", [captures])
+
+
+def added(server: Server, captures: list[Capture]) -> int:
+    return add_captures(server, "captures", captures)
+
+
+@pytest.mark.parametrize("store", [added, loaded])
+def test_the_same_capture_again_changes_nothing(store: Any) -> None:
+    with serving(answers_with(place_of(ONE))) as (_, server):
+        assert store(server, [ONE, TWO]) == 1
+
+
+@pytest.mark.parametrize("store", [added, loaded])
+@pytest.mark.parametrize(
+    "changes", [{"collection": "w", "source_file": "eb/a.warc"}, {"source_file_offset": 7}]
+)
+def test_another_capture_of_the_same_id_is_an_error(store: Any, changes: dict[str, Any]) -> None:
+    with (
+        serving(answers_with(place_of(ONE, **changes))) as (_, server),
+        pytest.raises(EngineError, match="two captures have the id"),
+    ):
+        store(server, [ONE, TWO])
+
+
+def copy(number: int, *, primary: bool = True) -> dict[str, Any]:
+    return {"routing": {"primary": primary}, "seq_no": {"global_checkpoint": number}}
+
+
+def answering(shards: dict[str, list[dict[str, Any]]] | None) -> Any:
+    """Return what answers as a server with two shards, of which some are there."""
+
+    def answer(number: int, path: str, body: bytes) -> Reply:
+        if "/_settings" in path:
+            return 200, {"nwx": {"settings": {"index": {"number_of_shards": "2"}}}}
+        if "/_stats" in path and shards is not None:
+            return 200, {"indices": {"nwx": {"uuid": "abc", "shards": shards}}}
+        return 200, {}
+
+    return answer
+
+
+def test_a_mark_of_all_shards() -> None:
+    shards = {"1": [copy(3, primary=False), copy(9)], "0": [copy(-1)]}
+    with serving(answering(shards)) as (_, server):
+        assert capture_mark(server, "nwx") == "abc:-1,9"
+
+
+@pytest.mark.parametrize(
+    "shards",
+    [None, {}, {"0": [copy(5)]}, {"0": [copy(5)], "1": [copy(5, primary=False)]}],
+)
+def test_a_shard_that_is_missing(shards: dict[str, list[dict[str, Any]]] | None) -> None:
+    with serving(answering(shards)) as (_, server):
+        with pytest.raises(EngineUnavailableError, match="lacks shards of nwx"):
+            capture_mark(server, "nwx")
+        with pytest.raises(EngineUnavailableError):
+            next(captures_since(server, "nwx", "abc:3,4", "", ""))

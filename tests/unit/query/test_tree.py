@@ -1,0 +1,122 @@
+"""What leaves may ask of the fields of the mapping, and what they ask it with."""
+
+import pytest
+
+from nwx.errors import QueryError
+from nwx.query.question import Question, resolve
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    MomentSpan,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+    check_tree,
+    date_ranges,
+    has_scores,
+    is_any,
+    moment_span,
+    number_value,
+    text_leaves,
+)
+
+SPAN = DateRange("20100101000000", "20101231235959")
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (All(), False),
+        (Term("", "a"), True),
+        (Term("domain", "a"), False),
+        (Range("content_length", "1", None), False),
+        (Bool(must=(All(), Term("domain", "a"))), False),
+        (Bool(must=(Term("title", "a"),)), True),
+        (Bool(should=(Term("domain", "a"), Term("domain", "b"))), True),
+        (Boost(Wildcard("title", "a*"), 2.0), False),
+        (Wildcard("", "a*"), True),
+        (Fuzzy("host", "a", 1), False),
+        (Fuzzy("", "a", 1), True),
+    ],
+)
+def test_what_scores(node: Node, expected: bool) -> None:
+    assert has_scores(node) is expected
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        (Term("nonsense", "x"), "there is no field"),
+        (Term("links_text", "x"), "cannot be searched"),
+        (Term("status_code", "abc"), "holds numbers"),
+        (Term("status_code", str(2**31)), "holds numbers"),
+        (Fuzzy("crawl_date", "2010"), "holds dates"),
+        (Wildcard("status_code", "4*"), "ask for ranges"),
+        (Fuzzy("status_code", "404"), "ask for ranges"),
+        (Range("content_length", "few", None), "holds numbers"),
+        (Range("status_code", "1", "9" * 20), "holds numbers"),
+        (Term("crawl_date", "yesterday"), "is no date"),
+        (Wildcard("crawl_date", "20*"), "holds dates"),
+        (Boost(Term("", "x"), -1.0), "below 0"),
+        (DateRange("2010", "2011"), "14 digits"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_wherever_it_stands(node: Node, message: str) -> None:
+    wrapped = Boost(Bool(must=(All(),), must_not=(Bool(should=(Term("", "a"), node)),)), 2.0)
+    for tree in (node, wrapped):
+        with pytest.raises(QueryError, match=message):
+            check_tree(tree)
+        with pytest.raises(QueryError, match=message):
+            resolve(Question(tree))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Term("", "x"),
+        Wildcard("status_code", "*"),
+        Range("crawl_date", None, None),
+        Range("content_length", " 5 ", None),
+        Range("title", "a", "b"),
+        DateRange("", ""),
+    ],
+)
+def test_what_can_be_asked_is_taken(node: Node) -> None:
+    check_tree(node)
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (Term("crawl_date", "2010"), MomentSpan("20100101000000", "20101231235959")),
+        (Range("crawl_date", "2010-03", None), MomentSpan("20100301000000", "")),
+        (
+            Range("crawl_date", "2010", "2012", include_low=False, include_high=False),
+            MomentSpan("20101231235959", "20120101000000", False, False),
+        ),
+        (Range("crawl_date", None, "2012"), MomentSpan("", "20121231235959")),
+    ],
+)
+def test_dates_are_spans_of_moments(node: Term | Range, expected: MomentSpan) -> None:
+    assert moment_span(node, "crawl_date") == expected
+
+
+def test_numbers_are_whole() -> None:
+    assert number_value(" -7 ", "content_length") == -7
+
+
+def test_any_value_is_asked_for_in_two_ways() -> None:
+    assert is_any(Wildcard("title", "**")) and is_any(Range("title", None, None))
+    assert not is_any(Wildcard("title", "*a")) and not is_any(Term("title", "*"))
+
+
+def test_the_leaves_of_a_tree() -> None:
+    words, ruled_out = Phrase("title", "a b"), Term("", "c")
+    tree = Bool((Boost(words, 2.0), SPAN, Term("host", "d")), must_not=(ruled_out, SPAN))
+    assert list(text_leaves(tree)) == [words]
+    assert list(date_ranges(tree)) == [SPAN, SPAN]
