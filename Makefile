@@ -6,6 +6,7 @@
 # make docs   write docs/commands.md from the commands' --help
 # make messages bring new messages of pages into the catalogues, and compile these
 # make crawlers download the crawlers that the tests run: Heritrix, warcprox, Scrapy
+# make weight count lines, modules, words of documentation and repeated lines
 # make lock   resolve the newest versions of all dependencies into requirements.lock
 # make audit  look up known vulnerabilities of the locked versions
 # make wheel  build the wheel in dist/
@@ -21,7 +22,7 @@ INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python
   $(BIN)/python -m pip install --quiet "$$@"; }; install
 PORT ?= 8080
 
-.PHONY: demo install test run-tests unit dev lint docs messages format browser elasticsearch crawlers lock audit wheel clean
+.PHONY: demo install test run-tests unit dev lint weight docs messages format browser elasticsearch crawlers lock audit wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -61,6 +62,9 @@ lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+weight:
+	@$(PYTHON) -m benchmarks.weight
 
 docs: dev
 	$(BIN)/python -m tests.docs.commands > docs/commands.md

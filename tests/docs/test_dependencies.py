@@ -1,4 +1,4 @@
-"""docs/architecture.md gives a reason for each library that nwx needs."""
+"""docs/contributing.md says what each library is for."""
 
 import re
 import tomllib
@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LIBRARIES = (ROOT / "docs" / "architecture.md").read_text().partition("## Libraries")[2].lower()
+CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text()
+LIBRARIES = CONTRIBUTING.partition("## Dependencies")[2].partition("\n## ")[0].lower()
 NEEDED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["remote"]]
 NEEDED += PROJECT["optional-dependencies"]["spark"]
 
