@@ -17,7 +17,7 @@ COPY docker/start.sh /usr/local/bin/nwx-start
 USER nwx
 WORKDIR /home/nwx
 # Made here so that a new volume belongs to the user.
-RUN mkdir archive && python -c "from nwx.charts.bundles import browser_bundle; \
+RUN mkdir archive && python -c "from nwx.charts.pictures import browser_bundle; \
     from nwx.settings import cache_folder; browser_bundle(cache_folder())"
 VOLUME /home/nwx/archive
 EXPOSE 8080 8081

@@ -27,9 +27,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from benchmarks.corpus import Words
 from nwx.extract import extract
 from nwx.extract.charset import decode
-from nwx.extract.clean import prose
-from nwx.extract.language import language_of
-from nwx.extract.signature import signature_of
+from nwx.extract.text import language_of, prose, signature_of
 
 SKIPPED = ("script", "style", "noscript", "template")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from nwx.facets.builds.sources import PARQUET_COLUMNS
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.features import Feature
-from nwx.facets.question import FacetCondition, FacetQuestion
+from nwx.facets.question import FacetCondition, FacetQuestion, Feature
 
 KINDS = ("large", "small", "span", "union", "list")
 

@@ -27,8 +27,8 @@ from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.entries import document_from_entry
 from nwx.errors import UrlError
 from nwx.importing import ImportOptions, import_files
-from nwx.links.anchor_text import clean_anchor
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.links.parts import clean_anchor
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.settings import RankingSettings, Settings

@@ -20,7 +20,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from nwx.extract import extract
-from nwx.extract.signature import signature_of
+from nwx.extract.text import signature_of
 from nwx.values.urls import url_parts
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource, expand

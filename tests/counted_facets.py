@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nwx.facets.builds.counted_parquet import (
+from nwx.facets.builds.counted_facets import (
     COUNTED_CAPTURES,
     COUNTED_COMBINATIONS,
     COUNTED_IDS,

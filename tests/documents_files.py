@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
-from nwx.importing.extracted.documents_writer import DocumentsWriter
+from nwx.importing.extracted.documents_file import DocumentsWriter
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.model import ReadError

@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from nwx.keys import precedence
-from nwx.links.anchor_text import clean_anchor
-from nwx.links.builds.inverted_parquet import (
+from nwx.links.inverted import (
     INVERTED_DOCUMENTS,
     INVERTED_LINKS,
     INVERTED_NOTES,
@@ -16,7 +15,7 @@ from nwx.links.builds.inverted_parquet import (
     InvertedLinks,
     InvertedNotes,
 )
-from nwx.links.builds.parts import kind_name
+from nwx.links.parts import clean_anchor, kind_name
 from nwx.model import Document
 from nwx.values.urlkeys import urlkey
 

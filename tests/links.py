@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nwx.keys import document_key
-from nwx.links.anchor_text import clean_anchor
+from nwx.links.parts import clean_anchor
 from nwx.model import (
     ANCHORS_KEPT,
     Anchor,

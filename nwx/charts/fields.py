@@ -1,9 +1,12 @@
-"""The columns that charts are made of."""
+"""The columns that charts are made of, and their colours and fonts."""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FEATURES, Feature
 
 Spec = dict[str, Any]
 """A Vega-Lite or Vega specification, or a part of one."""
@@ -130,3 +133,125 @@ def order(field: Field) -> Any:
     if field.is_period:
         return "ascending"
     return list(field.order) or None
+
+
+ADDITIVE = frozenset({Feature.CAPTURES, Feature.BYTES})
+"""The features of which a whole is the sum of its parts.
+
+A document may be in several months, a URL have several statuses: the
+others do not add up, and are never stacked.
+"""
+
+OTHERS = "all others"
+"""The part of a whole that is in none of the values shown."""
+
+_STATUS_COLOURS = {
+    "ok": "#1f9384",
+    "redirection": "#e0a030",
+    "request_error": "#d2566a",
+    "server_error": "#8f5fc4",
+    "ignored": "#93a1a8",
+}
+_PERIODS = {Criterion.MONTH: FieldKind.MONTH, Criterion.YEAR: FieldKind.YEAR}
+_KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind.RATIO}
+
+
+def criterion_field(criterion: Criterion) -> Field:
+    """Return the column of a criterion, named as people name it."""
+    definition = criterion.definition
+    if criterion is Criterion.STATUS:
+        names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
+        return Field(criterion.value, definition.label, FieldKind.CATEGORY, names, colours)
+    kind = _PERIODS.get(criterion, FieldKind.CATEGORY)
+    return Field(criterion.value, definition.label, kind, definition.values)
+
+
+def feature_field(feature: Feature) -> Field:
+    """Return the column of a feature."""
+    described = FEATURES[feature]
+    return Field(feature.value, described.title, _KINDS[described.unit])
+
+
+SCHEMES = ("light", "dark")
+
+# Told apart also by those who see few colours, by their lightness.
+_ON_LIGHT = (
+    "#0b7a6e",
+    "#e08a1e",
+    "#3f6fc0",
+    "#b8405e",
+    "#7fb069",
+    "#7a55b0",
+    "#57b5c9",
+    "#8a6a3f",
+    "#d98cb3",
+    "#4f5d66",
+    "#c2b030",
+    "#9aa7ad",
+)
+_ON_DARK = (
+    "#4fc0b0",
+    "#f2b25c",
+    "#86aef0",
+    "#ee8398",
+    "#a9d391",
+    "#b79ce6",
+    "#7ed3e6",
+    "#c4a274",
+    "#eeb0cf",
+    "#a3b1ba",
+    "#e0d267",
+    "#6f7f86",
+)
+_HEAT_ON_LIGHT = ("#e3f1ee", "#a5d1c7", "#5fae9f", "#0b7a6e", "#053b35")
+_HEAT_ON_DARK = ("#1f3330", "#286158", "#33897c", "#6fc7ba", "#d5f5ef")
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+
+
+def config(scheme: str, *, background: bool = False) -> Spec:
+    """Return the Vega configuration of a scheme (SCHEMES).
+
+    With `background`, for pictures, it is painted, else transparent. Pictures
+    leave room beside their texts: whoever shows them may have wider letters
+    than those that they were measured with.
+    """
+    dark = scheme == "dark"
+    ink, quiet, line = (
+        ("#e5ebe9", "#a3b1ae", "#344044") if dark else ("#1b2422", "#55625f", "#dde2df")
+    )
+    heat = list(_HEAT_ON_DARK if dark else _HEAT_ON_LIGHT)
+    palette = list(_ON_DARK if dark else _ON_LIGHT)
+    painted = ("#1d2326" if dark else "#ffffff") if background else None
+    mark = palette[0]
+    return {
+        "background": painted,
+        "padding": {"left": 28, "right": 5, "top": 5, "bottom": 5} if background else 5,
+        "font": _FONT,
+        "axis": {
+            "labelColor": quiet,
+            "titleColor": quiet,
+            "titleFontWeight": 600,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "gridColor": line,
+            "domainColor": line,
+            "tickColor": line,
+        },
+        "axisBand": {"grid": False},
+        "legend": {
+            "columns": 6,
+            "columnPadding": 28 if background else 10,
+            "labelColor": ink,
+            "titleColor": quiet,
+            "titleFontWeight": 600,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+        },
+        "title": {"color": ink, "fontSize": 15, "fontWeight": 600, "anchor": "start"},
+        "view": {"stroke": None},
+        "text": {"color": ink},
+        "bar": {"color": mark},
+        "line": {"color": mark},
+        "point": {"color": mark, "filled": True},
+        "range": {"category": palette, "heatmap": heat, "ramp": heat},
+    }

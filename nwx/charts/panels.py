@@ -10,10 +10,9 @@ from enum import Enum
 from typing import Any
 
 from nwx.charts import specs, treemap
-from nwx.charts.columns import criterion_field, feature_field
-from nwx.charts.fields import Spec
+from nwx.charts.fields import Spec, criterion_field, feature_field
 from nwx.facets.criteria import Criterion, grouping_name
-from nwx.facets.features import Feature
+from nwx.facets.question import Feature
 
 VEGA = "https://vega.github.io/schema/vega/v5.json"
 VEGA_LITE = "https://vega.github.io/schema/vega-lite/v5.json"

@@ -9,7 +9,7 @@ the page to say.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from nwx.charts import fields
 from nwx.charts.fields import Field, FieldKind, Spec
@@ -138,3 +138,113 @@ def _rounded_bar() -> Spec:
 
 def _spec(mark: Spec, encoding: Spec, clickable: bool) -> Spec:
     return {"mark": {**mark, "cursor": "pointer"} if clickable else mark, "encoding": encoding}
+
+
+MOST_POINTS = 400
+
+_Point = TypeVar("_Point")
+
+
+def curves(across: Field, value: Field, series: Field) -> Spec:
+    """Return a line a series along a number; a ratio is shown in percent, from 0 on."""
+    axis = fields.value_axis(value)
+    told = fields.tooltip(series, across, value)
+    if value.kind is FieldKind.RATIO:
+        axis["format"] = ".0%"
+        told[-1]["format"] = ".1%"
+    encoding: Spec = {
+        "x": {
+            "field": across.name,
+            "type": "quantitative",
+            "axis": {**fields.value_axis(across), "grid": False},
+            "scale": {"nice": False},
+        },
+        "y": {"field": value.name, "type": "quantitative", "axis": axis, "scale": {"zero": True}},
+        "color": fields.colour(series),
+        "tooltip": told,
+    }
+    return {"mark": {"type": "line", "strokeWidth": 2, "clip": True}, "encoding": encoding}
+
+
+def thinned(points: Sequence[_Point], most: int = MOST_POINTS) -> list[tuple[int, _Point]]:
+    """Return points with their places, of many some at equal distances; the last is always kept."""
+    step = -(-len(points) // most) or 1
+    last = len(points) - 1
+    return [(place, one) for place, one in enumerate(points) if place % step == 0 or place == last]
+
+
+TIME = "time"
+"""The name of the column of instants, which are texts such as 2026-03-05T10:20:00Z."""
+
+_LABELS = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "date": "%-d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+}
+"""How an instant is written by the finest part of it that is not 0."""
+
+
+def rates(value: Field, series: Field) -> Spec:
+    """Return a line a series over time (UTC), each value from its instant up to the next."""
+    told = fields.tooltip(series, value)
+    instant = {
+        "field": TIME,
+        "type": "temporal",
+        "title": "From",
+        "format": "%Y-%m-%d %H:%M",
+    }
+    encoding: Spec = {
+        "x": {
+            "field": TIME,
+            "type": "temporal",
+            "scale": {"type": "utc", "nice": False},
+            "axis": {
+                "title": None,
+                "grid": False,
+                "format": _LABELS,
+                "labelOverlap": "greedy",
+                "labelSeparation": 8,
+            },
+        },
+        "y": {
+            "field": value.name,
+            "type": "quantitative",
+            "axis": fields.value_axis(value),
+            "scale": {"zero": True},
+        },
+        "color": fields.colour(series),
+        "tooltip": [instant, *told],
+    }
+    mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "clip": True}
+    return {"mark": mark, "encoding": encoding}
+
+
+PAGES = Field("pages", "Pages fetched", FieldKind.COUNT)
+HARVEST_RATE = Field("harvest_rate", "Harvest rate", FieldKind.RATIO)
+RELEVANT = Field("relevant", "Relevant pages", FieldKind.COUNT)
+
+
+def harvest_chart(
+    harvests: Mapping[str, Sequence[tuple[int, int]]], width: int | str, value: Field = HARVEST_RATE
+) -> Spec:
+    """Return the harvest rates of crawls, or with RELEVANT the relevant pages that they found.
+
+    `harvests` has the points of each crawl by its name: the pages that were
+    fetched up to there, and how many of these are relevant.
+    """
+    crawl = Field("crawl", "Crawl", FieldKind.CATEGORY, tuple(harvests))
+    rows = [
+        {
+            crawl.name: name,
+            PAGES.name: pages,
+            RELEVANT.name: relevant,
+            HARVEST_RATE.name: relevant / pages,
+        }
+        for name, points in harvests.items()
+        for _, (pages, relevant) in thinned(points)
+        if pages
+    ]
+    return sized_spec(spec_with_rows(curves(PAGES, value, crawl), rows), width, 0)

@@ -87,7 +87,7 @@ def command(
     # Here and not above: what builds takes a while to load.
     from nwx.engine.open import open_engine
     from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-    from nwx.facets.builds.counted_build import load_counted_facets
+    from nwx.facets.builds.counted_facets import load_counted_facets
     from nwx.facets.sites import read_sites
 
     if from_folder is not None:

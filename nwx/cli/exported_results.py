@@ -12,7 +12,7 @@ from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import TimestampError, UsageError
 from nwx.exports import PackReport, WaczSelection, pack_warc
-from nwx.exports.results import RESULT_FORMATS, all_hits, checked_fields
+from nwx.exports.captures import RESULT_FORMATS, all_hits, checked_fields
 from nwx.model import STANDARD_INPUT
 from nwx.query.dates import date_span
 from nwx.query.question import Question

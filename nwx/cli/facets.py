@@ -72,8 +72,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.tables.facet_answers import print_facets
     from nwx.facets.answers import FacetAnswers
-    from nwx.facets.features import parse_features
-    from nwx.facets.question import parse_facet_question
+    from nwx.facets.question import parse_facet_question, parse_features
 
     asked = _Options(**given)
     features = parse_features(asked.feature)

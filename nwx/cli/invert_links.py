@@ -49,7 +49,7 @@ def command(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.engine.open import open_engine
     from nwx.links.build import InlinkBuildOptions, invert_links
-    from nwx.links.builds.inverted_parquet import InvertedLinks
+    from nwx.links.inverted import InvertedLinks
 
     inverted = None if from_folder is None else InvertedLinks(from_folder)
     options = InlinkBuildOptions(workers=workers, anew=anew, inverted=inverted)

@@ -17,8 +17,7 @@ from nwx.values.csv_cells import csv_line
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
     from nwx.links.archive_links import ArchiveLinks
-    from nwx.links.asked_place import AskedPlace
-    from nwx.links.outlinks import PageOutlink
+    from nwx.links.outlinks import AskedPlace, PageOutlink
 
 _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
@@ -63,7 +62,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     if asked.as_csv and asked.as_json:
         raise UsageError("--csv and --json exclude each other")
     # Here and not above: what reads links takes a while to load.
-    from nwx.links.asked_place import asked_place
+    from nwx.links.outlinks import asked_place
 
     place = asked_place(asked.place)
     cell = LinkCell(asked.year, asked.collection)

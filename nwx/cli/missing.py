@@ -17,8 +17,7 @@ from nwx.values.csv_cells import csv_line
 from nwx.values.link_kinds import KINDS
 
 if TYPE_CHECKING:
-    from nwx.links.needs.missing_urls import MissingQuestion, MissingUrl
-    from nwx.links.needs.page_filter import PageFilter
+    from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -85,7 +84,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         raise UsageError("--csv, --json and --seeds exclude each other")
     # Here and not above: what counts links takes a while to load.
     from nwx.links.archive_links import ArchiveLinks
-    from nwx.links.needs.missing_urls import missing_urls
+    from nwx.links.missing_urls import missing_urls
 
     question = _question(asked)
     with open_for_reading(settings) as engine:
@@ -99,7 +98,7 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 
 def _question(asked: _Options) -> "MissingQuestion":
-    from nwx.links.needs.missing_urls import KIND_GROUPS, MissingQuestion
+    from nwx.links.missing_urls import KIND_GROUPS, MissingQuestion
 
     kinds: set[str] = set()
     for name in asked.kinds or _GROUPS:
@@ -110,7 +109,7 @@ def _question(asked: _Options) -> "MissingQuestion":
 
 def asked_pages(site: str, collection: str, date_from: str, date_to: str) -> "PageFilter":
     """Return the pages that options ask for; raises UsageError for what is no date."""
-    from nwx.links.needs.page_filter import PageFilter
+    from nwx.links.missing_urls import PageFilter
 
     try:
         since = date_span(date_from)[0] if date_from else ""

@@ -55,9 +55,9 @@ def simulate_crawl(
 
 def _draw(report: "SimulationReport", path: Path) -> None:
     from nwx.bulk.whole_files import whole_file
-    from nwx.charts import theme
-    from nwx.charts.harvest import harvest_chart
+    from nwx.charts import fields
     from nwx.charts.pictures import draw_picture
+    from nwx.charts.specs import harvest_chart
 
     crawls = {
         "Steered": report.steered,
@@ -66,7 +66,7 @@ def _draw(report: "SimulationReport", path: Path) -> None:
     }
     harvests = {name: list(enumerate(crawl.curve, 1)) for name, crawl in crawls.items()}
     spec = harvest_chart(harvests, _CHART_WIDTH)
-    looks = theme.config("light", background=True)
+    looks = fields.config("light", background=True)
     picture = draw_picture(spec, looks, "png" if path.suffix.lower() == ".png" else "svg")
     with whole_file(path) as stream:
         stream.write(picture)

@@ -57,7 +57,7 @@ class Staging(ABC):
     """What does all of storing batches that any process can do; for one thread.
 
     No document of a batch may be one of several of its key
-    (`nwx.importing.separate_documents`).
+    (`nwx.importing.sole_import`).
     """
 
     @abstractmethod

@@ -9,12 +9,16 @@ from pathlib import Path
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import whole_folder
 from nwx.engine.base import Engine
-from nwx.exports.graphs.gexf import write_gexf
-from nwx.exports.graphs.tables import GraphTables, graph_tables, write_csv, write_parquet
-from nwx.exports.graphs.web_graph import write_web_graph
+from nwx.exports.link_graphs import (
+    GraphTables,
+    graph_tables,
+    write_csv,
+    write_gexf,
+    write_parquet,
+    write_web_graph,
+)
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
-from nwx.links.graphs.centrality import centrality
-from nwx.links.graphs.host_graph import HostGraph, domain_graph
+from nwx.links.host_graph import HostGraph, centrality, domain_graph
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 

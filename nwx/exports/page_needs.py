@@ -14,8 +14,7 @@ from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
-from nwx.links.needs.missing_urls import LOWEST_ERROR
-from nwx.links.needs.resources import MOST_RESOURCES
+from nwx.links.missing_urls import LOWEST_ERROR, MOST_RESOURCES
 from nwx.model import Capture
 from nwx.page_places import is_page
 from nwx.pictures.stored_payloads import payload_at

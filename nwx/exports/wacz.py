@@ -22,8 +22,7 @@ from nwx.cdx.lines import REVISIT, CdxLine
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
-from nwx.exports.wacz_container import WaczWriter
-from nwx.exports.wacz_records import copied_record, new_record
+from nwx.exports.wacz_records import WaczWriter, copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
 from nwx.model import Capture, Document, ReadError, SourceFile

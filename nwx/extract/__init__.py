@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from nwx.extract.css.references import extract_stylesheet
+from nwx.extract.css import extract_stylesheet
 from nwx.extract.html import extract_html
-from nwx.extract.limits import ExtractLimits, ExtractPayload
 from nwx.extract.office.magics import OFFICE_MAGICS
+from nwx.extract.page import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain
 from nwx.model import PARSERS, Extract

@@ -19,10 +19,8 @@ from fnmatch import fnmatchcase
 from typing import IO, cast
 
 from nwx.errors import UsageError
-from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
-from nwx.extract.language import language_of
-from nwx.extract.limits import MIB
-from nwx.extract.signature import signature_of
+from nwx.extract.page import MIB
+from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 
 _STEP = 1 << 16

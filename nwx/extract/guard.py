@@ -14,8 +14,7 @@ from string import ascii_letters, digits
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.extract.limits import ExtractLimits
-from nwx.extract.page import names_of
+from nwx.extract.page import ExtractLimits, names_of
 
 _HARMLESS_TAGS = 8_000  # fewer tags than this cannot nest deep enough to hurt
 _HARMLESS_FORMATTING = 2_000  # fewer tags cannot multiply enough formatting elements

@@ -8,15 +8,11 @@ from selectolax.lexbor import SelectolaxError
 
 from nwx.extract import lexbor
 from nwx.extract.charset import decode
-from nwx.extract.clean import clean_blocks, clean_line, prose
-from nwx.extract.css.inline_styles import inline_links
+from nwx.extract.css import inline_links
 from nwx.extract.guard import crowded, disarm
-from nwx.extract.language import language_of
-from nwx.extract.limits import ExtractPayload
-from nwx.extract.link_elements import element_links
-from nwx.extract.links import Resolver, outlinks
-from nwx.extract.page import HEADINGS, Outline
-from nwx.extract.signature import signature_of
+from nwx.extract.links import Resolver, element_links, outlinks
+from nwx.extract.page import HEADINGS, ExtractPayload, Outline
+from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 
 _LONGEST_FIELD = 5_000  # characters of a title, heading, description or author

@@ -5,7 +5,6 @@ from functools import cache
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from nwx.extract.clean import BLOCK
 from nwx.extract.page import (
     BLOCKS,
     CELLS,
@@ -18,6 +17,7 @@ from nwx.extract.page import (
     Element,
     Outline,
 )
+from nwx.extract.text import BLOCK
 
 _TEXT, _COMMENT, _BLOCK, _HIDDEN, _CELL, _WANTED, _FORMATTING = (1 << bit for bit in range(7))
 _TEXTS = _TEXT | _COMMENT

@@ -4,10 +4,8 @@ import re
 from html import unescape
 
 from nwx.extract.charset import decode
-from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
-from nwx.extract.language import language_of
-from nwx.extract.limits import ExtractPayload
-from nwx.extract.signature import signature_of
+from nwx.extract.page import ExtractPayload
+from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 
 _XML = re.compile(r"\s*<(?:\?xml|rss|feed|rdf:RDF)\b")

@@ -14,7 +14,6 @@ from bs4 import (
 )
 from bs4.element import NavigableString
 
-from nwx.extract.clean import BLOCK
 from nwx.extract.page import (
     BLOCKS,
     CELLS,
@@ -27,6 +26,7 @@ from nwx.extract.page import (
     Element,
     Outline,
 )
+from nwx.extract.text import BLOCK
 
 _MOST_EVENTS = 200  # below an element whose text is asked for; broken pages nest links
 

@@ -18,10 +18,16 @@ from nwx.facets.codes import ARCHIVE_FILE
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Features
 from nwx.facets.groups import count_groups
 from nwx.facets.live import PLACE_FIELDS, estimate, look_up
-from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
+from nwx.facets.question import (
+    AnsweredBy,
+    FacetAnswer,
+    FacetCondition,
+    FacetQuestion,
+    FacetRow,
+    Features,
+)
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import Build, current_build, fetched_build, with_fetched
 from nwx.facets.visible_columns import visible_columns

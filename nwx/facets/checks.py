@@ -13,9 +13,8 @@ from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets.columns import FacetColumns
 from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import STORED_FEATURES, Features
 from nwx.facets.groups import count_groups
-from nwx.facets.question import FacetCondition
+from nwx.facets.question import STORED_FEATURES, FacetCondition, Features
 from nwx.facets.stored_build import with_fetched
 
 RECOUNTED = 200

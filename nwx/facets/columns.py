@@ -1,19 +1,56 @@
 """What facet questions are answered from: columns of captures, and stored combinations."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from nwx.bulk.arrays import Array
 from nwx.engine.work import current_work
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
-from nwx.facets.features import STORED_FEATURES, Feature, Features
-from nwx.facets.kept_counts import KeptCounts
-from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow
+from nwx.facets.question import (
+    STORED_FEATURES,
+    FacetCondition,
+    FacetQuestion,
+    FacetRow,
+    Feature,
+    Features,
+)
 from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import VARIED_ROWS, Build
+
+_Counts = TypeVar("_Counts")
+
+KEPT_GROUPS = 500_000
+"""So many groups of lists are kept in all; each takes some 60 bytes."""
+
+
+class KeptCounts:
+    """The latest counts of columns, which do not change."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._kept: LRUCache[Hashable, Any] = LRUCache(KEPT_GROUPS, getsizeof=_groups)
+
+    def get(self, key: Hashable, count: Callable[[], _Counts]) -> _Counts:
+        """Return what is kept under a key, or else what `count` returns, which is kept then."""
+        with self._guard:
+            kept: _Counts | None = self._kept.get(key)
+        if kept is not None:
+            return kept
+        counts = count()
+        if _groups(counts) <= self._kept.maxsize:
+            with self._guard:
+                self._kept[key] = counts
+        return counts
+
+
+def _groups(counts: object) -> int:
+    return max(1, len(counts)) if isinstance(counts, Sized) else 1
+
 
 AllowedCodes = Mapping[Criterion, Array]
 """For each criterion that conditions name, which of its codes they accept (bool, by code)."""

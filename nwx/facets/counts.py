@@ -11,7 +11,7 @@ import numpy as np
 from nwx.bulk.arrays import Array
 from nwx.engine.work import current_work
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.features import Features
+from nwx.facets.question import Features
 
 MARKED_FROM = 0.05
 """Numbers are marked in an array of all, where so large a share of them may occur."""

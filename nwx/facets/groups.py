@@ -20,8 +20,7 @@ from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.counts import MARKED_FROM, PIECE, count_features, sums, together, varied_bytes
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import STORED_FEATURES, Features
-from nwx.facets.question import FacetRow
+from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 
 _COUNTED_AT_ONCE = 1 << 22
 _NOTED_FROM = 0.6

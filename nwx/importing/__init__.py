@@ -1,17 +1,15 @@
 """Importing: archive files into an archive, several readers and one writer.
 
-`importer` is the parent and writes; `worker_process` is its hold on the
-processes of `worker`, which read; `archive_file` and `collector` are what
-one of these does with a file. `separate_documents` gives captures documents
-of their own where nothing is to be deduplicated, `exclusion_report` says
-what became of exclusion lists.
+`importer` is the parent and writes; `readers` is its hold on the processes of
+`worker`, which read; `archive_file` and `collector` are what one of these does
+with a file. `extracted` imports what was extracted elsewhere.
 """
 
-from nwx.importing.exclusion_report import ExclusionReport, report_exclusion
 from nwx.importing.importer import ListenerOfPages, import_files
-from nwx.importing.options import ImportOptions
-from nwx.importing.report import ImportReport, Outcome, import_report_json, report_of_errors
-from nwx.importing.worker_process import warm_up
+from nwx.importing.messages import Outcome
+from nwx.importing.options import ExclusionReport, ImportOptions, report_exclusion
+from nwx.importing.readers import warm_up
+from nwx.importing.report import ImportReport, import_report_json, report_of_errors
 from nwx.model import PARSERS
 
 __all__ = [

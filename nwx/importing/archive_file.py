@@ -17,9 +17,8 @@ from nwx.importing.collector import (
     none_purged,
 )
 from nwx.importing.late_outlinks import OutlinkJoin
-from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import Outcome
 from nwx.model import EXCLUDED, PURGED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
 from nwx.page_places import page_places
 from nwx.values.render_names import render_name

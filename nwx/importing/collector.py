@@ -11,8 +11,8 @@ from cachetools import LRUCache
 
 from nwx.extract import extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
+from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
-from nwx.importing.outlink_links import CUT, outlink_links, with_links
 from nwx.keys import document_key, makes_document, precedence
 from nwx.model import Capture, Dates, Document, Extract, ReadError
 from nwx.warc.reader import CaptureRecord, StoredPayload

@@ -18,20 +18,20 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
 from nwx.errors import EngineUnavailableError, NwxError
-from nwx.importing.file_errors import error_entries, outdated_entries, with_error, with_errors
-from nwx.importing.file_queue.holder import own_holder
-from nwx.importing.file_queue.job import Job
-from nwx.importing.file_queue.queue import FileQueue
-from nwx.importing.file_queue.shared_queue import LeaseTerms, SharedFileQueue
-from nwx.importing.file_queue.sole_import import SoleImport
-from nwx.importing.file_queue.standard_input import spooled
-from nwx.importing.messages import Delivery, FilePart, Verdict
+from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
+from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.readers import Reader
-from nwx.importing.report import ImportReport, Outcome
-from nwx.importing.separate_documents import Separated, Write
-from nwx.importing.tally import ImportTally
-from nwx.importing.worker_process import warm_up
+from nwx.importing.readers import Reader, warm_up
+from nwx.importing.report import (
+    ImportReport,
+    ImportTally,
+    error_entries,
+    outdated_entries,
+    with_error,
+    with_errors,
+)
+from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue
+from nwx.importing.sole_import import Separated, SoleImport, Write
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
 from nwx.page_places import PagePlace
 from nwx.settings import Settings

@@ -1,21 +1,33 @@
 """What a parent and its workers tell each other."""
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from enum import Enum, auto
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum, StrEnum, auto
 from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from nwx.engine.base import StagedBatch
+from nwx.bulk.retries import retry_unavailable
+from nwx.engine.base import StagedBatch, Staging
 from nwx.errors import NwxError
-from nwx.importing.report import Outcome
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
 from nwx.page_places import PagePlace
 from nwx.warc.sources import ArchiveSource
 
 if TYPE_CHECKING:
     from nwx.importing.late_outlinks import LateOutlinks
+
+
+class Outcome(StrEnum):
+    """What became of a file."""
+
+    IMPORTED = "imported"  # to its end
+    SKIPPED = "skipped"  # it was in the archive already
+    REFUSED = "refused"  # another file of its name is in the archive
+    UNREADABLE = "unreadable"  # it cannot be opened, or holds no record
+    BY_OTHERS = "by others"  # another importer did it, or left it, meanwhile
+    PARTIAL = "partial"  # stopped on the way; the next import goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +127,65 @@ _CAPTURE_FIELDS = Capture._fields
 _capture_values = attrgetter(*_CAPTURE_FIELDS)
 ForkingPickler.register(Extract, _reduced)
 ForkingPickler.register(Capture, lambda capture: (Capture, _capture_values(capture)))
+
+
+MOST_UNDELIVERED = 1_500
+"""So many captures, errors and files at most are held back."""
+
+UNDELIVERED_SECONDS = 10.0
+"""For so long at most anything is held back."""
+
+
+class Outbox:
+    """What collects the parts and verdicts of files, so that one segment is made of their texts.
+
+    Small files are delivered together, and large ones in pieces: when it
+    is asked to, or the collection is large or old. What is not staged, as
+    parts with late outlinks, goes at once.
+    """
+
+    def __init__(
+        self, send: Callable[[Delivery], None], staging: Staging, patience_seconds: float
+    ) -> None:
+        self._send, self._staging, self._patience = send, staging, patience_seconds
+        self._clear()
+
+    def _clear(self) -> None:
+        self._messages: list[tuple[int, FilePart | Verdict]] = []
+        self._held = 0
+        self._until = time.monotonic() + UNDELIVERED_SECONDS
+
+    def add(self, task: FileTask, message: FilePart | Verdict) -> None:
+        """Take what became of a file."""
+        if not task.staged or (isinstance(message, FilePart) and message.late):
+            self.deliver()
+            self._send(Delivery(((task.number, message),)))
+            return
+        if isinstance(message, FilePart):
+            batch = message.batch
+            retry_unavailable(lambda: self._staging.add(batch), self._patience)
+            self._held += message.captures + message.excluded + len(message.errors)
+            message = replace(message, batch=Batch(files=batch.files))
+        if not self._messages:
+            self._until = time.monotonic() + UNDELIVERED_SECONDS
+        self._messages.append((task.number, message))
+        self._held += 1
+        if task.at_once or self._is_full:
+            self.deliver()
+
+    @property
+    def _is_full(self) -> bool:
+        return (
+            self._staging.is_full
+            or self._held >= MOST_UNDELIVERED
+            or time.monotonic() >= self._until
+        )
+
+    def deliver(self) -> None:
+        """Send what there is."""
+        if not self._messages:
+            return
+        messages = tuple(self._messages)
+        written = any(isinstance(message, FilePart) for _, message in messages)
+        self._send(Delivery(messages, self._staging.finish() if written else None))
+        self._clear()

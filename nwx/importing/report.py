@@ -1,27 +1,18 @@
 """What an import says while it runs and when it is over."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from enum import StrEnum
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from nwx.model import ReadError
+from nwx.bulk.progress import WorkProgress
+from nwx.importing.messages import FilePart, Outcome, Verdict
+from nwx.model import UNREADABLE, ReadError, SourceFile
+from nwx.warc.sources import ArchiveSource, FileError, source_name
 
 ERRORS_OF_A_KIND = 20
 ERRORS_LISTED = 10_000
 """How many errors a report lists: of one kind in one file, and in all. All are counted."""
-
-
-class Outcome(StrEnum):
-    """What became of a file."""
-
-    IMPORTED = "imported"  # to its end
-    SKIPPED = "skipped"  # it was in the archive already
-    REFUSED = "refused"  # another file of its name is in the archive
-    UNREADABLE = "unreadable"  # it cannot be opened, or holds no record
-    BY_OTHERS = "by others"  # another importer did it, or left it, meanwhile
-    PARTIAL = "partial"  # stopped on the way; the next import goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +92,151 @@ class ErrorLog:
     def total(self) -> int:
         """The number of all errors, those not kept included."""
         return self.by_kind.total()
+
+
+def error_entries(
+    errors: Iterable[ReadError], collection: str, ledger: Mapping[str, SourceFile]
+) -> list[SourceFile]:
+    """Return the ledger entries of files that were not read, or not only, because of errors.
+
+    `ledger` maps names to the entries that there are: one of a file that
+    was imported stays as it is.
+    """
+    of_file: defaultdict[str, list[FileError]] = defaultdict(list)
+    for error in errors:
+        if isinstance(error, FileError):
+            of_file[source_name(error.file)].append(error)
+    return [
+        _entry(collection, name, own)
+        for name, own in of_file.items()
+        if name not in ledger or tells_errors_only(ledger[name])
+    ]
+
+
+def _entry(collection: str, name: str, errors: list[FileError]) -> SourceFile:
+    refused = any(error.is_refused for error in errors)
+    counts = {"errors": len(errors)} | ({UNREADABLE: 1} if refused else {})
+    path, size = errors[0].path, errors[0].size
+    return SourceFile(collection, name, path, size, "", finished=not refused, counts=counts)
+
+
+def outdated_entries(
+    ledger: Mapping[str, SourceFile],
+    sources: Iterable[ArchiveSource],
+    entries: Collection[SourceFile],
+) -> list[SourceFile]:
+    """Return those of the ledger that tell of errors which files do not have any more."""
+    members = {source.path for source in sources if source.member}
+    fresh = {entry.name for entry in entries}
+    return [
+        entry
+        for name, entry in ledger.items()
+        if entry.path in members and tells_errors_only(entry) and name not in fresh
+    ]
+
+
+def with_error(entry: SourceFile | None, new: SourceFile) -> SourceFile:
+    """Return a ledger entry with one error more, `new` where there is none."""
+    if entry is None or entry.counts.get(UNREADABLE):
+        return replace(new, counts={"errors": 1, UNREADABLE: 1})
+    return with_errors(entry, 1)
+
+
+def with_errors(entry: SourceFile, count: int) -> SourceFile:
+    """Return a ledger entry with so many errors more."""
+    return replace(entry, counts={**entry.counts, "errors": entry.counts.get("errors", 0) + count})
+
+
+def tells_errors_only(entry: SourceFile) -> bool:
+    """Tell whether a ledger entry is of a file of which nothing was read."""
+    return bool(entry.counts.get(UNREADABLE)) or not entry.checksum
+
+
+class ImportTally:
+    """The running figures of an import."""
+
+    def __init__(self) -> None:
+        self.errors = ErrorLog()
+        self.outcomes: Counter[str] = Counter()
+        self.excluded_before = 0
+        self._records: Counter[str] = Counter()
+        self._captures = self._documents = self._candidates = self._excluded = 0
+        self._renders = self._purged = 0
+        self._bytes = self._closed_bytes = 0
+        self._files = 0
+        self._bytes_total: int | None = 0
+
+    def expect(self, sources: list[ArchiveSource]) -> None:
+        """Note what is to be done."""
+        sizes = [source.size for source in sources]
+        self._files += len(sources)
+        self._bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
+
+    def note(self, errors: Sequence[ReadError]) -> None:
+        """Count errors that concern files as a whole."""
+        for error in errors:
+            self.errors.add(error)
+        refused = {e.file for e in errors if isinstance(e, FileError) and e.is_refused}
+        self._files += len(refused)
+        self.outcomes.update(Outcome.UNREADABLE for _ in refused)
+
+    def add(self, part: FilePart, documents: int) -> None:
+        """Count a part that was written and made so many documents."""
+        self._records.update(part.records)
+        self._captures += part.captures
+        self._renders += part.renders
+        self._purged += part.purged
+        self._documents += documents
+        self._candidates += part.candidates
+        self._excluded += part.excluded
+        self._bytes += part.bytes
+        for error in part.errors:
+            self.errors.add(error)
+
+    def close(self, source: ArchiveSource, verdict: Verdict) -> None:
+        """Count a file that is done with."""
+        self.outcomes[verdict.outcome] += 1
+        self._closed_bytes += source.size or 0
+        for error in verdict.errors:
+            self.errors.add(error)
+
+    @property
+    def _duplicates(self) -> int:
+        return max(0, self._candidates - self._documents)
+
+    def progress(self, reading: int) -> WorkProgress:
+        """Return the figures with `reading` bytes of files that are not done with."""
+        return WorkProgress(
+            "importing",
+            self._closed_bytes + reading,
+            self._bytes_total or 0,
+            in_bytes=True,
+            files=(self.outcomes.total(), self._files),
+            counts={
+                "capture": self._captures,
+                "document": self._documents,
+                "duplicate": self._duplicates,
+                "error": self.errors.total,
+            },
+        )
+
+    def report(self, interrupted: bool, seconds: float) -> ImportReport:
+        """Return the figures at the end."""
+        return ImportReport(
+            files=self._files,
+            outcomes=dict(self.outcomes),
+            records=dict(self._records),
+            captures=self._captures,
+            renders=self._renders,
+            documents=self._documents,
+            duplicates=self._duplicates,
+            excluded=self._excluded,
+            excluded_before=self.excluded_before,
+            purged=self._purged,
+            bytes=self._bytes,
+            errors=tuple(self.errors.kept),
+            errors_total=self.errors.total,
+            errors_by_kind=dict(self.errors.by_kind),
+            interrupted=interrupted,
+            seconds=seconds,
+        )

@@ -12,10 +12,9 @@ from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import KnownLookup, ListLookupFunction, Memory, PurgedLookup
-from nwx.importing.extracted.extracted_file import ExtractedFile
-from nwx.importing.messages import FilePart, FileTask, Message, PipeRequest, Verdict
+from nwx.importing.extracted.sources import ExtractedFile
+from nwx.importing.messages import FilePart, FileTask, Message, Outbox, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.outbox import Outbox
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,14 +6,136 @@ place. Hadoop and Spark pass over names that begin with `_`.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from nwx.errors import UsageError
+from nwx.bulk.tally import Note
+from nwx.errors import JobError, UsageError
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.reports import JobReport, ReportFolder
+from nwx.model import ReadError
+
+ERRORS_OF_A_JOB = 1000
+"""So many errors a report of a job lists, and one of a piece; all are counted."""
+
+UNREAD_KINDS = frozenset(("crash", "missing", "open", "read"))
+"""The kinds of errors of what could not be read, for which an output is not whole."""
+
+
+@dataclass(slots=True)
+class PieceReport:
+    """What came of one piece of work: counts by noun, errors, and values of the job's own.
+
+    `note` is told now and then how far the reader is, in bytes: where it
+    crashes, that is the place.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[ReadError] = field(default_factory=list)
+    errors_total: int = 0
+    values: dict[str, Any] = field(default_factory=dict)
+    note: Note = lambda done: None
+
+    def add_errors(self, errors: Iterable[ReadError]) -> None:
+        """Count errors; the first ones are listed."""
+        for error in errors:
+            self.errors_total += 1
+            if len(self.errors) < ERRORS_OF_A_JOB:
+                self.errors.append(error)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "counts": dict(self.counts),
+            "errors": [asdict(each) for each in self.errors],
+            "errors_total": self.errors_total,
+            "values": self.values,
+        }
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "PieceReport":
+        """Return a report from JSON values."""
+        errors = [ReadError(**each) for each in found["errors"]]
+        return cls(Counter(found["counts"]), errors, found["errors_total"], found["values"])
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFolder:
+    """The reports of pieces, by number, in a folder that executors and the driver reach."""
+
+    folder: JobFolder
+
+    def write(self, reports: Mapping[int, PieceReport]) -> None:
+        """Keep the reports of the pieces of a task; those of the same task are replaced."""
+        content = {str(number): report.as_json() for number, report in reports.items()}
+        self.folder.write(f"{min(reports):09d}.json", json.dumps(content).encode())
+
+    def read(self) -> dict[int, PieceReport]:
+        """Return all reports by number, in the order of their files."""
+        names = [name for name in self.folder.names() if name.endswith(".json")]
+        read = (json.loads(content) for content in self.folder.read_all(names))
+        return {
+            int(number): PieceReport.from_json(report)
+            for reports in read
+            for number, report in reports.items()
+        }
+
+    def read_whole(self, pieces: int) -> dict[int, PieceReport]:
+        """Return the reports of so many pieces, all that there are.
+
+        Raises JobError where one is missing: what it would tell is not known.
+        """
+        found = self.read()
+        if missing := set(range(pieces)) - found.keys():
+            raise JobError(
+                f"{len(missing)} of {pieces} reports are missing in {self.folder.place}; "
+                "another job may write to the same folder"
+            )
+        return found
+
+
+@dataclass(slots=True)
+class JobReport:
+    """What came of a job: counts by noun, and what could not be read.
+
+    `is_whole` if everything asked for was read and written, damage inside
+    files aside; `_SUCCESS` is then in the output. `warnings` are of output
+    that is whole, and may not be what is wanted.
+    """
+
+    job: str
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[ReadError] = field(default_factory=list)
+    errors_total: int = 0
+    is_whole: bool = True
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, piece: PieceReport) -> None:
+        """Add what came of a piece of work; the job is not whole where it could not be read."""
+        self.is_whole &= not any(error.kind in UNREAD_KINDS for error in piece.errors)
+        self.counts += piece.counts
+        self.errors_total += piece.errors_total
+        self.errors += piece.errors[: max(0, ERRORS_OF_A_JOB - len(self.errors))]
+
+    def add_errors(self, errors: Iterable[ReadError]) -> None:
+        """Add errors that belong to no piece of work."""
+        piece = PieceReport()
+        piece.add_errors(errors)
+        self.add(piece)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "job": self.job,
+            "is_whole": self.is_whole,
+            "counts": dict(self.counts),
+            "warnings": self.warnings,
+            "errors_total": self.errors_total,
+            "errors": [asdict(each) for each in self.errors],
+        }
+
 
 SUCCESS = "_SUCCESS"
 PLAN = "_nwx-job.json"

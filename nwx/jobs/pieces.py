@@ -27,7 +27,7 @@ from nwx import __version__
 from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard, words_of_signal
 from nwx.bulk.tally import Note
 from nwx.errors import JobError, NwxError
-from nwx.jobs.reports import PieceReport, ReportFolder
+from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.model import ReadError
 
 PieceT = TypeVar("PieceT")

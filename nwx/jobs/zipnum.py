@@ -23,14 +23,20 @@ from nwx.bulk.sorted_merge import Distinct, LineBatch
 from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import format_locations
 from nwx.errors import JobError
-from nwx.jobs.cdx_lines import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame
-from nwx.jobs.output import WORK_FOLDER, JobOutput, OutputMode, open_output
+from nwx.jobs.frames import piece_frame, shown_stages
+from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
+from nwx.jobs.output import (
+    WORK_FOLDER,
+    JobOutput,
+    JobReport,
+    OutputMode,
+    PieceReport,
+    ReportFolder,
+    open_output,
+)
 from nwx.jobs.pieces import PieceWork
-from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
 from nwx.jobs.splits import sample_size, sampled_splits
-from nwx.jobs.stages import shown_stages
 from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import SPLITS, STEM, numbered_lines
 from nwx.zipnum.shards import data_name, part_name, shard_writer

@@ -9,10 +9,8 @@ from nwx.engine.inlinks import entries
 from nwx.engine.inlinks.entries import AnchoredTarget, LinkRow
 from nwx.engine.inlinks.links import HostInlinks, target_links
 from nwx.errors import EngineError, ErrorText
-from nwx.links.graphs.cell_graph import graph_of_cell
-from nwx.links.graphs.host_graph import HostGraph
-from nwx.links.host_links import HostLinks, host_links
-from nwx.links.link_frames import link_frames
+from nwx.links.host_graph import HostGraph, graph_of_cell
+from nwx.links.link_frames import HostLinks, host_links, link_frames
 from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
 
 ALL_LINKS = LinkCell()

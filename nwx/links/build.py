@@ -24,11 +24,10 @@ from nwx.engine.inlinks.table import (
     inlink_table,
 )
 from nwx.errors import BlobError, EngineVersionError
-from nwx.links.builds.document_table import living
-from nwx.links.builds.draft import InlinkDraft
-from nwx.links.builds.inverted_parquet import InvertedLinks
-from nwx.links.builds.loaded_part import write_loaded_part
-from nwx.links.builds.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
+from nwx.links.document_table import living
+from nwx.links.draft import InlinkDraft
+from nwx.links.inverted import InvertedLinks, write_loaded_part
+from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
 
 OpenEngine = Callable[[], Engine]
 _WORK, _PARTS, _DRAFT = "work", "parts", "draft"

@@ -9,9 +9,8 @@ from nwx.engine.inlinks.counts import CellCounts, count_linked_cells, is_new
 from nwx.engine.inlinks.inlink_index import InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange, inlink_table
 from nwx.errors import EngineError, UrlError
-from nwx.links.anchor_text import clean_anchor
-from nwx.links.builds.document_table import living
-from nwx.links.builds.parts import batches, kind_name
+from nwx.links.document_table import living
+from nwx.links.parts import batches, clean_anchor, kind_name
 from nwx.values.urlkeys import urlkey
 
 InlinkProblem = tuple[str, str]

@@ -9,12 +9,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from nwx.errors import ErrorText, FormatError, UrlError
 from nwx.extract.charset import decode
-from nwx.extract.clean import clean_line
 from nwx.extract.guard import crowded, disarm
 from nwx.extract.html import repaired_html
-from nwx.extract.limits import MIB, ExtractLimits
 from nwx.extract.links import Resolver, srcset_candidates
-from nwx.extract.page import HIDDEN
+from nwx.extract.page import HIDDEN, MIB, ExtractLimits
+from nwx.extract.text import clean_line
 from nwx.values.urlkeys import urlkey
 
 PAGE_LIMITS = ExtractLimits(bytes=8 * MIB, tags=400_000)

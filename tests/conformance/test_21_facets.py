@@ -11,12 +11,12 @@ from nwx.engine.base import Engine
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.features import Feature
 from nwx.facets.question import (
     AnsweredBy,
     FacetAnswer,
     FacetCondition,
     FacetQuestion,
+    Feature,
     parse_facet_question,
 )
 from nwx.model import Capture, IndexName

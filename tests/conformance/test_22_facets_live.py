@@ -11,8 +11,7 @@ from nwx.facets import answers, live
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature
-from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion
+from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion, Feature
 from nwx.facets.sites import Sites
 from nwx.model import Capture
 from tests.conformance.archive import capture

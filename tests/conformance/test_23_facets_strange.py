@@ -12,9 +12,8 @@ from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.checks import check_facets
 from nwx.facets.columns import FacetColumns
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Features
 from nwx.facets.groups import count_groups
-from nwx.facets.question import FacetQuestion
+from nwx.facets.question import FacetQuestion, Features
 from nwx.facets.stored_build import fetched_build
 from nwx.model import Capture
 from tests.conformance.archive import capture

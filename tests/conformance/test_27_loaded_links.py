@@ -10,7 +10,7 @@ from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, InlinkBuildReport, invert_links
-from nwx.links.builds.inverted_parquet import InvertedLinks
+from nwx.links.inverted import InvertedLinks
 from nwx.model import Document, IndexName, Link
 from tests.conformance.engines import Opener
 from tests.conformance.test_21_facets import cache

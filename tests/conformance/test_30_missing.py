@@ -7,8 +7,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.needs.missing_urls import MissingQuestion, MissingUrl, missing_urls
-from nwx.links.needs.page_filter import PageFilter
+from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter, missing_urls
 from nwx.model import Batch, Link
 from nwx.values.link_kinds import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from nwx.values.urlkeys import urlkey

@@ -12,9 +12,8 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks.table import inlink_table
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
-from nwx.links.needs.needed_urls import needed_urls
-from nwx.links.needs.needing_pages import needing_pages
-from nwx.links.needs.page_filter import PageFilter
+from nwx.links.missing_urls import PageFilter
+from nwx.links.needed_urls import needed_urls, needing_pages
 from nwx.model import Batch, Capture, Link
 from nwx.quality.repairs.link_lacks import RepairLimits
 from nwx.quality.repairs.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList

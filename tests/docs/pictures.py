@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from nwx.charts import theme
+from nwx.charts import fields
 from nwx.charts.fields import Spec
 from nwx.charts.panels import PANELS, Panel, specification
 from nwx.charts.pictures import draw_picture
@@ -79,7 +79,7 @@ def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     """Return the picture of a panel, as large as on the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
     spec = {**specification(panel, {"values": hits}), **sized}
-    return draw_picture(spec, theme.config("light", background=True), "svg")
+    return draw_picture(spec, fields.config("light", background=True), "svg")
 
 
 def photograph(engine: Engine, pages: dict[str, Shot]) -> None:

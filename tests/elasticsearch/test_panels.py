@@ -18,8 +18,7 @@ from nwx.engine.search_server.server import Server
 from nwx.exports.kibana import saved_objects
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Features
-from nwx.facets.question import FacetCondition, FacetQuestion
+from nwx.facets.question import FacetCondition, FacetQuestion, Features
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import run_nwx

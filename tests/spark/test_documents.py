@@ -11,12 +11,12 @@ from nwx.engine.open import open_engine
 from nwx.exports.links import export_links
 from nwx.importing import ImportOptions, import_files
 from nwx.importing.extracted.sources import extracted_sources
-from nwx.jobs.documents.extract import extract_archives
-from nwx.jobs.documents.links import documents_inputs, invert_links_on
+from nwx.jobs.archive_files import extract_archives
 from nwx.jobs.inputs import archive_inputs
+from nwx.jobs.links import documents_inputs, invert_links_on
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
-from nwx.links.builds.inverted_parquet import InvertedLinks
+from nwx.links.inverted import InvertedLinks
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand

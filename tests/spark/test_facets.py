@@ -16,13 +16,12 @@ from nwx.engine.open import open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-from nwx.facets.builds.counted_build import load_counted_facets
-from nwx.facets.builds.counted_parquet import COUNTED_COMBINATIONS
+from nwx.facets.builds.counted_facets import COUNTED_COMBINATIONS, load_counted_facets
 from nwx.facets.question import AnsweredBy, FacetAnswer, parse_facet_question
 from nwx.facets.sites import Sites
-from nwx.jobs.facets import inputs
-from nwx.jobs.facets.inputs import capture_inputs
-from nwx.jobs.facets.job import FacetJobOptions, count_facets
+from nwx.jobs import facet_rows
+from nwx.jobs.facet_rows import capture_inputs
+from nwx.jobs.facets import FacetJobOptions, count_facets
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_entries
 
@@ -80,7 +79,7 @@ def test_an_export_with_revisits_and_a_hot_url(
         )
         for number in range(300)
     ]
-    monkeypatch.setattr(inputs, "_SLICE_ROWS", 250)
+    monkeypatch.setattr(facet_rows, "_SLICE_ROWS", 250)
     with open_engine(Settings(str(tmp_path / "archive"))) as engine:
         engine.write(batch([*captures, *hot]))
         export_captures(engine, tmp_path / "export")

@@ -11,8 +11,8 @@ import pytest
 
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.frames import piece_frame
+from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceWork
-from nwx.jobs.reports import PieceReport, ReportFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.reports import DedupReport
 from nwx.dedup.revisits import find_revisits
 from nwx.errors import CdxError, UsageError
-from nwx.jobs.dedup.lists import ListOptions, list_duplicates, list_revisits
+from nwx.jobs.dedup_lists import ListOptions, list_duplicates, list_revisits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

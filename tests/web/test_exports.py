@@ -16,7 +16,7 @@ from nwx.bulk.progress import no_progress
 from nwx.engine.access.rules import Role, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.exports import results
+from nwx.exports import captures
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
 from nwx.settings import Settings
@@ -70,14 +70,14 @@ def _hit(title: str) -> Hit:
 
 def test_no_cell_is_a_formula() -> None:
     for start in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
-        (_, line) = results.results_csv([_hit(start)])
+        (_, line) = captures.results_csv([_hit(start)])
         (cells,) = csv.reader(io.StringIO(line, newline=""))
         assert cells[1] == f"'{start}"
 
 
 def test_cells_with_quotes_and_lines_survive() -> None:
     title = 'A "title", with\nlines'
-    (_, line) = results.results_csv([_hit(title)])
+    (_, line) = captures.results_csv([_hit(title)])
     (cells,) = csv.reader(io.StringIO(line, newline=""))
     assert cells[1] == title
 
@@ -85,14 +85,14 @@ def test_cells_with_quotes_and_lines_survive() -> None:
 def test_beyond_the_pages_every_version_is_streamed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "RESULT_WINDOW", 20)
+    monkeypatch.setattr(captures, "RESULT_WINDOW", 20)
     question = Question(query="quarry", collapse=Collapse.URL)
-    assert len(list(results.all_hits(engine, question))) == 49
+    assert len(list(captures.all_hits(engine, question))) == 49
 
 
 def test_pages_are_read_in_batches(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "RESULTS_AT_ONCE", 7)
-    hits = list(results.all_hits(engine, Question(query="quarry", collapse=Collapse.URL)))
+    monkeypatch.setattr(captures, "RESULTS_AT_ONCE", 7)
+    hits = list(captures.all_hits(engine, Question(query="quarry", collapse=Collapse.URL)))
     assert len({hit.id for hit in hits}) == len(hits) == 47
 
 

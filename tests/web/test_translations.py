@@ -8,7 +8,7 @@ from babel.messages.catalog import Message
 from flask.testing import FlaskClient
 
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES
+from nwx.facets.question import FEATURES
 from nwx.model import Total
 from tests.web.html import Page
 from tests.web.messages import CATALOGUES, TEMPLATES, catalogue, plain_texts, source_messages

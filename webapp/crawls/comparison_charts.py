@@ -10,7 +10,7 @@ from flask_babel import gettext, ngettext
 
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.charts.harvest import PAGES, RELEVANT, harvest_chart
+from nwx.charts.specs import PAGES, RELEVANT, harvest_chart
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap

@@ -10,7 +10,7 @@ from flask_babel import LazyString, gettext, lazy_gettext
 
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.charts.rates import TIME, rates
+from nwx.charts.specs import TIME, rates
 from nwx.errors import TimestampError
 from nwx.quality.monitor.report import MinuteCounts, MonitorReport, TypeCounts
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered

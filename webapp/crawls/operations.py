@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nwx.charts.theme import SCHEMES
+from nwx.charts.fields import SCHEMES
 from nwx.searching.answers import Count, Timestamp
 from webapp.crawls.comparison_charts import CHARTS
 from webapp.crawls.monitor_charts import MONITOR_CHARTS, Span

@@ -3,10 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nwx.charts.columns import ADDITIVE, OTHERS
+from nwx.charts.fields import ADDITIVE, OTHERS
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature, Features
-from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion, FacetRow
+from nwx.facets.question import (
+    AnsweredBy,
+    FacetAnswer,
+    FacetCondition,
+    FacetQuestion,
+    FacetRow,
+    Feature,
+    Features,
+)
 from webapp.explore.view import ExplorerOrder, ExplorerView
 
 MOST_LINES = 600

@@ -4,8 +4,7 @@ from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.features import parse_features
-from nwx.facets.question import parse_conditions, parse_facet_question
+from nwx.facets.question import parse_conditions, parse_facet_question, parse_features
 from nwx.searching.answers import answer_to_json
 from webapp.explore.operations import (
     CAPTURES_PARAMETERS,

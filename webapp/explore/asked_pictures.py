@@ -6,7 +6,7 @@ from flask import Response, request
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.charts import theme
+from nwx.charts import fields
 from nwx.charts.fields import Spec
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.errors import ErrorText, UsageError
@@ -55,13 +55,13 @@ def asked_picture(form: str) -> AskedPicture:
                 form=repr(form),
             )
         )
-    scheme = parameters.text(request.args, "scheme", 10) or theme.SCHEMES[0]
-    if scheme not in theme.SCHEMES:
+    scheme = parameters.text(request.args, "scheme", 10) or fields.SCHEMES[0]
+    if scheme not in fields.SCHEMES:
         raise UsageError(
             ErrorText(
                 "scheme is %(scheme)s; choose one of %(choices)s",
                 scheme=repr(scheme),
-                choices=", ".join(theme.SCHEMES),
+                choices=", ".join(fields.SCHEMES),
             )
         )
     return AskedPicture(form, scheme, *_FORMS[form])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nwx.charts import theme
+from nwx.charts import fields
 from nwx.charts.fields import Spec
 from webapp.site.reader_language import page_locale
 
@@ -20,7 +20,7 @@ def chart_looks(scheme: str, *, background: bool = False) -> Spec:
         "grouping": [3],
         "currency": ["", ""],
     }
-    return {**theme.config(scheme, background=background), "locale": {"number": number}}
+    return {**fields.config(scheme, background=background), "locale": {"number": number}}
 
 
 def with_words(spec: Any, words: Mapping[str, str]) -> Any:

@@ -7,11 +7,19 @@ from typing import Any
 from flask_babel import gettext, lazy_gettext
 
 from nwx.charts import specs, treemap
-from nwx.charts.columns import ADDITIVE, OTHERS, criterion_field, feature_field
-from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.fields import (
+    ADDITIVE,
+    OTHERS,
+    Field,
+    FieldKind,
+    Spec,
+    criterion_field,
+    drawable,
+    feature_field,
+)
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, Feature, Features
+from nwx.facets.question import FEATURES, Feature, Features
 from webapp.explore.answers import Grid, Line, cell_value
 from webapp.explore.chart_looks import chart_looks, with_words
 from webapp.explore.labels import in_sentence

@@ -8,8 +8,8 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.charts.columns import OTHERS
-from nwx.facets.features import Feature, Features, features_json
+from nwx.charts.fields import OTHERS
+from nwx.facets.question import Feature, Features, features_json
 from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather
 from webapp.explore.asked_pictures import asked_picture

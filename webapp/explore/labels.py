@@ -3,8 +3,7 @@
 from flask_babel import gettext, lazy_gettext
 
 from nwx.facets.criteria import whole_years
-from nwx.facets.features import FEATURES, Feature, Features
-from nwx.facets.question import AnsweredBy, FacetCondition
+from nwx.facets.question import FEATURES, AnsweredBy, FacetCondition, Feature, Features
 from webapp.explore.answers import Line
 from webapp.explore.names import CRITERION_LABELS
 from webapp.site import words

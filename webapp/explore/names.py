@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from flask_babel import LazyString, lazy_gettext
 
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, DescribedFeature, Feature
+from nwx.facets.question import FEATURES, DescribedFeature, Feature
 
 CRITERION_LABELS: dict[Criterion, LazyString] = {
     Criterion.MONTH: lazy_gettext("Month"),

@@ -5,10 +5,9 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from nwx.charts.theme import SCHEMES
+from nwx.charts.fields import SCHEMES
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, Feature
-from nwx.facets.question import AnsweredBy, FacetAnswer, answer_json
+from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, answer_json
 from nwx.model import Capture
 from nwx.searching.answers import Count, OptionalCount, Timestamp
 from webapp.explore.view import TOPS, Chart, ExplorerOrder

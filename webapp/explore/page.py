@@ -8,13 +8,12 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext
 
-from nwx.charts import theme
-from nwx.charts.bundles import browser_bundle, bundle_version
-from nwx.charts.columns import OTHERS
+from nwx.charts import fields
+from nwx.charts.fields import OTHERS
+from nwx.charts.pictures import browser_bundle, bundle_version
 from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature
-from nwx.facets.question import FacetCondition
+from nwx.facets.question import FacetCondition, Feature
 from nwx.settings import cache_folder
 from webapp.explore.answers import gather, is_ordered
 from webapp.explore.backend import ask, captures_behind, site_ranks
@@ -84,7 +83,7 @@ def show_explorer() -> ResponseReturnValue:
         grid=grid,
         chart=chart,
         spec=chart.page_spec(),
-        looks={scheme: chart_looks(scheme) for scheme in theme.SCHEMES},
+        looks={scheme: chart_looks(scheme) for scheme in fields.SCHEMES},
         shown_schemes=schemes(),
         chips=_chips(to),
         ways=[WAYS[way] for way in grid.answered_by],
@@ -195,7 +194,7 @@ def extended(address: str, **more: object) -> str:
 def schemes() -> tuple[str, ...]:
     """Return the schemes that a reader may see charts in: the chosen one, or both."""
     chosen = preferences().theme
-    return theme.SCHEMES if chosen is Theme.AUTO else (str(chosen),)
+    return fields.SCHEMES if chosen is Theme.AUTO else (str(chosen),)
 
 
 def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:

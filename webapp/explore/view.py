@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature
-from nwx.facets.question import FacetCondition, parse_condition
+from nwx.facets.question import FacetCondition, Feature, parse_condition
 from webapp.site import parameters
 from webapp.site.parameters import Arguments
 

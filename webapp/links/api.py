@@ -8,7 +8,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.needs.missing_urls import missing_urls
+from nwx.links.missing_urls import missing_urls
 from nwx.model import Anchor, LinkCell, LinkCounts
 from nwx.searching.answers import answer_to_json
 from nwx.values.urlkeys import urlkey

@@ -7,8 +7,7 @@ from cachetools import LRUCache
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
-from nwx.links.graphs.centrality import Centrality, centrality
-from nwx.links.graphs.host_graph import HostGraph, domain_graph
+from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 from webapp.site.context import kept_of_engine

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from nwx.charts.fields import Spec, drawable
-from nwx.charts.link_graph import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.charts.pictures import PictureFormat, draw_picture
+from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.engine.base import Engine
-from nwx.links.graphs.neighbourhood import Neighbourhood
+from nwx.links.host_graph import Neighbourhood
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Term

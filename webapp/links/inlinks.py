@@ -6,8 +6,7 @@ from itertools import islice
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.needs.missing_urls import LOWEST_ERROR
-from nwx.links.needs.resources import link_keys
+from nwx.links.missing_urls import LOWEST_ERROR, link_keys
 from nwx.model import Inlink, Link, LinkCell, LinkCounts
 from nwx.values.link_kinds import present_kind
 

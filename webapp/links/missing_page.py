@@ -12,8 +12,13 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import TimestampError, UsageError
-from nwx.links.needs.missing_urls import KIND_GROUPS, MissingQuestion, MissingUrl, missing_urls
-from nwx.links.needs.page_filter import PageFilter
+from nwx.links.missing_urls import (
+    KIND_GROUPS,
+    MissingQuestion,
+    MissingUrl,
+    PageFilter,
+    missing_urls,
+)
 from nwx.query.dates import date_span
 from nwx.values.csv_cells import csv_line
 from nwx.values.link_kinds import KINDS

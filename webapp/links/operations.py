@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from nwx.charts.theme import SCHEMES
-from nwx.links.needs.missing_urls import KIND_GROUPS
+from nwx.charts.fields import SCHEMES
+from nwx.links.missing_urls import KIND_GROUPS
 from nwx.searching.answers import Count, Timestamp
 from nwx.values.link_kinds import KINDS
 from webapp.links.view import GRAPH_TOPS, Level, PointSize

@@ -7,10 +7,10 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.charts import theme
-from nwx.charts.bundles import bundle_version
+from nwx.charts import fields
+from nwx.charts.pictures import bundle_version
 from nwx.errors import UsageError
-from nwx.links.graphs.neighbourhood import Neighbourhood, neighbourhood
+from nwx.links.host_graph import Neighbourhood, neighbourhood
 from nwx.model import LinkCell
 from nwx.values.link_places import domain_of_host
 from nwx.values.urlkeys import urlkey
@@ -63,7 +63,7 @@ def show_links() -> ResponseReturnValue:
         levels=LEVELS,
         sizes=SIZES,
         tops=GRAPH_TOPS,
-        looks={scheme: chart_looks(scheme) for scheme in theme.SCHEMES},
+        looks={scheme: chart_looks(scheme) for scheme in fields.SCHEMES},
         shown_schemes=schemes(),
         extended=extended,
         bundle_version=bundle_version(),
@@ -94,7 +94,7 @@ def _graph(answers: LinkAnswers, view: LinksView) -> DrawnGraph:
 
 
 def _graph_words() -> dict[str, str]:
-    """Return the words of `nwx.charts.link_graph` in the language of the page."""
+    """Return the words of `nwx.charts.treemap` in the language of the page."""
     return {
         "From": gettext("From"),
         "To": gettext("To"),

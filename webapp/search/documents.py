@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_url_shown
 from nwx.errors import QueryError, UsageError
-from nwx.links.needs.resources import page_resources
+from nwx.links.missing_urls import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.lookup import PageMoment
 from nwx.query.parser import parse_query

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.exports.results import RESULT_FORMATS, all_hits, checked_fields
+from nwx.exports.captures import RESULT_FORMATS, all_hits, checked_fields
 from webapp.search.addresses import SearchAddresses, read_page
 from webapp.search.packed_results import PACKED_FORMATS, packed_results, packing_page
 from webapp.site.context import engine, preferences

@@ -35,7 +35,7 @@ def command(
     --beside writes, at the path of its file. Indexes that are there are
     skipped, so a stopped job goes on when run again.
     """
-    from nwx.jobs.cdx import index_archives
+    from nwx.jobs.archive_files import index_archives
     from nwx.jobs.inputs import absolute_place, archive_inputs
     from nwx.jobs.output import OutputMode
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from nwx.bulk.progress import ShowProgress
-    from nwx.jobs.reports import JobReport
+    from nwx.jobs.output import JobReport
 
 SUMMARY = click.option(
     "--summary", is_flag=True, help="Write to _savings.json what would be saved, by type and host."
@@ -54,7 +54,7 @@ def command(
     many captures, in whatever files, is no more work for one executor than
     others.
     """
-    from nwx.jobs.dedup.lists import ListOptions, list_duplicates
+    from nwx.jobs.dedup_lists import ListOptions, list_duplicates
     from nwx.jobs.inputs import absolute_place, cdx_tasks, held_tasks
 
     selection = selection_of(**{name: given.pop(name) for name in SELECTION_OPTIONS})

@@ -66,7 +66,7 @@ def command(
     skipped, so a stopped job goes on when run again.
     """
     from nwx.importing.options import ImportOptions
-    from nwx.jobs.documents.extract import extract_archives
+    from nwx.jobs.archive_files import extract_archives
     from nwx.jobs.inputs import absolute_place, archive_inputs
     from nwx.jobs.output import OutputMode
 

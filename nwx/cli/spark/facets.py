@@ -40,8 +40,8 @@ def command(
     one that was exported, or one that loaded the same CDX files.
     """
     from nwx.facets.sites import read_sites
-    from nwx.jobs.facets.inputs import capture_inputs
-    from nwx.jobs.facets.job import FacetJobOptions, count_facets
+    from nwx.jobs.facet_rows import capture_inputs
+    from nwx.jobs.facets import FacetJobOptions, count_facets
     from nwx.jobs.inputs import absolute_place
     from nwx.keys import check_collection
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from nwx.bulk.progress import ShowProgress
-    from nwx.jobs.output import OutputMode
-    from nwx.jobs.reports import JobReport
+    from nwx.jobs.output import JobReport, OutputMode
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

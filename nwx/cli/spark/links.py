@@ -22,8 +22,8 @@ def command(out: str, documents: tuple[str, ...], **given: Any) -> int:
     each URL (targets). An archive of these documents takes the links as its
     own by nwx invert-links --from OUT.
     """
-    from nwx.jobs.documents.links import documents_inputs, invert_links_on
     from nwx.jobs.inputs import absolute_place
+    from nwx.jobs.links import documents_inputs, invert_links_on
 
     if not documents:
         raise UsageError("there is nothing to read; name the output of `nwx spark extract`")

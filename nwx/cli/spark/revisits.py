@@ -29,7 +29,7 @@ def command(
     FILES are those of nwx spark dedup. The files part-*.txt in OUT, one behind
     the other, are the list that nwx revisits writes.
     """
-    from nwx.jobs.dedup.lists import ListOptions, list_revisits
+    from nwx.jobs.dedup_lists import ListOptions, list_revisits
     from nwx.jobs.inputs import absolute_place, cdx_tasks
 
     asked = JobOptions(**given)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from nwx.bulk.progress import ShowProgress
-    from nwx.jobs.reports import JobReport
+    from nwx.jobs.output import JobReport
 
 SAMPLE_OPTION = click.option(
     "--sample",
@@ -51,7 +51,7 @@ def command(
     take it with --splits.
     """
     from nwx.jobs.inputs import absolute_place, cdx_tasks
-    from nwx.jobs.split_files import cluster_split_file, sampled_split_file
+    from nwx.jobs.splits import cluster_split_file, sampled_split_file
 
     asked = JobOptions(**given)
     place = absolute_place(out)

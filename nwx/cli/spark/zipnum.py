@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from nwx.bulk.progress import ShowProgress
-    from nwx.jobs.reports import JobReport
+    from nwx.jobs.output import JobReport
 
 
 @click.command("zipnum")

@@ -9,8 +9,7 @@ from rich.text import Text
 from nwx.cli.output import clean, print_json
 from nwx.cli.tables.terminal_console import console
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import FEATURES, Feature, Features
-from nwx.facets.question import AnsweredBy, FacetAnswer, answer_json
+from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, Features, answer_json
 from nwx.values.csv_cells import csv_line
 
 _WAYS = {

@@ -7,7 +7,7 @@ import click
 from rich.table import Table
 
 from nwx.cli.tables.terminal_console import OneLine, console
-from nwx.links.needs.missing_urls import MissingUrl
+from nwx.links.missing_urls import MissingUrl
 
 _ROWS_SHOWN = 50
 

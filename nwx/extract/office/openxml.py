@@ -2,12 +2,16 @@
 
 import re
 
-from nwx.extract.office.metadata import office_metadata
-from nwx.extract.office.parts import Parts
-from nwx.extract.office.relations import Relations, relations_of
+from nwx.extract.office.parts import (
+    Attributes,
+    Parts,
+    Relations,
+    office_metadata,
+    read_xml,
+    relations_of,
+)
 from nwx.extract.office.spreadsheet import read_workbook
 from nwx.extract.office.text import OfficeText
-from nwx.extract.office.xml import Attributes, read_xml
 
 _HYPERLINK_FIELD = re.compile(r'\s*HYPERLINK\s+"([^"\s]{1,8000})"')
 _LONGEST_INSTRUCTION = 10_000

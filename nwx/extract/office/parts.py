@@ -1,21 +1,18 @@
-"""The parts of an office file: entries of a zip file, whose directory and lengths are not trusted.
-
-An entry is unpacked piece by piece, as far as its deflate stream goes and the
-budget of the payload allows, whatever lengths are told. Where the directory
-is missing or broken, as in a payload that was cut, the entries are found by
-their own heads.
-"""
+"""The parts of an office file: entries of a zip file, untrusted, and their XML as events."""
 
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
+from posixpath import basename, dirname, join, normpath
+from typing import Protocol
+from xml.parsers import expat
 
-from nwx.extract.limits import MIB, ExtractPayload
 from nwx.extract.office.magics import ZIP_MAGIC
-from nwx.extract.office.problems import Stop
+from nwx.extract.office.text import Metadata, Stop
+from nwx.extract.page import MIB, ExtractPayload
 
 _HEAD = struct.Struct("<4s5H3I2H")
 _DIRECTORY_MAGIC = b"PK\x01\x02"
@@ -158,3 +155,179 @@ def _recovered(data: bytes) -> Iterator[tuple[str, _Entry]]:
         name = data[position + _HEAD.size : position + _HEAD.size + length]
         yield name.decode("utf-8", "replace"), entry
         position = data.find(ZIP_MAGIC, position + 4)
+
+
+Attributes = Mapping[str, str]
+"""Values by local name."""
+
+_DEEPEST = 2_000
+_LONGEST_TOKEN = 4 * MIB
+_LONGEST_FIELD = 10_000
+
+
+class _DeclaredEntityError(Exception):
+    """The XML declares entities, which office files do not, but bombs do."""
+
+
+class XmlHandler(Protocol):
+    """What is told of a part, in its order."""
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Take the start of an element."""
+
+    def end(self, name: str) -> None:
+        """Take the end of an element."""
+
+    def data(self, text: str) -> None:
+        """Take text."""
+
+
+def read_xml(parts: Parts, name: str, handler: XmlHandler) -> None:
+    """Tell a handler what is in a part; broken XML is a problem, what comes before counts."""
+    parser, length = _parser(handler), 0
+    try:
+        for piece in parts.pieces(name):
+            parser.Parse(piece, False)
+            length += len(piece)
+            if length - parser.CurrentByteIndex > _LONGEST_TOKEN:
+                limit = _LONGEST_TOKEN // MIB
+                parts.problems.append(f"office: {name} has a tag of more than {limit} MiB")
+                return
+        if name in parts:
+            parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        parts.problems.append(f"office: {name} is no well-formed XML: {error}")
+    except _DeclaredEntityError:
+        parts.problems.append(f"office: {name} declares entities, the rest was left out")
+    except RecursionError:
+        parts.problems.append(f"depth: {name} is nested deeper than {_DEEPEST} elements")
+    except (LookupError, ValueError) as error:  # of encodings
+        parts.problems.append(f"office: {name} cannot be decoded: {error}")
+
+
+def _parser(handler: XmlHandler) -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    depth = 0
+    start_of, end_of = handler.start, handler.end
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise RecursionError
+        if ":" in name:
+            name = name.rpartition(":")[2]
+        # `r:id` counts before `id`
+        if prefixed := [key for key in attributes if ":" in key]:
+            attributes |= {key.rpartition(":")[2]: attributes[key] for key in prefixed}
+        start_of(name, attributes)
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end_of(name.rpartition(":")[2] if ":" in name else name)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = handler.data
+    parser.EntityDeclHandler = _refuse_entities
+    return parser
+
+
+def _refuse_entities(*_: object) -> None:
+    raise _DeclaredEntityError
+
+
+class FieldReader:
+    """Takes the text of named elements; `found` has the first of each name that is not empty."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self.found: dict[str, str] = {}
+        self._name = ""
+        self._pieces: list[str] = []
+        self._length = 0
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Begin a field."""
+        if name in self._names and name not in self.found:
+            self._name, self._pieces, self._length = name, [], 0
+
+    def end(self, name: str) -> None:
+        """End a field."""
+        if name == self._name:
+            if text := "".join(self._pieces).strip():
+                self.found[name] = text
+            self._name = ""
+
+    def data(self, text: str) -> None:
+        """Take text where it is that of a field."""
+        if self._name and self._length < _LONGEST_FIELD:
+            self._pieces.append(text)
+            self._length += len(text)
+
+
+_INITIAL_CREATOR = "initial-creator"  # of OpenDocument, where `creator` is who edited last
+
+
+def office_metadata(parts: Parts, name: str) -> Metadata:
+    """Return what a part says of the file."""
+    names = ("title", "creator", "description", "language", _INITIAL_CREATOR)
+    reader = FieldReader(names)
+    read_xml(parts, name, reader)
+    found = reader.found
+    return Metadata(
+        title=found.get("title", ""),
+        author=found.get(_INITIAL_CREATOR) or found.get("creator", ""),
+        description=found.get("description", ""),
+        language=found.get("language", ""),
+    )
+
+
+_MOST_RELATIONS = 50_000
+
+
+@dataclass(slots=True)
+class Relations:
+    """The relations of a part: names of other parts, and addresses, both by id.
+
+    `kinds` has the last word of the type of each related part (`worksheet`).
+    """
+
+    parts: dict[str, str] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def of_kind(self, *kinds: str) -> list[str]:
+        """Return the names of the parts of these kinds, kind by kind."""
+        return [self.parts[id] for kind in kinds for id in self.parts if self.kinds[id] == kind]
+
+
+class _RelationReader:
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self.found = Relations()
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name != "Relationship" or len(self.found.kinds) >= _MOST_RELATIONS:
+            return
+        id, target = attributes.get("Id", ""), attributes.get("Target", "")
+        self.found.kinds[id] = attributes.get("Type", "").rpartition("/")[2]
+        if attributes.get("TargetMode") == "External":
+            self.found.addresses[id] = target
+        else:
+            self.found.parts[id] = normpath(join("/", self._folder, target)).lstrip("/")
+
+    def end(self, name: str) -> None:
+        pass
+
+    def data(self, text: str) -> None:
+        pass
+
+
+def relations_of(parts: Parts, name: str) -> Relations:
+    """Return the relations of a part, those of the file for ""."""
+    reader = _RelationReader(dirname(name))
+    read_xml(parts, join(dirname(name), "_rels", f"{basename(name)}.rels"), reader)
+    return reader.found

@@ -1,13 +1,12 @@
 """Office payloads: the format is told by their bytes, whatever type was served."""
 
-from nwx.extract.limits import ExtractPayload
-from nwx.extract.office import epub, opendocument
+from nwx.extract.office import open_formats
 from nwx.extract.office.magics import RTF_MAGIC, ZIP_MAGIC
 from nwx.extract.office.openxml import read_openxml
 from nwx.extract.office.parts import Parts
-from nwx.extract.office.problems import Stop
 from nwx.extract.office.rtf import read_rtf
-from nwx.extract.office.text import OfficeText
+from nwx.extract.office.text import OfficeText, Stop
+from nwx.extract.page import ExtractPayload
 from nwx.model import Extract
 
 _OPENXML = ("word/", "xl/", "ppt/")
@@ -34,10 +33,10 @@ def _read_zip(text: OfficeText, payload: ExtractPayload) -> None:
     parts = Parts(payload, problems)
     try:
         mime_type = parts.read("mimetype", _LONGEST_TYPE).strip()
-        if mime_type == epub.MIME_TYPE or epub.CONTAINER in parts:
-            epub.read_epub(parts, text, payload)
-        elif mime_type.startswith(opendocument.MIME_TYPES):
-            opendocument.read_opendocument(parts, text)
+        if mime_type == open_formats.MIME_TYPE or open_formats.CONTAINER in parts:
+            open_formats.read_epub(parts, text, payload)
+        elif mime_type.startswith(open_formats.MIME_TYPES):
+            open_formats.read_opendocument(parts, text)
         elif any(name.startswith(_OPENXML) for name in parts.names):
             read_openxml(parts, text)
         else:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from locale import windows_locale
 
-from nwx.extract.limits import ExtractPayload
-from nwx.extract.office.problems import Stop
-from nwx.extract.office.text import OfficeText
+from nwx.extract.office.text import OfficeText, Stop
+from nwx.extract.page import ExtractPayload
 
 _DEEPEST = 5_000
 _CHECKED = 4_096  # tokens between two looks at the clock

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
-from nwx.extract.clean import BLOCK, clean_blocks, clean_line, prose
-from nwx.extract.language import language_of
-from nwx.extract.limits import ExtractPayload
 from nwx.extract.links import RawLink, Resolver, outlinks
-from nwx.extract.office.problems import Stop
-from nwx.extract.signature import signature_of
+from nwx.extract.page import ExtractPayload
+from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 from nwx.values.link_kinds import A
+
+
+class Stop(Exception):  # noqa: N818 - what was read until then counts
+    """A limit is reached; what was read until then counts. The message is a problem, or empty."""
+
 
 _LONGEST_FIELD = 5_000
 _MOST_PROBLEMS = 10

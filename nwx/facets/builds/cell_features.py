@@ -10,7 +10,7 @@ from nwx.bulk.arrays import Array
 from nwx.facets.codes import packed
 from nwx.facets.counts import sums, varied_bytes
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
-from nwx.facets.features import STORED_FEATURES
+from nwx.facets.question import STORED_FEATURES
 
 _MOST_KEYS = 1 << 62
 _FLAG_BITS = 1

@@ -11,7 +11,7 @@ from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore
 from nwx.facets.builds.groupings import Grouping, all_groupings, count_groupings
 from nwx.facets.codes import Labels
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.features import STORED_FEATURES
+from nwx.facets.question import STORED_FEATURES
 from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import Build, BuildDraft
 

@@ -22,7 +22,7 @@ from nwx.facets.builds import cell_features
 from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore, repeats
 from nwx.facets.codes import check_bits
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
-from nwx.facets.features import STORED_FEATURES
+from nwx.facets.question import STORED_FEATURES
 
 _FIRST = (
     Criterion.MONTH,

@@ -21,11 +21,10 @@ from nwx.bulk.guarded_process import (
 )
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
-from nwx.importing.extracted.documents_writer import DocumentsWriter
-from nwx.importing.file_errors import with_error
-from nwx.importing.messages import FilePart, FileTask, PipeRequest, Verdict
+from nwx.importing.extracted.documents_file import DocumentsWriter
+from nwx.importing.messages import FilePart, FileTask, Outcome, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import ErrorLog, Outcome
+from nwx.importing.report import ErrorLog, with_error
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.warc.sources import ArchiveSource, FileError
 

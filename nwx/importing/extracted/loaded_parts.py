@@ -11,13 +11,11 @@ from cachetools import LRUCache
 from nwx.errors import SourceError
 from nwx.importing.archive_file import conflict_verdict
 from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Memory, PurgedLookup
-from nwx.importing.extracted.documents_file import DocumentsFile
-from nwx.importing.extracted.extracted_file import ExtractedFile
+from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
 from nwx.importing.extracted.notes import PartNotes
-from nwx.importing.extracted.rows import extract_of, row_capture
-from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.extracted.sources import ExtractedFile
+from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import Outcome
 from nwx.keys import document_key, makes_document, precedence
 from nwx.model import (
     EXCLUDED,

@@ -7,9 +7,8 @@ import numpy as np
 from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.links.needs.missing_urls import LOWEST_ERROR
-from nwx.links.needs.needed_urls import NeededUrls, needed_urls
-from nwx.links.needs.needing_pages import needing_pages
+from nwx.links.missing_urls import LOWEST_ERROR
+from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.quality.repairs.repair_question import RepairQuestion
 
 NEVER_CAPTURED = -1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.links.needs.style_sheets import SourceNumbers
+from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.repairs.check_lacks import CheckLacks
 from nwx.quality.repairs.lacks import lacks_of
 from nwx.quality.repairs.link_lacks import LinkLacks

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from nwx.engine.base import Engine
-from nwx.links.needs.missing_urls import spellings
+from nwx.links.missing_urls import spellings
 from nwx.quality.repairs.check_lacks import check_lacks
 from nwx.quality.repairs.greedy_order import Repaired, greedy_order
 from nwx.quality.repairs.link_lacks import NEVER_CAPTURED, RepairLimits, link_lacks

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nwx.links.needs.page_filter import PageFilter
+from nwx.links.missing_urls import PageFilter
 from nwx.values.link_kinds import EMBEDDED
 
 

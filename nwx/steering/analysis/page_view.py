@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nwx.extract.charset import decode
-from nwx.extract.clean import clean_blocks, clean_line, prose
 from nwx.extract.guard import disarm
 from nwx.extract.html import declared_language, outline_of, page_title, repaired_html
-from nwx.extract.language import language_of
-from nwx.extract.limits import MIB, ExtractLimits, ExtractPayload
 from nwx.extract.links import Resolver
-from nwx.extract.page import HEADINGS, LINKED, Element, Outline
+from nwx.extract.page import HEADINGS, LINKED, MIB, Element, ExtractLimits, ExtractPayload, Outline
+from nwx.extract.text import clean_blocks, clean_line, language_of, prose
 from nwx.model import Document
 from nwx.values import link_kinds as kinds
 

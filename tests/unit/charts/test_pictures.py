@@ -1,21 +1,29 @@
 """Charts are drawn, whatever their data says, and nothing but their data is in them."""
 
+import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cachetools import LRUCache
 
-from nwx.charts import pictures, specs, theme, treemap
-from nwx.charts.columns import criterion_field, feature_field
-from nwx.charts.fields import Spec, drawable
-from nwx.charts.pictures import DrawingBusyError, DrawingError, draw_picture
+from nwx.charts import fields, pictures, specs, treemap
+from nwx.charts.drawing_processes import DrawingProcesses
+from nwx.charts.fields import Spec, criterion_field, drawable, feature_field
+from nwx.charts.pictures import (
+    DrawingBusyError,
+    DrawingError,
+    browser_bundle,
+    bundle_version,
+    draw_picture,
+)
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature
+from nwx.facets.question import Feature
 
 MONTH = criterion_field(Criterion.MONTH)
 SITE = criterion_field(Criterion.SITE)
@@ -71,7 +79,7 @@ def _marks(svg: bytes) -> Iterator[ET.Element]:
 
 @pytest.mark.parametrize("name", [*CHARTS, "treemap"])
 def test_hostile_names_are_words(name: str) -> None:
-    svg = draw_picture(_sized(name, ROWS), theme.config("light", background=True), "svg")
+    svg = draw_picture(_sized(name, ROWS), fields.config("light", background=True), "svg")
     tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
     assert tags <= {
         "svg",
@@ -89,7 +97,7 @@ def test_hostile_names_are_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bars", "stacked", "lines", "treemap"])
 def test_nothing_to_draw_is_drawn(name: str) -> None:
-    assert draw_picture(_sized(name, []), theme.config("dark", background=True), "svg").startswith(
+    assert draw_picture(_sized(name, []), fields.config("dark", background=True), "svg").startswith(
         b"<svg"
     )
 
@@ -97,50 +105,50 @@ def test_nothing_to_draw_is_drawn(name: str) -> None:
 def test_a_bar_is_as_long_as_its_number() -> None:
     rows = [{"site": "a", "bytes": 400}, {"site": "b", "bytes": 100}]
     spec = specs.sized_spec(specs.spec_with_rows(specs.bars(SITE, BYTES), rows), 600, 2)
-    svg = draw_picture(spec, theme.config("light"), "svg").decode()
+    svg = draw_picture(spec, fields.config("light"), "svg").decode()
     outlines = re.findall(r'aria-roledescription="bar" d="([^"]+)"', svg)
     ends = [max(float(x) for x in re.findall(r"[MLC]([0-9.]+),", line)) for line in outlines]
     assert ends[0] == pytest.approx(4 * ends[1], rel=0.01)
 
 
 def test_pictures_come_as_png_too() -> None:
-    png = draw_picture(_sized("bars", ROWS), theme.config("dark", background=True), "png")
+    png = draw_picture(_sized("bars", ROWS), fields.config("dark", background=True), "png")
     assert png.startswith(b"\x89PNG\r\n")
 
 
 def test_a_chart_loads_nothing() -> None:
     spec = {**specs.bars(SITE, BYTES), "data": {"url": "http://127.0.0.1:9/rows.json"}}
     with pytest.raises(DrawingError, match="could not be drawn"):
-        draw_picture(spec, theme.config("light"), "svg")
+        draw_picture(spec, fields.config("light"), "svg")
 
 
 def test_a_chart_that_makes_no_sense_is_told() -> None:
     with pytest.raises(DrawingError, match="could not be drawn"):
-        draw_picture({"mark": "nonsense"}, theme.config("light"), "svg")
+        draw_picture({"mark": "nonsense"}, fields.config("light"), "svg")
 
 
 def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.0)
     with pytest.raises(DrawingError, match="not drawn within"):
-        draw_picture(_sized("bars", ROWS[2:]), theme.config("light"), "svg")
+        draw_picture(_sized("bars", ROWS[2:]), fields.config("light"), "svg")
 
 
 def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_WAIT_SECONDS", 0.01)
     with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="ask again"):
-        draw_picture(_sized("bars", ROWS[3:]), theme.config("light"), "svg")
-    assert draw_picture(_sized("bars", []), theme.config("light"), "svg")
+        draw_picture(_sized("bars", ROWS[3:]), fields.config("light"), "svg")
+    assert draw_picture(_sized("bars", []), fields.config("light"), "svg")
 
 
 def test_a_picture_that_was_drawn_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec, looks = _sized("bars", ROWS), theme.config("light", background=True)
+    spec, looks = _sized("bars", ROWS), fields.config("light", background=True)
     first = draw_picture(spec, looks, "svg")
     monkeypatch.setattr(pictures, "TIMEOUT_SECONDS", 0.0)
     assert draw_picture(json.loads(json.dumps(spec)), looks, "svg") == first
     with pytest.raises(DrawingError, match="not drawn within"):
         draw_picture(_sized("bars", ROWS[1:]), looks, "svg")
     with pytest.raises(DrawingError, match="not drawn within"):
-        draw_picture(spec, theme.config("light"), "svg")
+        draw_picture(spec, fields.config("light"), "svg")
     with pytest.raises(DrawingError, match="not drawn within"):
         draw_picture(spec, looks, "png")
 
@@ -149,7 +157,7 @@ def test_the_pictures_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch)
     kept: LRUCache[bytes, bytes] = LRUCache(30_000, getsizeof=len)
     monkeypatch.setattr(pictures, "_KEPT", kept)
     monkeypatch.setattr(pictures, "KEPT_BYTES", 30_000)
-    looks = theme.config("light", background=True)
+    looks = fields.config("light", background=True)
     sizes = [len(draw_picture(_sized(name, ROWS), looks, "svg")) for name in CHARTS]
     assert sum(sizes) > 30_000
     assert 0 < sum(map(len, kept.values())) <= 30_000
@@ -158,3 +166,66 @@ def test_the_pictures_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch)
 def test_specifications_are_plain_json() -> None:
     for name in [*CHARTS, "treemap"]:
         assert json.loads(json.dumps(_sized(name, []))) == _sized(name, [])
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    browser_bundle.cache_clear()
+    yield
+    browser_bundle.cache_clear()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were done, which all have the same result."""
+    tasks: list[str] = []
+
+    def do_alone(self: DrawingProcesses, task: dict[str, str], timeout_seconds: float) -> bytes:
+        tasks.append(task["task"])
+        return b"a bundle"
+
+    monkeypatch.setattr(DrawingProcesses, "do_alone", do_alone)
+    return tasks
+
+
+def test_browsers_get_what_draws(tmp_path: Path) -> None:
+    bundle = gzip.decompress(browser_bundle(tmp_path))
+    assert b"window.vegaEmbed" in bundle
+    assert b"expressionInterpreter" in bundle
+
+
+def test_it_is_made_once_for_all_who_use_a_folder(tmp_path: Path, made: list[str]) -> None:
+    folder = tmp_path / "new" / "cache"
+    first = browser_bundle(folder)
+    browser_bundle.cache_clear()
+    assert browser_bundle(folder) == first
+    assert gzip.decompress(first) == b"a bundle"
+    assert made == ["bundle"]
+
+
+def test_another_version_is_another_file(
+    tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bundle_version()
+    for number in ("1", "2"):
+        monkeypatch.setattr(pictures, "version", lambda name, number=number: number)
+        browser_bundle.cache_clear()
+        browser_bundle(tmp_path)
+    assert made == ["bundle", "bundle"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no gzip", None])
+def test_a_damaged_file_is_made_again(
+    tmp_path: Path, made: list[str], damage: bytes | None
+) -> None:
+    whole = browser_bundle(tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(whole[:-6] if damage is None else damage)
+    browser_bundle.cache_clear()
+    assert browser_bundle(tmp_path) == path.read_bytes() == whole
+    assert made == ["bundle", "bundle"]
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path, made: list[str]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert gzip.decompress(browser_bundle(tmp_path / "file")) == b"a bundle"

@@ -9,9 +9,16 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
-from nwx.errors import SourceError
-from nwx.exports.captures import export_captures
+from nwx.errors import SourceError, UsageError
+from nwx.exports.captures import (
+    checked_fields,
+    export_captures,
+    results_csv,
+    results_json,
+    results_urls,
+)
 from nwx.facets.builds.sources import EXPORT_NOTE
+from nwx.model import Hit
 from nwx.settings import Settings
 from tests.conformance.archive import batch, page
 
@@ -47,3 +54,29 @@ def test_a_folder_with_files_is_not_written_to(engine: Engine, tmp_path: Path) -
     with pytest.raises(SourceError, match="is there already"):
         export_captures(engine, tmp_path / "export")
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine"]
+
+
+HIT = Hit("1", "http://a.org/", "sha1:A", "=1+1", ("20100101000000", "2012"), 0.5, host="a.org")
+
+
+def test_chosen_fields_come_in_their_order() -> None:
+    assert list(results_csv([HIT], ("host", "captures", "title"))) == [
+        "host,captures,title\r\n",
+        "a.org,2,'=1+1\r\n",
+    ]
+    assert json.loads("".join(results_json([HIT], ("dates", "url")))) == [
+        {"dates": "20100101000000 2012", "url": "http://a.org/"}
+    ]
+
+
+def test_whole_hits_and_urls_need_no_fields() -> None:
+    (whole,) = json.loads("".join(results_json([HIT])))
+    assert whole["id"] == "1"
+    assert next(results_csv([])).startswith("url,title,first_date")
+    assert list(results_urls([HIT])) == ["http://a.org/\n"]
+
+
+def test_fields_are_known_and_come_once() -> None:
+    assert checked_fields(["url", "id", "url"]) == ("url", "id")
+    with pytest.raises(UsageError, match="choose of url, title"):
+        checked_fields(["colour"])

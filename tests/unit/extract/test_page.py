@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from nwx.extract.clean import BLOCK, clean_blocks
 from nwx.extract.lexbor import read_lexbor
 from nwx.extract.page import Outline
 from nwx.extract.soup import read_soup
+from nwx.extract.text import BLOCK, clean_blocks
 
 PAGE = """<html><head><title>The quarry</title><style>p {}</style></head><body>
 <h1>The <b>old</b> quarry</h1><p>Stone is c<i>u</i>t here.</p><script>var x = "hidden"</script>

@@ -9,7 +9,8 @@ import zlib
 
 import pytest
 
-from nwx.extract import ExtractLimits, extract, pdf_process
+from nwx.extract import ExtractLimits, extract
+from nwx.extract import pdf as pdf_module
 from nwx.model import Extract
 
 LIMITS = ExtractLimits()
@@ -86,7 +87,7 @@ def test_a_page_that_takes_too_long_is_an_error_and_the_next_is_read() -> None:
 
 def test_a_process_that_was_killed_is_replaced() -> None:
     assert read(pdf("one")).content == "one"
-    os.kill(pdf_process._running[0]._process.pid, signal.SIGKILL)
+    os.kill(pdf_module._running[0]._process.pid, signal.SIGKILL)
     assert read(pdf("two")).content in ("", "two")
     assert read(pdf("three")).content == "three"
 

@@ -5,10 +5,16 @@ import pytest
 
 from nwx.engine.work import Work, working
 from nwx.errors import QuestionTimeoutError
-from nwx.facets.columns import FacetColumns, candidate_rows
+from nwx.facets.columns import FacetColumns, KeptCounts, candidate_rows
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import STORED_FEATURES, Feature, Features
-from nwx.facets.question import FacetCondition, FacetQuestion, parse_condition
+from nwx.facets.question import (
+    STORED_FEATURES,
+    FacetCondition,
+    FacetQuestion,
+    Feature,
+    Features,
+    parse_condition,
+)
 
 LABELS = {
     "status": ["ok", "redirection"],
@@ -109,3 +115,33 @@ def test_selecting_stops_between_months_when_nobody_waits(columns: FacetColumns)
         work.cancel()
         with pytest.raises(QuestionTimeoutError):
             next(found)
+
+
+def test_counts_are_made_once() -> None:
+    kept, made = KeptCounts(), []
+
+    def count() -> list[int]:
+        made.append(1)
+        return [7]
+
+    assert [kept.get("a", count), kept.get("a", count)] == [[7], [7]]
+    assert kept.get("b", lambda: 5) == 5
+    assert len(made) == 1
+
+
+def test_a_count_that_fails_is_not_kept() -> None:
+    kept = KeptCounts()
+    with pytest.raises(ZeroDivisionError):
+        kept.get("a", lambda: 1 // 0)
+    assert kept.get("a", lambda: 1) == 1
+
+
+def test_the_groups_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nwx.facets.columns.KEPT_GROUPS", 10)
+    kept = KeptCounts()
+    assert kept.get("too many", lambda: [0] * 11) == [0] * 11
+    assert kept.get("too many", lambda: [1]) == [1]
+    for number in range(5):
+        kept.get(number, lambda number=number: [number] * 4)
+    assert kept.get(4, lambda: []) == [4] * 4
+    assert kept.get(0, lambda: [9]) == [9]

@@ -10,8 +10,8 @@ from nwx.errors import EngineError, QuestionTimeoutError
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.counts import count_features, sums, varied_bytes
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Features
 from nwx.facets.groups import count_groups
+from nwx.facets.question import Features
 
 
 def columns(labels: dict[str, list[str]] | None = None) -> FacetColumns:

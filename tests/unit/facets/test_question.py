@@ -4,8 +4,16 @@ import pytest
 
 from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
-from nwx.facets.features import Feature
-from nwx.facets.question import FacetCondition, parse_condition, parse_facet_question
+from nwx.facets.question import (
+    STORED_FEATURES,
+    FacetCondition,
+    Feature,
+    Features,
+    features_json,
+    parse_condition,
+    parse_facet_question,
+    parse_features,
+)
 
 MONTHS = tuple(f"2013-{month:02}" for month in range(1, 13))
 
@@ -78,3 +86,26 @@ def test_order_turns_around_what_is_natural() -> None:
 def test_what_makes_no_sense(wrong: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         parse_facet_question(**wrong)  # type: ignore[arg-type]
+
+
+def test_lists_of_features() -> None:
+    assert parse_features("bytes, captures,bytes") == (Feature.BYTES, Feature.CAPTURES)
+    assert parse_features("") == tuple(Feature)
+    with pytest.raises(UsageError):
+        parse_features("weight")
+
+
+def test_computed_features() -> None:
+    found = Features(captures=9, unique_documents=4, unique_urls=2, bytes=300, unique_bytes=100)
+    assert (found.average_size, found.average_document_size) == (50, 25)
+    assert found.duplication_ratio == 3
+    assert features_json(found, (Feature.BYTES, Feature.AVERAGE_SIZE)) == {
+        "bytes": 300,
+        "average_size": 50,
+    }
+
+
+def test_nothing_is_divided_by_nothing() -> None:
+    names = set(Feature) - set(STORED_FEATURES)
+    assert {Features().value(Feature(name)) for name in names} == {None}
+    assert {Features().value(Feature(name)) for name in STORED_FEATURES} == {0}

@@ -13,9 +13,8 @@ import pytest
 
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
-from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import Outcome
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import UNREADABLE, Capture, Extract, SourceFile
 from nwx.warc.sources import ArchiveSource, expand

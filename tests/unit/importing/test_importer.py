@@ -19,7 +19,7 @@ from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract
-from tests.unit.importing.file_queue.ledger_in_memory import LedgerInMemory
+from tests.unit.importing.ledger_in_memory import LedgerInMemory
 from tests.warcs import Page, html, many_pages, write_warc
 
 OPTIONS = ImportOptions(jobs=1, patience_seconds=1, item_seconds=1.5, item_bytes=400 << 20)

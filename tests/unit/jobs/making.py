@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from nwx.jobs.folders import JobFolder
+from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceReader, PieceT, PieceWork, read_pieces
-from nwx.jobs.reports import PieceReport, ReportFolder
 
 
 def read_all(

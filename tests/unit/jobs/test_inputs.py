@@ -1,13 +1,26 @@
 """What jobs read."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from nwx.cdx.inputs import CdxSource, FilePiece, ReadTask
 from nwx.errors import SourceError, UsageError
-from nwx.jobs.inputs import archive_inputs, cdx_tasks, is_cdx_name
+from nwx.jobs.inputs import (
+    add_readings,
+    archive_inputs,
+    cdx_tasks,
+    in_one_piece,
+    is_cdx_name,
+    task_is_far,
+    task_lines,
+    task_name,
+)
+from nwx.jobs.output import JobReport, PieceReport
+from nwx.jobs.pieces import UnreachableError
 from tests.warcs import many_pages, write_warc
 
 
@@ -96,3 +109,60 @@ def test_nothing_and_standard_input_are_refused(read: object) -> None:
         read([])
     with pytest.raises(UsageError, match="cannot read standard input"):
         read(["-"])
+
+
+def test_a_file_of_several_layouts_is_read_where_it_begins() -> None:
+    other, cut = CdxSource("other.cdx"), CdxSource("cut.cdx")
+    tasks = [
+        ReadTask(0, (FilePiece(other), FilePiece(cut, 0, 10)), 20),
+        ReadTask(1, (FilePiece(cut, 10, 20),), 10),
+        ReadTask(2, (FilePiece(cut, 20, 30), FilePiece(other)), 20),
+    ]
+    found = in_one_piece(tasks, "cut.cdx")
+    assert [task.number for task in found] == [0, 1]
+    assert found[0].pieces == (FilePiece(other), FilePiece(cut))
+    assert found[1].pieces == (FilePiece(other),)
+
+
+LINE = b"com,a)/ 20200101000000 http://a.com/ text/html 200 X - - 1 2 a.warc\n"
+
+
+def test_broken_lines_have_the_number_in_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdx"
+    path.write_bytes(LINE * 3 + b"bad\n" + LINE * 2 + b"worse\n" + LINE)
+    source, cut = CdxSource(str(path)), 3 * len(LINE) + 1
+    tasks = [
+        ReadTask(0, (FilePiece(source, 0, cut),), cut),
+        ReadTask(1, (FilePiece(source, cut, path.stat().st_size),), 1),
+    ]
+    reports = {task.number: PieceReport() for task in tasks}
+    lines = [
+        line for task in tasks for batch in task_lines(task, reports[task.number]) for line in batch
+    ]
+    assert lines == [LINE.strip()] * 6
+    job = JobReport("zipnum")
+    add_readings(job, tasks, reports)
+    assert [error.message.partition(":")[0] for error in job.errors] == ["line 4", "line 7"]
+    assert (job.errors_total, job.is_whole) == (2, True)
+    assert task_name(tasks[0]) == str(path)
+
+
+def test_a_torn_file_is_read_up_to_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdx.gz"
+    path.write_bytes(gzip.compress(LINE) + gzip.compress(LINE)[:-9])
+    task = ReadTask(0, (FilePiece(CdxSource(str(path))),), 1)
+    report, job = PieceReport(), JobReport("zipnum")
+    assert [line for batch in task_lines(task, report) for line in batch][:1] == [LINE.strip()]
+    add_readings(job, [task], {0: report})
+    assert [(error.file, error.kind) for error in job.errors] == [(str(path), "damage")]
+    assert job.is_whole
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    task = ReadTask(0, (FilePiece(CdxSource(str(tmp_path / "none"))),), 1)
+    with pytest.raises(SourceError, match="none cannot be opened"):
+        list(task_lines(task, PieceReport()))
+    far = replace(task, pieces=(FilePiece(CdxSource("memory://none/x.cdx")),))
+    assert task_is_far(far) and not task_is_far(task)
+    with pytest.raises(UnreachableError, match=r"none/x\.cdx cannot be opened"):
+        list(task_lines(far, PieceReport()))

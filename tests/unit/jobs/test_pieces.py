@@ -11,8 +11,8 @@ import pytest
 from nwx.errors import JobError
 from nwx.jobs import pieces
 from nwx.jobs.folders import JobFolder
+from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError, read_pieces
-from nwx.jobs.reports import PieceReport, ReportFolder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 

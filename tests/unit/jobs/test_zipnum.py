@@ -9,8 +9,7 @@ import pytest
 from nwx.errors import JobError
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import cdx_tasks
-from nwx.jobs.output import JobOutput, open_output
-from nwx.jobs.reports import JobReport, PieceReport, ReportFolder
+from nwx.jobs.output import JobOutput, JobReport, PieceReport, ReportFolder, open_output
 from nwx.jobs.zipnum import (
     LINES_SCHEMA,
     ShardedLines,

@@ -5,7 +5,7 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from nwx.facets.features import Features
+from nwx.facets.question import Features
 from tests.web.explore.views import CAPTURES, sound_page
 from webapp.explore.answers import Line
 from webapp.explore.charts import with_gaps

@@ -14,8 +14,8 @@ from nwx.engine.anchors.table import NO_TARGET, AnchorTable
 from nwx.engine.anchors.words import AnchorWords
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents.analyzer import fold, tokens
-from nwx.links.anchor_text import clean_anchor
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.links.parts import clean_anchor
 from nwx.model import Batch
 from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.link_places import host_of_urlkey

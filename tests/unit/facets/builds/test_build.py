@@ -11,7 +11,7 @@ from nwx.facets.builds import cell_features
 from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets
 from nwx.facets.builds.sources import ArchiveCaptures
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.features import STORED_FEATURES
+from nwx.facets.question import STORED_FEATURES
 from nwx.model import Capture
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, counted, features, groups, stored_entries

@@ -1,14 +1,57 @@
 """Reading documents files, and what is none."""
 
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from nwx.errors import SourceError
-from nwx.importing.extracted.documents_file import DocumentsFile, documents_notes
-from tests.documents_files import write_documents
+from nwx.importing.extracted.documents_file import (
+    DocumentsFile,
+    DocumentsWriter,
+    columns_of,
+    documents_notes,
+    extract_of,
+    row_capture,
+)
+from nwx.importing.messages import FilePart, Verdict
+from nwx.model import Document, Extract, Link, ReadError
+from nwx.warc.sources import ArchiveSource, FileError
+from tests.conformance.archive import capture
+from tests.documents_files import messages_of, write_documents
 from tests.warcs import many_pages, write_warc
+
+HELD = capture("http://a.example/", "2015", body="a")
+OTHER = replace(capture("http://a.example/b", "2016", body="b"), source_file_offset=900)
+FOUND = Extract(
+    title="Größe",
+    content="a text",
+    headings=("one", "two"),
+    links=(Link("http://b.example/", "b", "a"), Link("http://c.example/", "", "img")),
+    problems=("size: cut",),
+)
+
+
+def test_rows_give_captures_and_texts_back() -> None:
+    columns = columns_of([HELD, OTHER], [Document(HELD, FOUND)])
+    first, second = (
+        {name: values[number] for name, values in columns.items()} for number in range(2)
+    )
+    assert (row_capture(first), extract_of(first)) == (HELD, FOUND)
+    assert (row_capture(second), extract_of(second)) == (OTHER, None)
+
+
+def test_a_document_without_text_is_one() -> None:
+    columns = columns_of([HELD], [Document(HELD, Extract())])
+    assert extract_of({name: values[0] for name, values in columns.items()}) == Extract()
+
+
+def test_half_signs_are_replaced_as_engines_do_it() -> None:
+    columns = columns_of([HELD], [Document(HELD, Extract(title="a\ud800"))])
+    assert columns["title"] == ["a\ufffd"]
 
 
 @pytest.fixture
@@ -51,3 +94,59 @@ def test_what_is_no_documents_file_is_an_error(tmp_path: Path, made: Path) -> No
     damaged.write_bytes(made.read_bytes().replace(b'"collection"', b'"Collection"'))
     with pytest.raises(SourceError, match="cannot be read"):
         documents_notes(damaged)
+
+
+def written(tmp_path: Path, writer_of: object) -> DocumentsFile:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(writer_of.getvalue())  # type: ignore[attr-defined]
+    return DocumentsFile(path)
+
+
+def test_a_row_is_a_capture_and_a_row_group_a_part(tmp_path: Path) -> None:
+    warc = write_warc(tmp_path / "a.warc.gz", many_pages(10))
+    folder = write_documents(tmp_path / "out", [warc])
+    found = pq.ParquetFile(folder / "a.warc.gz.parquet")
+    assert (found.metadata.num_rows, found.metadata.num_row_groups) == (14, 1)
+    texts = found.read(["url", "content"]).to_pylist()
+    assert sum(row["content"] is not None for row in texts) == 10
+    notes = DocumentsFile(folder / "a.warc.gz.parquet").notes
+    [file] = notes.files
+    assert (notes.collection, notes.deduplicated) == ("default", True)
+    assert (file.name, file.path, file.outcome) == ("a.warc.gz", str(warc), "imported")
+    [part] = file.parts
+    assert (part.finished, part.rows, part.marked) == (True, 14, 14)
+    assert part.counts == {"response": 12, "revisit": 2, "captures": 14, "errors": 0}
+
+
+def test_a_part_that_comes_again_after_a_crash_is_there_once(tmp_path: Path) -> None:
+    warc = write_warc(tmp_path / "a.warc.gz", many_pages(10))
+    source = ArchiveSource("a.warc.gz", str(warc), warc.stat().st_size)
+    part, verdict = messages_of(source)
+    stream = BytesIO()
+    writer = DocumentsWriter(stream, "default", deduplicated=True)
+    assert isinstance(part, FilePart)
+    writer.add_file(source, iter([part, part, verdict]))
+    writer.finish()
+    found = written(tmp_path, stream)
+    assert [one.rows for one in found.notes.files[0].parts] == [14, 0]
+    assert (writer.captures, writer.documents) == (14, 10)
+
+
+def test_many_errors_of_a_kind_are_counted_and_the_first_listed(tmp_path: Path) -> None:
+    source = ArchiveSource("a.warc.gz", "/a.warc.gz", 1)
+    errors = tuple(ReadError("a.warc.gz", n, "gzip", "damaged") for n in range(50))
+    messages: list[FilePart | Verdict] = []
+    warc = write_warc(tmp_path / "a.warc.gz", many_pages(1))
+    part, verdict = messages_of(ArchiveSource("a.warc.gz", str(warc), 1))
+    assert isinstance(part, FilePart)
+    messages = [FilePart(part.batch, errors, {}, 0, 0, 0, 0), verdict]
+    stream = BytesIO()
+    writer = DocumentsWriter(stream, "default", deduplicated=True)
+    writer.add_file(source, iter(messages))
+    writer.add_fault(FileError("b.wacz", None, "wacz", "empty", "/b.wacz", 3))
+    writer.finish()
+    notes = written(tmp_path, stream).notes
+    [kept] = notes.files[0].parts
+    assert (len(kept.errors), kept.more_errors) == (20, {"gzip": 30})
+    [fault] = notes.faults
+    assert (fault.error.file, fault.path, fault.size) == ("b.wacz", "/b.wacz", 3)

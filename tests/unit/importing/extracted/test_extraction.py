@@ -15,9 +15,8 @@ from nwx.importing.extracted.extraction import (
     shared_extractor,
     write_faults,
 )
-from nwx.importing.messages import FilePart, Verdict
+from nwx.importing.messages import FilePart, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import Outcome
 from nwx.warc.sources import ArchiveSource, FileError
 from tests.documents_files import write_documents
 from tests.hostile import CRASH, HANG, hostile_extract

@@ -10,12 +10,10 @@ from nwx.importing import collector
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
 from nwx.importing.extracted import loaded_parts
-from nwx.importing.extracted.extracted_file import ExtractedFile
 from nwx.importing.extracted.loaded_parts import LoadLookups, load_file
-from nwx.importing.extracted.sources import extracted_sources
-from nwx.importing.messages import FilePart, FileTask, Verdict
+from nwx.importing.extracted.sources import ExtractedFile, extracted_sources
+from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.report import Outcome
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import Capture, SourceFile
 from tests.conformance.archive import capture

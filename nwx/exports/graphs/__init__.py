@@ -1,1 +1,0 @@
-"""Graphs of hosts and domains as files for other programs."""

@@ -1,1 +1,0 @@
-"""Style sheets, and styles within pages, to the URLs that they load."""

@@ -1,0 +1,177 @@
+"""The files that are still to be read, for the one importer of an archive."""
+
+import hashlib
+import os
+import secrets
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nwx.errors import SourceError
+from nwx.importing.messages import FileTask
+from nwx.model import SourceFile
+from nwx.warc.sources import ArchiveSource
+
+
+class Job:
+    """A file on its way: its task, as it stands after the last part written.
+
+    `deaths` counts the workers that died outside of an extraction before they delivered more of it.
+    """
+
+    def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
+        self.source, self.path, self.entry = source, path, entry
+        self.without_text: dict[int, str] = {}
+        self.deaths = self.late_errors = 0
+
+    @property
+    def name(self) -> str:
+        """The name that the ledger knows the file by."""
+        return self.source.name
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the ledger says that all of the file is in the archive."""
+        return self.entry is not None and self.entry.finished
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file, 0 where they are not known."""
+        return self.source.size or 0
+
+    def task(self, number: int, *, staged: bool, with_pages: bool = False) -> FileTask:
+        """Return what a worker is told."""
+        return FileTask(
+            self.source,
+            self.path,
+            self.entry,
+            dict(self.without_text),
+            staged,
+            with_pages,
+            at_once=bool(self.without_text or self.deaths),
+            number=number,
+        )
+
+
+WriteFiles = Callable[[Sequence[SourceFile]], object]
+"""Puts entries into the ledger."""
+
+
+class FileQueue:
+    """The files in their order; all of them are this importer's."""
+
+    is_shared = False
+
+    def __init__(self, write: WriteFiles) -> None:
+        self._write = write
+        self._waiting: deque[Job] = deque()
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """Take further files, to be read after the others."""
+        self._waiting.extend(jobs)
+
+    def put_back(self, jobs: Sequence[Job]) -> None:
+        """Take files that were given and not read to their end, to be read first."""
+        self._waiting.extendleft(reversed(jobs))
+
+    def take(self) -> Job | None:
+        """Return the next file to read, None where there is none at the moment."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def __len__(self) -> int:
+        """Return how many files are not given, those that others have included."""
+        return len(self._waiting)
+
+    def record(self, files: Sequence[SourceFile]) -> None:
+        """Put entries of files that were given into the ledger."""
+        if files:
+            self._write(files)
+
+    def note_unread(self, files: Sequence[SourceFile]) -> None:
+        """Put entries of files that could not be opened into the ledger."""
+        self.record(files)
+
+    def done(self, job: Job) -> None:
+        """Note that a file was read to its end, or is left."""
+
+    def has_lost(self, job: Job) -> bool:
+        """Tell whether a file that was given is another importer's now."""
+        del job
+        return False
+
+    def lost(self) -> Sequence[Job]:
+        """Return the files that were given and are another importer's since the last time."""
+        return ()
+
+    def keep(self) -> None:
+        """Let others know, now and then, that this importer goes on, and look at theirs."""
+
+    def done_by_others(self) -> Sequence[Job]:
+        """Return the files that others are done with since the last time."""
+        return ()
+
+    def end(self) -> None:
+        """Leave the files that were not read to others."""
+
+
+_PROC = Path("/proc")
+_START, _STATE = 19, 0  # fields of /proc/PID/stat, counted from the state: proc(5)
+_DEAD_STATES = "ZX"
+
+
+def own_holder() -> str:
+    """Return the name of this process as an importer: `host/pid/machine/start/random`.
+
+    `machine` is of the running system and its numbering of processes; it
+    and `start`, when the process began, are empty where there is no /proc.
+    """
+    pid = os.getpid()
+    started = (_stat(pid) or ("", ""))[1]
+    host = socket.gethostname().replace("/", "-") or "localhost"
+    return f"{host}/{pid}/{_machine()}/{started}/{secrets.token_hex(4)}"
+
+
+def is_known_dead(holder: str) -> bool:
+    """Tell whether a holder ran on this machine and has ended; False where that is not known."""
+    _, pid, machine, started, _ = (*holder.split("/"), "", "", "", "")[:5]
+    if not machine or machine != _machine() or not pid.isdecimal():
+        return False
+    stat = _stat(int(pid))
+    return stat is None or stat[0] in _DEAD_STATES or stat[1] != started
+
+
+def _machine() -> str:
+    """Return a hash of what is the same for all processes that see each other's numbers."""
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        numbering = (_PROC / "self/ns/pid").readlink()
+    except OSError:
+        return ""
+    return hashlib.blake2b(f"{boot} {numbering}".encode(), digest_size=4).hexdigest()
+
+
+def _stat(pid: int) -> tuple[str, str] | None:
+    """Return the state of a process and when it began, None where there is none."""
+    try:
+        line = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = line.rpartition(")")[2].split()
+    return fields[_STATE], fields[_START]
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+def spooled(source: ArchiveSource, folder: Path, stopping: Callable[[], bool]) -> ArchiveSource:
+    """Return standard input as a file: readable by another process, and twice."""
+    copy = folder / "stdin"
+    try:
+        with source.open() as theirs, copy.open("wb") as ours:
+            while not stopping() and (chunk := theirs.read(_CHUNK_BYTES)):
+                ours.write(chunk)
+    except OSError as error:
+        raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
+    return replace(source, path=str(copy), size=copy.stat().st_size)

@@ -1,1 +1,0 @@
-"""The files of an import that are still to be read, alone or shared with other importers."""

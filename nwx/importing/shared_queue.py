@@ -1,0 +1,320 @@
+"""The files that are still to be read, shared with other importers by claims in the ledger.
+
+There is no coordinator, and no clock is compared with that of another
+machine. An importer claims a file before it reads it, counts its claim up
+while it works, and puts all that it notes of the file into the ledger in
+the place of its own claim only. Others watch the counter, each by its own
+clock. An importer that was taken for dead finds that the claim is not its
+own any more, and leaves the file: what it wrote until then is the same
+that the other writes, as ids come from content and place.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from random import SystemRandom
+from typing import Protocol, TypeVar
+
+from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
+from nwx.importing.file_queue import FileQueue, Job, is_known_dead
+from nwx.importing.report import tells_errors_only
+from nwx.importing.sole_import import SoleImport
+from nwx.model import SourceFile
+
+_T = TypeVar("_T")
+
+
+class Retried(Protocol):
+    """Returns what a call returns, called again while its engine is away."""
+
+    def __call__(self, call: Callable[[], _T], /) -> _T: ...
+
+
+def _call(call: Callable[[], _T], /) -> _T:
+    return call()
+
+
+_LOOKED_AT = 16
+"""How many files are looked at to find one that is free."""
+
+_TRIED = 4
+"""Among how many free files one is chosen, so that importers seldom want the same."""
+
+_RENEWALS = 4  # in a lease
+_LOOKS = 20  # in a lease, at the claims of others
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """Who claims, for how long, and the clock by which the claims of others are watched."""
+
+    holder: str
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+
+
+class _Watched:
+    """A file that another has, and for how long its claim was seen without a change.
+
+    Time counts only between looks that follow each other: an importer that
+    was stopped, or found no server, has not seen that the other did nothing.
+    """
+
+    def __init__(self, job: Job, claim: Claim, now: float) -> None:
+        self.job, self.claim = job, claim
+        self._still, self._looked = 0.0, now
+
+    def look(self, claim: Claim, now: float, most: float) -> None:
+        """Note a claim; at most so many seconds count since the last look."""
+        if claim != self.claim:
+            self.claim, self._still = claim, 0.0
+        else:
+            self._still += min(now - self._looked, most)
+        self._looked = now
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the holder is taken for dead."""
+        return self._still >= self.claim.lease_seconds
+
+
+class SharedFileQueue(FileQueue):
+    """The files of a manifest that several importers share, by claims.
+
+    `retried` calls what asks the ledger. `sole` knows of imports that must be alone.
+    """
+
+    is_shared = True
+
+    def __init__(
+        self,
+        claims: FileClaims,
+        collection: str,
+        terms: LeaseTerms,
+        retried: Retried = _call,
+        sole: SoleImport | None = None,
+    ) -> None:
+        super().__init__(lambda files: None)
+        self._sole = sole or SoleImport(claims, terms.holder, terms.seconds)
+        self._claims, self._collection, self._terms = claims, collection, terms
+        self._retried = retried
+        self._own: deque[Job] = deque()  # claimed, to be read again
+        self._held: dict[str, Job] = {}
+        self._finished: set[str] = set()  # files that this importer read to their ends
+        self._watched: dict[str, _Watched] = {}
+        self._void: dict[str, Claim] = {}  # claims that bind nobody any more
+        self._closed: list[Job] = []
+        self._lost: list[Job] = []
+        self._renewed = self._looked = terms.clock()
+
+    def __len__(self) -> int:
+        return sum(map(len, (self._waiting, self._own, self._watched, self._lost)))
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """Take further files; claims of them that have ended are of earlier imports."""
+        jobs = list(jobs)
+        super().add(jobs)
+        for name, row in self._rows([job.name for job in jobs if not job.is_finished]).items():
+            if row.claim and row.claim.ended:
+                self._void[name] = row.claim
+
+    def put_back(self, jobs: Sequence[Job]) -> None:
+        """Take files that were given, and are still claimed."""
+        self._own.extend(jobs)
+
+    def take(self) -> Job | None:
+        """Return the next file, claimed for this importer; None where others have all.
+
+        One that was finished before the import began needs no claim.
+        """
+        if self._own:
+            return self._own.popleft()
+        while self._waiting:
+            if self._waiting[0].is_finished:
+                return self._waiting.popleft()
+            free = self._free()
+            if free and self._claim(free):
+                self._waiting.remove(free)
+                return free
+        return None
+
+    def _free(self) -> Job | None:
+        """Return one of the next files that nobody has; put aside what others have or have done."""
+        unfinished = (job for job in self._waiting if not job.is_finished)
+        jobs = list(islice(unfinished, _LOOKED_AT))
+        rows = self._rows([job.name for job in jobs])
+        free = [job for job in jobs if self._is_free(rows[job.name])]
+        for job in jobs:
+            if job not in free:
+                self._waiting.remove(job)
+                self._put_aside(job, rows[job.name])
+        return SystemRandom().choice(free[:_TRIED]) if free else None
+
+    def _is_free(self, row: ClaimedFile) -> bool:
+        """Tell whether a file may be claimed."""
+        if row.file and row.file.finished:
+            return False
+        claim = row.claim
+        return (
+            claim is None
+            or claim.holder == self._terms.holder
+            or claim == self._void.get(row.name)
+            or (not claim.ended and is_known_dead(claim.holder))
+        )
+
+    def _put_aside(self, job: Job, row: ClaimedFile) -> None:
+        """Watch a file that another has, or leave one that another is done with."""
+        if row.claim and not row.claim.ended and not (row.file and row.file.finished):
+            self._watched[job.name] = _Watched(job, row.claim, self._terms.clock())
+        elif row.file and row.file.finished and not _is_same(job, row.file):
+            job.entry = row.file  # perhaps another file of this name: whoever reads it tells
+            self._waiting.appendleft(job)
+        else:
+            self._closed.append(job)
+
+    def _claim(self, job: Job) -> bool:
+        """Claim a file; return False where somebody else was faster."""
+        row = self._updated([job.name], self._claimed)[job.name]
+        if not self._is_own(row):
+            return False
+        job.entry = row.file
+        self._held[job.name] = job
+        self._retried(self._sole.check)
+        return True
+
+    def _claimed(self, row: ClaimedFile) -> ClaimedFile | None:
+        return self._counted(row) if self._is_free(row) else None
+
+    def _counted(self, row: ClaimedFile) -> ClaimedFile:
+        """Return a row with a claim of this importer that nobody has seen yet."""
+        counter = row.claim.counter + 1 if row.claim else 1
+        return replace(row, claim=Claim(self._terms.holder, counter, self._terms.seconds))
+
+    def record(self, files: Sequence[SourceFile]) -> None:
+        """Put entries into the ledger, but for those of files that are another importer's now.
+
+        What is found out of a file after its end is put there too.
+        """
+        entries = {file.name: file for file in files}
+
+        def recorded(row: ClaimedFile) -> ClaimedFile | None:
+            if not self._is_own(row) and not self._is_finished_here(row):
+                return None
+            row = replace(self._counted(row), file=entries[row.name])
+            return replace(row, claim=None) if entries[row.name].finished else row
+
+        for name, row in self._updated(list(entries), recorded).items():
+            if row.file is not entries[name]:
+                self._lose(name)
+            elif row.claim is None:
+                self._held.pop(name, None)
+                self._finished.add(name)
+
+    def note_unread(self, files: Sequence[SourceFile]) -> None:
+        """Put entries of errors into the ledger, but for files that others have, or have read."""
+        entries = {file.name: file for file in files}
+
+        def noted(row: ClaimedFile) -> ClaimedFile | None:
+            is_held = row.claim is not None and not row.claim.ended
+            if is_held or (row.file and not tells_errors_only(row.file)):
+                return None
+            return replace(row, file=entries[row.name])
+
+        self._updated(list(entries), noted)
+
+    def done(self, job: Job) -> None:
+        """End the claim of a file that was read to its end, or is left."""
+        if self._held.pop(job.name, None) is None:
+            return
+
+        def ended(row: ClaimedFile) -> ClaimedFile | None:
+            own = row.claim if self._is_own(row) else None
+            return replace(row, claim=replace(own, ended=True)) if own else None
+
+        self._updated([job.name], ended)
+
+    def _lose(self, name: str) -> None:
+        if job := self._held.pop(name, None):
+            self._lost.append(job)
+
+    def has_lost(self, job: Job) -> bool:
+        """Tell whether a file is another importer's now."""
+        return job in self._lost
+
+    def lost(self) -> Sequence[Job]:
+        """Return the files that are another importer's since the last time; they are waited for."""
+        lost, self._lost = self._lost, []
+        for job in lost:
+            if job in self._own:
+                self._own.remove(job)
+        self._waiting.extend(lost)
+        return lost
+
+    def keep(self) -> None:
+        """Count the claims up, and look at those of others, when it is time."""
+        now, lease = self._terms.clock(), self._terms.seconds
+        self._retried(self._sole.keep)
+        if self._held and now - self._renewed >= lease / _RENEWALS:
+            self._renewed = now
+            self._renew()
+        if self._watched and now - self._looked >= lease / _LOOKS:
+            self._look(now, 2 * lease / _LOOKS)
+            self._looked = now
+
+    def _renew(self) -> None:
+        def renewed(row: ClaimedFile) -> ClaimedFile | None:
+            return self._counted(row) if self._is_own(row) else None
+
+        for name, row in self._updated(list(self._held), renewed).items():
+            if not self._is_own(row):
+                self._lose(name)
+
+    def _look(self, now: float, most: float) -> None:
+        """Look at the claims of others; files that nobody has any more are read next."""
+        for name, row in self._rows(list(self._watched)).items():
+            watched, claim = self._watched[name], row.claim
+            if claim is not None and not claim.ended and not is_known_dead(claim.holder):
+                watched.look(claim, now, most)
+                if not watched.is_left:
+                    continue
+                self._void[name] = claim
+            del self._watched[name]
+            self._waiting.appendleft(watched.job)
+
+    def done_by_others(self) -> Sequence[Job]:
+        """Return the files that others are done with since the last time."""
+        closed, self._closed = self._closed, []
+        return closed
+
+    def end(self) -> None:
+        """Take the claims of files back that were not read, so that others need not wait."""
+
+        def unclaimed(row: ClaimedFile) -> ClaimedFile | None:
+            return replace(row, claim=None) if self._is_own(row) else None
+
+        if self._held:
+            self._claims.update(self._collection, list(self._held), unclaimed)
+            self._held.clear()
+        self._sole.end()
+
+    def _is_own(self, row: ClaimedFile) -> bool:
+        return row.claim is not None and row.claim.holder == self._terms.holder
+
+    def _is_finished_here(self, row: ClaimedFile) -> bool:
+        """Tell whether a row is that of a file that this importer read to its end."""
+        return row.name in self._finished and row.claim is None
+
+    def _rows(self, names: Sequence[str]) -> dict[str, ClaimedFile]:
+        return self._retried(lambda: self._claims.read(self._collection, names)) if names else {}
+
+    def _updated(self, names: Sequence[str], change: ClaimChange) -> dict[str, ClaimedFile]:
+        if not names:
+            return {}
+        return self._retried(lambda: self._claims.update(self._collection, names, change))
+
+
+def _is_same(job: Job, file: SourceFile) -> bool:
+    """Tell whether an entry is of the file of a job, as far as its place and size tell."""
+    return (file.path, file.size) == (job.path, job.source.size)

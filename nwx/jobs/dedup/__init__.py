@@ -1,1 +1,0 @@
-"""Duplicates and revisits found on Spark."""

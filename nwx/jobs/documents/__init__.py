@@ -1,1 +1,0 @@
-"""Jobs about documents: their extraction from archive files, and their links."""

@@ -1,0 +1,312 @@
+"""What executors do to count combinations: captures, documents and URLs by cell.
+
+A cell is a combination of a grouping; its number has the code of each
+criterion in bits of its own (`CellLayout`), and zeros in those of criteria
+that the grouping does not name. So the cells of all groupings are those of
+the finest one with bits masked. All functions take and give batches of
+signed numbers; what they give of the same cell is to be added.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import pyarrow as pa
+
+from nwx.bulk.arrays import Array
+from nwx.facets.codes import check_bits
+from nwx.facets.counts import sums
+from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.definitions import UNKNOWN
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+_Batches = Iterator[pa.RecordBatch]
+
+CRITERIA = (Criterion.STATUS, *CUBE)
+"""The criteria that a cell has codes of."""
+
+GROUPINGS = tuple(some for size in range(len(CUBE) + 1) for some in combinations(CUBE, size))
+"""The criteria of each grouping but the status, which all have; its place is its number."""
+
+_LONG = pa.int64()
+COUNT_SCHEMA = pa.schema(
+    [("grouping", _LONG), ("cell", _LONG), ("captures", _LONG), ("bytes", _LONG)]
+)
+"""Captures and their bytes of a cell, or different documents or URLs and theirs."""
+
+_SHARED_COLUMNS = ("first", "second", "cell", "size_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class CellLayout:
+    """How the codes of criteria lie in the numbers of cells: the lowest bit and mask of each."""
+
+    places: Mapping[Criterion, tuple[int, int]]
+
+    @classmethod
+    def of_sizes(cls, sizes: Mapping[Criterion, int]) -> Self:
+        """Return the layout for so many codes of each criterion.
+
+        Raises EngineError where the codes do not fit into 63 bits.
+        """
+        places, bit = {}, 0
+        for name in CRITERIA:
+            bits = max(1, (sizes[name] - 1).bit_length())
+            places[name] = bit, ((1 << bits) - 1) << bit
+            bit += bits
+        check_bits(bit)
+        return cls(places)
+
+    def cells(self, codes: Mapping[Criterion, Array]) -> Array:
+        """Return the numbers (int64) of the finest cells of captures."""
+        found: Array = np.zeros(len(codes[Criterion.STATUS]), np.int64)
+        for name, (bit, _) in self.places.items():
+            found |= codes[name].astype(np.int64) << bit
+        return found
+
+    def codes(self, cells: Array, criterion: Criterion) -> Array:
+        """Return the codes of a criterion in the numbers of cells."""
+        bit, mask = self.places[criterion]
+        return (cells & mask) >> bit
+
+    def mask(self, grouping: int) -> int:
+        """Return the bits of the cells of a grouping."""
+        named = (Criterion.STATUS, *GROUPINGS[grouping])
+        return sum(self.places[name][1] for name in named)
+
+
+Frequent = Sequence[Array]
+"""The cells of each grouping that are counted, in order (int64)."""
+
+
+def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _Batches:
+    """Give the captures and bytes of the cells of all groupings.
+
+    The batches have columns `cell`, `captures` and `bytes`, of the finest cells.
+    """
+    for batch in batches:
+        cells, captures, sizes = (
+            batch.column(name).to_numpy() for name in ("cell", "captures", "bytes")
+        )
+        for grouping in range(len(GROUPINGS)):
+            found, places = np.unique(cells & layout.mask(grouping), return_inverse=True)
+            counted = _added(places, captures, len(found)), _added(places, sizes, len(found))
+            yield _counts(grouping, found, *counted)
+
+
+def _added(places: Array, numbers: Array, size: int) -> Array:
+    added = np.zeros(size, np.int64)
+    np.add.at(added, places, numbers)
+    return added
+
+
+def _counts(grouping: int, cells: Array, captures: Array, sizes: Array) -> pa.RecordBatch:
+    columns = (np.full(len(cells), grouping, np.int64), cells, captures, sizes)
+    return pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=COUNT_SCHEMA)
+
+
+def counted_once(
+    batches: Iterable[pa.RecordBatch], layout: CellLayout, frequent: Frequent
+) -> _Batches:
+    """Give how many documents, or URLs, the frequent cells have, and their bytes.
+
+    The batches have columns `first` and `second`, the hashes of a text, a
+    `cell` of the finest grouping and `size_bytes`: all rows of some texts,
+    each cell once a text. In a cell the largest size of a text counts.
+    """
+    pieces = list(batches)
+    if not pieces:
+        return
+    rows = pa.Table.from_batches(pieces)
+    columns = (rows.column(name).to_numpy() for name in _SHARED_COLUMNS)
+    texts, cells, sizes, alone = _numbered(*columns)
+    of_one, places = np.unique(cells[alone], return_inverse=True)
+    counts = np.bincount(places, minlength=len(of_one))
+    added = _added(places, sizes[alone], len(of_one))
+    texts, cells, sizes = texts[~alone], cells[~alone], sizes[~alone]
+    for grouping, known in enumerate(frequent):
+        if not len(known):
+            continue
+        mask = layout.mask(grouping)
+        there, at = _found(known, of_one & mask)
+        captures, total = (
+            _added(at, counts[there], len(known)),
+            _added(at, added[there], len(known)),
+        )
+        there, at = _found(known, cells & mask)
+        at, largest = _largest(texts[there], at, sizes[there])
+        captures += np.bincount(at, minlength=len(known))
+        total += sums(at, largest, len(known))
+        some = np.flatnonzero(captures)
+        yield _counts(grouping, known[some], captures[some], total[some])
+
+
+def _numbered(
+    first: Array, second: Array, cells: Array, sizes: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return rows in the order of their texts with numbers of these, and which are alone."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    alone = new & np.append(new[1:], True)
+    return np.cumsum(new) - 1, cells[order], sizes[order], alone
+
+
+def _found(known: Array, cells: Array) -> tuple[Array, Array]:
+    """Tell which cells are among the known ones, and give the places of those."""
+    places = np.searchsorted(known, cells)
+    there = places < len(known)
+    there[there] = known[places[there]] == cells[there]
+    return there, places[there]
+
+
+def _largest(texts: Array, places: Array, sizes: Array) -> tuple[Array, Array]:
+    """Return the place and the largest size of each pair of a text and a place."""
+    order = np.lexsort((sizes, places, texts))
+    texts, places, sizes = texts[order], places[order], sizes[order]
+    last = np.ones(len(order), np.bool_)
+    last[:-1] = (texts[1:] != texts[:-1]) | (places[1:] != places[:-1])
+    return places[last], sizes[last]
+
+
+_DIGEST = ("digest_first", "digest_second")
+_URL = ("url_first", "url_second")
+_SIZE_UNKNOWN = Criterion.SIZE.definition.values.index(UNKNOWN)
+_OF_PAYLOAD = ("type", "size", "size_bytes")
+
+
+NUMBERED_SCHEMA = pa.schema([("first", pa.int64()), ("second", pa.int64()), ("number", pa.int64())])
+"""A text by its hashes, and its number."""
+
+
+def first_of_places(rows: "DataFrame") -> "DataFrame":
+    """Return the rows without those whose record an earlier one named already."""
+    from pyspark.sql import functions as f
+
+    place = ("source", "offset")
+    others = [name for name in rows.columns if name not in (*place, "task", "row")]
+    ordered = f.struct("task", "row", *others)
+    first = rows.groupBy(*place).agg(f.min(ordered).alias("first"))
+    return first.select(*place, "first.*").select(*rows.columns)
+
+
+def with_payloads(rows: "DataFrame") -> "DataFrame":
+    """Return rows whose revisits have the type and size of the payload that they refer to.
+
+    `own_type`, `own_size` and `own_size_bytes` are what revisits say
+    themselves, null elsewhere; see `nwx.facets.revisits` for the rule.
+    """
+    from pyspark.sql import functions as f
+
+    revisits = rows.filter("revisit")
+    payloads = rows.filter("not revisit")
+    asked = revisits.select("task", *_DIGEST, *_URL).distinct()
+    best = payloads.groupBy(*_DIGEST, *_URL).agg(f.min(_payload()).alias("payload"))
+    by_both = best.join(asked.select(*_DIGEST).distinct(), list(_DIGEST))
+    by_digest = by_both.groupBy(*_DIGEST).agg(f.min("payload").alias("of_digest"))
+    told = asked.join(by_digest, list(_DIGEST), "left")
+    told = told.join(by_both, [*_DIGEST, *_URL], "left")
+    found = revisits.join(told, ["task", *_DIGEST, *_URL], "left")
+    resolved = found.select(*_resolved(rows.columns))
+    return without_own(payloads).unionByName(resolved)
+
+
+def without_own(rows: "DataFrame") -> "DataFrame":
+    """Return rows none of which is a revisit with the columns that revisits have."""
+    from pyspark.sql import functions as f
+
+    own = [f.lit(None).cast("string").alias("own_type")]
+    own += [f.lit(None).cast("long").alias(f"own_{name}") for name in _OF_PAYLOAD[1:]]
+    return rows.select("*", *own)
+
+
+def _payload() -> "Column":
+    """Return what payloads are chosen by: the least of a key is the one that counts."""
+    from pyspark.sql import functions as f
+
+    unknown_size = f.col("size") == _SIZE_UNKNOWN
+    unknown_type = f.col("type") == UNKNOWN
+    return f.struct(
+        unknown_size.alias("unknown_size"),
+        (-f.col("size_bytes")).alias("less"),
+        unknown_type.alias("unknown_type"),
+        *_OF_PAYLOAD,
+    )
+
+
+def _resolved(columns: list[str]) -> "Iterator[Column]":
+    from pyspark.sql import functions as f
+
+    for name in columns:
+        if name not in _OF_PAYLOAD:
+            yield f.col(name)
+            continue
+        unknown = "unknown_type" if name == "type" else "unknown_size"
+        known = [
+            f.when(~f.col(f"{payload}.{unknown}"), f.col(f"{payload}.{name}"))
+            for payload in ("payload", "of_digest")
+        ]
+        yield f.coalesce(*known, f.col(name)).alias(name)
+    for name in _OF_PAYLOAD:
+        yield f.col(name).alias(f"own_{name}")
+
+
+def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> _Batches:
+    """Give numbers from `start` on to texts that are all different."""
+    for batch in batches:
+        end = start + len(batch)
+        columns = [
+            batch.column("first"),
+            batch.column("second"),
+            pa.array(range(start, end), pa.int64()),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=NUMBERED_SCHEMA)
+        start = end
+
+
+def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFrame, int]":
+    """Return the texts of a kind (`url`, `digest`) with numbers from 0 on, and how many there are.
+
+    They have NUMBERED_SCHEMA, and are kept on disk.
+    """
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    named = rows.select(
+        f.col(f"{kind}_first").alias("first"), f.col(f"{kind}_second").alias("second")
+    )
+    texts = named.distinct().repartition(partitions, "first", "second")
+    texts = texts.withColumn("part", f.spark_partition_id()).persist(StorageLevel.DISK_ONLY)
+    counted = texts.groupBy("part").count().collect()
+    starts, total = {}, 0
+    for part, count in sorted((row["part"], row["count"]) for row in counted):
+        starts[part], total = total, total + count
+
+    def number(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        start = None
+        for batch in batches:
+            if len(batch):
+                part = batch.column("part")[0].as_py()
+                start = starts[part] if start is None else start
+                yield from numbered_texts([batch], start)
+                start += len(batch)
+
+    found = texts.sortWithinPartitions("first", "second").mapInArrow(
+        number, from_arrow_schema(NUMBERED_SCHEMA)
+    )
+    return found.persist(StorageLevel.DISK_ONLY), total
+
+
+def with_numbers(rows: "DataFrame", numbers: "DataFrame", kind: str) -> "DataFrame":
+    """Return rows with the numbers of a kind of text in the place of its hashes."""
+    hashes = [f"{kind}_first", f"{kind}_second"]
+    named = numbers.toDF(*hashes, kind)
+    told = rows.select("task", *hashes).distinct().join(named, hashes)
+    return rows.join(told, ["task", *hashes]).drop(*hashes)

@@ -1,1 +1,0 @@
-"""Facets counted on Spark."""

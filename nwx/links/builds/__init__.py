@@ -1,1 +1,0 @@
-"""How inlinks are built: parts, linking documents, ranges of targets."""

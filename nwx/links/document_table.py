@@ -1,0 +1,241 @@
+"""The linking documents of a build: their numbers, sources, hosts, dates and cells.
+
+Numbers are never given anew: a later build adds documents, sources, hosts
+and domains behind those of the build before, so that what it does not
+touch stays as it is. Documents that are gone keep their numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from nwx.bulk.arrays import Array
+from nwx.engine.inlinks.counts import Texts, joined_texts, packed_texts
+from nwx.engine.inlinks.inlink_index import ID_BYTES
+from nwx.links.parts import LinkPart
+from nwx.values.link_places import domain_of_host, host_of_urlkey
+
+NO_DOCUMENT = -1
+_YEAR = 10**10
+_ID = pl.Binary
+_NARROW_CELLS = 1 << 16
+
+Cell = tuple[int | None, str]
+ALL_CELL: Cell = (None, "")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTable:
+    """The linking documents as arrays, and how those of parts are numbered.
+
+    `numbers` has for each part the numbers of its documents, NO_DOCUMENT of
+    those that do not count. `removed` tells of all documents which went
+    with this build. `cells` are pairs of year and collection by their codes.
+    """
+
+    arrays: dict[str, Array]
+    numbers: list[Array]
+    cells: list[Cell]
+    removed: npt.NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """The number of documents that there are."""
+        return int(np.count_nonzero(self.arrays["alive"]))
+
+
+def no_documents() -> dict[str, Array]:
+    """Return the arrays of a table without documents."""
+    numbers = {name: np.zeros(0, np.uint32) for name in ("source", "host", "domain", "refused")}
+    texts = [packed_texts((), name) for name in ("url", "source", "host", "domain")]
+    return {
+        "id": np.zeros(0, np.uint8),
+        "state": np.zeros(0, np.uint64),
+        "alive": np.zeros(0, bool),
+        **numbers,
+        **{name: array for one in texts for name, array in one.items()},
+        "cell_starts": np.zeros(1, np.int64),
+        "cell_code": np.zeros(0, np.uint16),
+        "cell_first": np.zeros(0, np.int64),
+        "cell_last": np.zeros(0, np.int64),
+    }
+
+
+def living(arrays: Mapping[str, Array]) -> pl.DataFrame:
+    """Return the documents that there are: number, id and state."""
+    numbers = np.flatnonzero(arrays["alive"])
+    whole = arrays["id"].tobytes()
+    ids = [whole[at * ID_BYTES : (at + 1) * ID_BYTES] for at in numbers.tolist()]
+    return pl.DataFrame(
+        {"number": numbers, "id": pl.Series(ids, dtype=_ID), "state": arrays["state"][numbers]}
+    )
+
+
+def document_table(
+    base: Mapping[str, Array],
+    cells: Sequence[Cell],
+    parts: Sequence[LinkPart],
+    states: pl.DataFrame,
+) -> DocumentTable:
+    """Return the documents of a base and of parts that have the states of now.
+
+    `base` has the arrays of the build before, `cells` its cells; `states`
+    the columns id and state.
+    """
+    known = living(base)
+    kept = known.join(states, on=["id", "state"], how="semi")
+    documents = _new_documents(parts, states.join(kept, on="id", how="anti"))
+    first = len(base["state"])
+    removed = np.zeros(first + len(documents), dtype=bool)
+    removed[known["number"].to_numpy()] = True
+    removed[kept["number"].to_numpy()] = False
+    numbers = _numbers(parts, documents, first)
+    alive = np.concatenate([base["alive"] & ~removed[:first], np.ones(len(documents), bool)])
+    all_cells, cell_arrays = _cells(_dates(parts, numbers), cells, first, len(documents))
+    arrays: dict[str, Array] = {
+        "id": np.append(base["id"], np.frombuffer(b"".join(documents["id"]), np.uint8)),
+        "state": np.append(base["state"], documents["state"].to_numpy()),
+        "refused": np.append(base["refused"], documents["refused"].to_numpy()),
+        "alive": alive,
+        **joined_texts([base, packed_texts(documents["url"].to_list(), "url")], "url"),
+        **_places(base, documents["source"]),
+        **_joined_cells(base, cell_arrays, len(all_cells)),
+    }
+    arrays["order"] = _ranks(np.lexsort([arrays[name] for name in ("source", "host", "domain")]))
+    return DocumentTable(arrays, numbers, all_cells, removed)
+
+
+def _places(base: Mapping[str, Array], sources: pl.Series) -> dict[str, Array]:
+    """Return the numbers of sources, hosts and domains, and their texts, the new ones behind."""
+    known = {name: Texts(base, name) for name in ("source", "host", "domain")}
+    source_texts, source = _coded(base, known["source"], sources)
+    fresh = source_texts[len(known["source"]) :]
+    host_of_fresh = pl.Series(list(map(host_of_urlkey, fresh)), dtype=pl.String)
+    host_texts, host = _coded(base, known["host"], host_of_fresh)
+    fresh_hosts = host_texts[len(known["host"]) :]
+    domain_of_fresh = pl.Series(list(map(domain_of_host, fresh_hosts)), dtype=pl.String)
+    domain_texts, domain = _coded(base, known["domain"], domain_of_fresh)
+    of_source = np.zeros(len(source_texts), np.uint32)
+    of_source[base["source"]] = base["host"]
+    of_source[len(known["source"]) :] = host
+    of_host = np.zeros(len(host_texts), np.uint32)
+    of_host[base["host"]] = base["domain"]
+    of_host[len(known["host"]) :] = domain
+    numbers = np.append(base["source"], source)
+    hosts = of_source[numbers]
+    return {
+        "source": numbers,
+        "host": hosts,
+        "domain": of_host[hosts],
+        "source_rank": _ranks(source_texts.arg_sort().to_numpy()),
+        **packed_texts(source_texts.to_list(), "source"),
+        **packed_texts(host_texts.to_list(), "host"),
+        **packed_texts(domain_texts.to_list(), "domain"),
+    }
+
+
+def _coded(base: Mapping[str, Array], known: Texts, texts: pl.Series) -> tuple[pl.Series, Array]:
+    """Return all texts, the new ones in order behind those known, and the numbers of `texts`."""
+    before = pl.Series(known.all(), dtype=pl.String)
+    fresh = texts.unique().sort()
+    fresh = fresh.filter(~fresh.is_in(before.implode())) if len(before) else fresh
+    together = pl.concat([before, fresh])
+    frame = pl.DataFrame({"text": together}).with_row_index("number")
+    found = pl.DataFrame({"text": texts}).join(frame, on="text", maintain_order="left")
+    return together, found["number"].to_numpy().astype(np.uint32)
+
+
+def _ranks(order: Array) -> Array:
+    ranks = np.zeros(len(order), dtype=np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    return ranks
+
+
+def _new_documents(parts: Sequence[LinkPart], states: pl.DataFrame) -> pl.DataFrame:
+    """Return the documents of parts that have these states, in the order of source and id."""
+    schema: dict[str, Any] = {
+        "local": pl.UInt32, "id": _ID, "state": pl.UInt64, "source": pl.String,
+        "url": pl.String, "refused": pl.UInt32, "part": pl.UInt32,
+    }  # fmt: skip
+    frames = [pl.DataFrame(schema=schema)]
+    for number, part in enumerate(parts):
+        found = part.table("documents").with_row_index("local")
+        frames.append(found.with_columns(part=pl.lit(number, dtype=pl.UInt32)))
+    found = pl.concat(frames).join(states, on=["id", "state"], how="semi")
+    return found.unique("id", keep="first").sort("source", "id")
+
+
+def _numbers(parts: Sequence[LinkPart], documents: pl.DataFrame, first: int) -> list[Array]:
+    numbers = [np.full(len(part.table("documents")), NO_DOCUMENT, np.int64) for part in parts]
+    of_part, local = documents["part"].to_numpy(), documents["local"].to_numpy()
+    order = np.argsort(of_part, kind="stable")
+    bounds = np.searchsorted(of_part[order], np.arange(len(parts) + 1))
+    for number, array in enumerate(numbers):
+        found = order[bounds[number] : bounds[number + 1]]
+        array[local[found]] = found + first
+    return numbers
+
+
+def _dates(parts: Sequence[LinkPart], numbers: Sequence[Array]) -> pl.DataFrame:
+    """Return the dates of the documents of parts."""
+    schema: dict[str, Any] = {
+        "document": pl.Int64,
+        "timestamp": pl.Int64,
+        "collection": pl.String,
+    }
+    frames = [pl.DataFrame(schema=schema)]
+    for part, of_part in zip(parts, numbers, strict=True):
+        found = part.table("dates")
+        numbered = of_part[found["document"].to_numpy()]
+        frames.append(found.with_columns(document=pl.Series(numbered, dtype=pl.Int64)))
+    return pl.concat(frames).filter(pl.col("document") != NO_DOCUMENT)
+
+
+def _cells(
+    dates: pl.DataFrame, known: Sequence[Cell], first: int, documents: int
+) -> tuple[list[Cell], dict[str, Array]]:
+    """Return the cells by their codes, and those of each new document with its dates there."""
+    dates = dates.with_columns(year=pl.col("timestamp") // _YEAR)
+    no_year, any_name = pl.lit(None, dtype=pl.Int64), pl.lit("", dtype=pl.String)
+    variants: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
+        lambda one: one,
+        lambda one: one.with_columns(collection=any_name),
+        lambda one: one.with_columns(year=no_year),
+        lambda one: one.with_columns(year=no_year, collection=any_name),
+    ]
+    every = pl.concat([change(dates) for change in variants])
+    found = every.group_by("document", "year", "collection").agg(
+        first=pl.col("timestamp").min(), last=pl.col("timestamp").max()
+    )
+    there = found.select("year", "collection").unique().sort("year", "collection").rows()
+    cells = list(dict.fromkeys([ALL_CELL, *known, *there]))
+    codes = pl.DataFrame(
+        [(year, name, code) for code, (year, name) in enumerate(cells)],
+        schema={"year": pl.Int64, "collection": pl.String, "cell": pl.UInt32},
+        orient="row",
+    )
+    found = found.join(codes, on=["year", "collection"], nulls_equal=True).sort("document", "cell")
+    bounds = np.arange(first, first + documents + 1)
+    return cells, {
+        "cell_starts": np.searchsorted(found["document"].to_numpy(), bounds),
+        "cell_code": found["cell"].to_numpy(),
+        "cell_first": found["first"].to_numpy(),
+        "cell_last": found["last"].to_numpy(),
+    }
+
+
+def _joined_cells(
+    base: Mapping[str, Array], new: Mapping[str, Array], cells: int
+) -> dict[str, Array]:
+    kind = np.uint16 if cells <= _NARROW_CELLS else np.uint32
+    last = base["cell_starts"][-1]
+    return {
+        "cell_starts": np.append(base["cell_starts"], new["cell_starts"][1:] + last),
+        "cell_code": np.append(base["cell_code"], new["cell_code"]).astype(kind),
+        "cell_first": np.append(base["cell_first"], new["cell_first"]),
+        "cell_last": np.append(base["cell_last"], new["cell_last"]),
+    }

@@ -1,0 +1,248 @@
+"""What captured pages need and the archive lacks: linked URLs without a capture that succeeded."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from nwx.bulk.arrays import Array
+from nwx.engine.base import Engine
+from nwx.engine.inlinks.inlink_index import ID_BYTES
+from nwx.engine.inlinks.table import InlinkTable
+from nwx.errors import UrlError
+from nwx.keys import is_browsed
+from nwx.links.archive_links import ArchiveLinks
+from nwx.links.needed_urls import NeededUrls, needed_urls
+from nwx.model import Document, Link
+from nwx.values.link_kinds import EMBEDDED, NAVIGATIONAL, STYLESHEET, present_kind
+from nwx.values.timestamps import seconds_between
+from nwx.values.urlkeys import urlkey
+
+_LAST = "9" * 14
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageFilter:
+    """Pages of a host and those below it, captured for a collection, in a span of timestamps.
+
+    `since` and `until` are timestamps of 14 digits, both included. "" is any.
+    """
+
+    site: str = ""
+    collection: str = ""
+    since: str = ""
+    until: str = ""
+
+    def of(self, engine: Engine, table: InlinkTable) -> Array:
+        """Return which documents of a build pass, as `bool[documents]`."""
+        arrays = table.documents
+        found = self._captured(engine, table)
+        if self.site:
+            hosts = np.array([is_of_site(host, self.site) for host in table.hosts.all()], bool)
+            found &= hosts[arrays["host"]] if len(hosts) else False
+        return found
+
+    def _captured(self, engine: Engine, table: InlinkTable) -> Array:
+        """Return which documents have a capture in the collection and the span."""
+        arrays = table.documents
+        size = len(arrays["cell_starts"]) - 1
+        owners = np.repeat(np.arange(size), np.diff(arrays["cell_starts"]))
+        wanted = np.array(
+            [one.collection == self.collection and one.year is not None for one in table.cells],
+            dtype=bool,
+        )
+        of_cell = wanted[arrays["cell_code"]]
+        since, until = int(self.since or 0), int(self.until or _LAST)
+        first, last = arrays["cell_first"], arrays["cell_last"]
+        ends = of_cell & (
+            ((first >= since) & (first <= until)) | ((last >= since) & (last <= until))
+        )
+        found = np.zeros(size, dtype=bool)
+        found[owners[ends]] = True
+        # The dates of a year that begins before the span and ends after it are looked up.
+        around = of_cell & (first < since) & (last > until)
+        unsure = np.unique(owners[around])
+        self._look_up(engine, table, unsure[~found[unsure]], found)
+        return found
+
+    def _look_up(self, engine: Engine, table: InlinkTable, numbers: Array, found: Array) -> None:
+        ids = table.documents["id"]
+        for begin in range(0, len(numbers), _AT_ONCE):
+            by_id = {
+                ids[number * ID_BYTES : (number + 1) * ID_BYTES].tobytes().hex(): number
+                for number in numbers[begin : begin + _AT_ONCE].tolist()
+            }
+            for id, dates in engine.dates(list(by_id)).items():
+                found[by_id[id]] = any(
+                    self.since <= timestamp <= (self.until or _LAST)
+                    and self.collection in ("", collection)
+                    for timestamp, collection in dates.seen
+                )
+
+
+def is_of_site(host: str, site: str) -> bool:
+    """Tell whether a host is a site, or below it; `www.` makes no difference."""
+    site = site.lower().removeprefix("www.")
+    return host == site or host.endswith(f".{site}")
+
+
+LOWEST_ERROR = 400
+"""Captures with this status or a higher one are errors."""
+
+KIND_GROUPS = {"embedded": EMBEDDED, "pages": NAVIGATIONAL}
+"""Names for several kinds: what a browser loads with a page, and pages that are linked."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingQuestion:
+    """Which missing URLs are asked for.
+
+    `kinds` are those of links that count. `pages` says which linking pages
+    count, `site` of which host (with those below it) the missing URLs are;
+    "" is any.
+    """
+
+    kinds: frozenset[str] = EMBEDDED | NAVIGATIONAL
+    pages: PageFilter = field(default_factory=PageFilter)
+    site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingUrl:
+    """A URL that pages need, as one of them spells it.
+
+    `kind` is that of most links to it, `pages` the number of pages that
+    link to it or load a style sheet that does. `status` is the lowest of its
+    captures, None where it was never captured.
+    """
+
+    url: str
+    kind: str
+    pages: int
+    status: int | None
+
+
+def missing_urls(
+    engine: Engine, links: ArchiveLinks, question: MissingQuestion
+) -> Iterator[MissingUrl]:
+    """Stream the missing URLs, those that most pages need first, ties by urlkey.
+
+    A URL is missing where none of its captures, whatever their collection
+    and date, has a status below LOWEST_ERROR.
+    """
+    documents = question.pages.of(engine, links.table)
+    needed = needed_urls(links.table, question.kinds, documents, question.site)
+    for begin in range(0, len(needed), _AT_ONCE):
+        some = needed.only(slice(begin, begin + _AT_ONCE))
+        keys = some.keys()
+        statuses = engine.statuses(keys)
+        lacking = [statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR for key in keys]
+        yield from _described(engine, some.only(np.array(lacking, dtype=bool)), statuses)
+
+
+def _described(
+    engine: Engine, needed: NeededUrls, statuses: Mapping[str, int]
+) -> Iterator[MissingUrl]:
+    keys = needed.keys()
+    spelled = spellings(engine, needed.table, keys, needed.document)
+    kinds = needed.table.notes.kinds
+    for key, kind, pages in zip(keys, needed.kind.tolist(), needed.pages.tolist(), strict=True):
+        # Where a document is gone since links were inverted, its links are missed by nobody.
+        if url := spelled.get(key):
+            yield MissingUrl(url, kinds[kind], pages, statuses.get(key))
+
+
+def spellings(
+    engine: Engine, table: InlinkTable, keys: Sequence[str], documents: Array
+) -> dict[str, str]:
+    """Return the URLs of urlkeys as documents, given by their numbers, spell them."""
+    ids = table.documents["id"]
+    numbers = np.unique(documents).tolist()
+    wanted = set(keys)
+    found: dict[str, str] = {}
+    stored = [ids[number * ID_BYTES : (number + 1) * ID_BYTES].tobytes() for number in numbers]
+    for document in engine.inlink_index().linking_documents(stored):
+        for url in document.links:
+            try:
+                key = urlkey(url)
+            except UrlError:
+                continue
+            if key in wanted:
+                found[key] = min(found.get(key, url), url)
+    return found
+
+
+MOST_RESOURCES = 2_000
+_MOST_SHEETS = 20
+_MOST_CAPTURES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MissingResource:
+    """A resource without a capture that succeeded; `status` is None where it has none at all."""
+
+    url: str
+    kind: str
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageResources:
+    """How many resources a page needs, by urlkey, and the missing ones in the page's order.
+
+    What the page's captured style sheets load is included. `is_cut` tells
+    that there are more than MOST_RESOURCES, which were left out.
+    """
+
+    total: int
+    missing: tuple[MissingResource, ...]
+    is_cut: bool
+
+
+def page_resources(engine: Engine, document: Document) -> PageResources:
+    """Return the resources of a document."""
+    own = dict(_embedded(document.extract.links))
+    own.pop(document.capture.urlkey, None)
+    wanted = dict(own)
+    for sheet in _style_sheets(engine, document, own):
+        for key, link in _embedded(sheet.extract.links):
+            wanted.setdefault(key, link)
+    keys = list(islice(wanted, MOST_RESOURCES))
+    statuses = engine.statuses(keys)
+    missing = tuple(
+        MissingResource(wanted[key].url, present_kind(wanted[key].kind), statuses.get(key))
+        for key in keys
+        if statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR
+    )
+    return PageResources(len(keys), missing, len(wanted) > len(keys))
+
+
+def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
+    """Yield links with their urlkeys; what is no URL that people browse is left out."""
+    for link in links:
+        if is_browsed(link.url):
+            with suppress(UrlError):
+                yield urlkey(link.url), link
+
+
+def _embedded(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
+    return link_keys(link for link in links if present_kind(link.kind) in EMBEDDED)
+
+
+def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) -> Iterator[Document]:
+    """Yield the page's style sheets as captured closest to the page."""
+    keys = [key for key, link in links.items() if link.kind == STYLESHEET][:_MOST_SHEETS]
+    found = []
+    for key in keys:
+        captures = islice(engine.captures(key), _MOST_CAPTURES)
+        close = min(
+            (one for one in captures if one.document_id),
+            key=lambda one: seconds_between(one.timestamp, document.capture.timestamp),
+            default=None,
+        )
+        if close:
+            found.append(close.document_id)
+    yield from engine.documents(found).values()

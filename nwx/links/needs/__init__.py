@@ -1,1 +1,0 @@
-"""What captured pages need, and what of it the archive lacks."""
