@@ -23,13 +23,13 @@ from pathlib import Path
 from playwright.async_api import Browser, Error, Response, async_playwright
 
 from benchmarks.playback_checks import served
+from nwx.captures import page_places
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_from_entry
 from nwx.engine.open import open_engine
 from nwx.errors import UrlError
 from nwx.exports.page_needs import PageNeeds, original_of
 from nwx.model import Capture, IndexName
-from nwx.page_places import page_places
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
 from tests.cli.conftest import COMMAND, environment

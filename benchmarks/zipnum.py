@@ -30,7 +30,7 @@ from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.cluster import open_cluster
-from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
+from nwx.zipnum.shards import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.verification import verify_cluster
 
 _LEVEL = 6

@@ -1,10 +1,10 @@
-"""What counts as a capture, told of an archived record and of a line of a capture index.
+"""What counts as a capture or a page, and captures as tuples of values."""
 
-A capture is a response, resource, revisit or conversion record. Requests,
-metadata and warcinfo records are none, whatever index lists them, nor are
-the notes that crawlers leave about themselves: records of type
-`application/warc-fields`, and those of the URL schemes below.
-"""
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, overload
+
+from nwx.keys import document_id, document_key, makes_document
+from nwx.model import Capture
 
 RECORD_TYPES = frozenset(("response", "resource", "revisit", "conversion"))
 """The types of records that can be captures."""
@@ -42,3 +42,103 @@ def names_capture(mime: str, status: str, url: str) -> bool:
     if mime.startswith(FIELDS_TYPE):
         return status not in _NO_STATUS
     return mime != _WARCINFO_TYPE and not mime.startswith(_ARC_HEAD)
+
+
+_DERIVED = "document_id"
+VALUE_FIELDS = tuple(name for name in Capture._fields if name != _DERIVED)
+"""The fields of a capture that its values are of, in order: the id of its document follows."""
+
+DEFAULT_VALUES: Mapping[str, str] = {
+    name: default for name, default in Capture._field_defaults.items() if isinstance(default, str)
+}
+"""What the last fields are where nothing is said of them."""
+
+CaptureTuple = tuple[Any, ...]
+"""The values of a capture; those at the end that are as by default may be left out."""
+
+_PLACE = Capture._fields.index(_DERIVED)
+_URL, _DIGEST = VALUE_FIELDS.index("url"), VALUE_FIELDS.index("digest")
+
+
+class CaptureValues(Sequence[Capture]):
+    """Captures by their values, in the order of VALUE_FIELDS; each is made when it is asked for."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Sequence[CaptureTuple]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Capture: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "CaptureValues": ...
+
+    def __getitem__(self, place: int | slice) -> "Capture | CaptureValues":
+        if isinstance(place, slice):
+            return CaptureValues(self.rows[place])
+        return capture_of_values(self.rows[place])
+
+
+def capture_of_values(row: CaptureTuple) -> Capture:
+    """Return the capture of values in the order of VALUE_FIELDS."""
+    url, digest = row[_URL], row[_DIGEST]
+    document = document_id(document_key(url, digest)) if digest else ""
+    values: CaptureTuple = (*row[:_PLACE], document, *row[_PLACE:])
+    return Capture(*values)
+
+
+def values_of(captures: Iterable[Capture]) -> Sequence[CaptureTuple]:
+    """Return the values of captures."""
+    if isinstance(captures, CaptureValues):
+        return captures.rows
+    return [capture[:_PLACE] + capture[_PLACE + 1 :] for capture in captures]
+
+
+_PAGE_TYPE = "html"
+_SUCCESS = range(200, 300)
+
+
+class PagePlace(NamedTuple):
+    """An HTML document, and the place of the record that it was made from.
+
+    `source_file` is a name as in `Capture`. `hops` is Heritrix's path from
+    the seed, one letter a hop, "" where it is not recorded.
+    """
+
+    document_id: str
+    url: str
+    timestamp: str
+    collection: str
+    source_file: str
+    offset: int
+    hops: str = ""
+
+
+def is_page(capture: Capture) -> bool:
+    """Tell whether a capture holds an HTML page that was served with success."""
+    return (
+        capture.content_type_norm == _PAGE_TYPE
+        and (capture.status_code is None or capture.status_code in _SUCCESS)
+        and makes_document(capture)
+    )
+
+
+def page_places(captures: Iterable[Capture]) -> Iterator[PagePlace]:
+    """Yield the places of those captures that hold pages, in their order."""
+    return (
+        PagePlace(
+            capture.document_id,
+            capture.url,
+            capture.timestamp,
+            capture.collection,
+            capture.source_file,
+            capture.source_file_offset,
+            capture.hops,
+        )
+        for capture in captures
+        if is_page(capture)
+    )

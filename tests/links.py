@@ -18,7 +18,7 @@ from nwx.model import (
     LinkCell,
     LinkCounts,
 )
-from nwx.values.link_places import domain_of_host, host_of_urlkey
+from nwx.values.links import domain_of_host, host_of_urlkey
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture, document
 

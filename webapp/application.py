@@ -9,7 +9,7 @@ from flask_babel import get_locale
 import nwx
 from nwx.access.restricted.engines import RestrictedEngines
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.merged import EngineSource, RowSource
+from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings

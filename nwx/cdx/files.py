@@ -10,9 +10,8 @@ import zstandard
 from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
-from nwx.cdx.cdxj import is_cdxj, parse_cdxj
 from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
-from nwx.cdx.lines import CdxLine, parse_cdx, parse_listed
+from nwx.cdx.lines import CdxLine, is_cdxj, parse_cdx, parse_cdxj, parse_listed
 from nwx.errors import CdxError, SourceError
 from nwx.model import STANDARD_INPUT
 

@@ -10,10 +10,17 @@ from functools import partial
 from typing import NamedTuple
 
 from nwx.captures import names_capture
-from nwx.cdx.cdxj import cdxj_fields
-from nwx.cdx.field_names import CDX_FIELDS, ORIGINAL_FIELDS
-from nwx.cdx.layouts import CDX11, LAYOUTS, NO_VALUE, Layout, field_chooser, without_file_is_revisit
-from nwx.cdx.lines import REVISIT
+from nwx.cdx.layouts import (
+    CDX11,
+    CDX_FIELDS,
+    LAYOUTS,
+    NO_VALUE,
+    ORIGINAL_FIELDS,
+    Layout,
+    field_chooser,
+    without_file_is_revisit,
+)
+from nwx.cdx.lines import REVISIT, cdxj_fields
 from nwx.errors import CdxError
 
 

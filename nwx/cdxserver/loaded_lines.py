@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import cast
 
-from nwx.capture_values import CaptureTuple, CaptureValues, capture_of_values, values_of
-from nwx.captures import names_capture
+from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, names_capture, values_of
 from nwx.cdx.files import CdxParser
 from nwx.cdx.layouts import Layout
 from nwx.cdx.lines import CdxLine, is_revisit

@@ -8,10 +8,9 @@ from itertools import chain, groupby, islice
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, is_revisit_row
-from nwx.cdxserver.query.digest_forms import normal_or_same
-from nwx.cdxserver.query.filters import Collapsing
-from nwx.cdxserver.query.model import CdxQuery, Resume, RowOrder
-from nwx.cdxserver.sources.merged import RowSource, cdx_place
+from nwx.cdxserver.filters import Collapsing, normal_or_same
+from nwx.cdxserver.query_model import CdxQuery, Resume, RowOrder
+from nwx.cdxserver.sources import RowSource, cdx_place
 from nwx.engine.capture_index import CdxSpan
 from nwx.errors import TimestampError
 from nwx.values.timestamps import parse_timestamp

@@ -1,19 +1,51 @@
-"""A CDX server without HTTP: parameters in, an answer in pieces out."""
+"""A CDX server without HTTP: query parameters in, streamed answer out."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nwx.cdxserver.output import pieces
-from nwx.cdxserver.pages import blocks_of, of_page, page_count
-from nwx.cdxserver.plain_lines import plain_lines
-from nwx.cdxserver.query.dialects import Dialect
-from nwx.cdxserver.query.model import CdxQuery, OutputForm, Paging
-from nwx.cdxserver.query.parameters import Parameters
-from nwx.cdxserver.query.parser import parse_cdx_query
-from nwx.cdxserver.selection import RowsSeen, SelectedRows
-from nwx.cdxserver.sources.merged import RowSource, Sources
+from nwx.cdxserver.output import pieces, plain_lines
+from nwx.cdxserver.parameters import Parameters
+from nwx.cdxserver.query_model import CdxQuery, Dialect, OutputForm, Paging
+from nwx.cdxserver.query_parser import parse_cdx_query
+from nwx.cdxserver.selection import RowsSeen, SelectedRows, narrowed
+from nwx.cdxserver.sources import RowSource, Sources
+from nwx.engine.capture_index import CdxSpan
+from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
+
+
+def blocks_of(query: CdxQuery, source: RowSource) -> list[str]:
+    """Return the places where the blocks of a question begin."""
+    return list(source.marks(narrowed(query)))
+
+
+def page_count(blocks: Sequence[str], paging: Paging) -> int:
+    """Return the number of pages."""
+    return -(-len(blocks) // paging.size)
+
+
+def of_page(
+    query: CdxQuery, paging: Paging, blocks: Sequence[str], dialect: Dialect
+) -> CdxQuery | None:
+    """Return the question for one page, None for one past the last where that is no error.
+
+    Raises CdxQueryError in the dialect of pywb, as that does.
+    """
+    pages = page_count(blocks, paging)
+    if paging.page >= pages:
+        if dialect.pages_as_object and paging.page:
+            raise CdxQueryError(
+                f"page {paging.page} invalid: first page is 0, last page is {max(pages - 1, 0)}"
+            )
+        return None
+    first, beyond = paging.page * paging.size, (paging.page + 1) * paging.size
+    span = narrowed(query)
+    start = blocks[first] if first else span.start
+    end = blocks[beyond] if beyond < len(blocks) else span.end
+    # Without its urlkey, as from that the whole span of the URL would be made anew.
+    page = CdxSpan(start, end, collection=span.collection)
+    return replace(query, span=page, urlkey="", paging=None)
 
 
 @dataclass(frozen=True, slots=True)

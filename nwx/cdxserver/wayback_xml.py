@@ -9,11 +9,11 @@ from xml.sax.saxutils import escape
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.query.digest_forms import spelled
-from nwx.cdxserver.query.model import MatchType
-from nwx.cdxserver.query.parameters import Parameters
-from nwx.cdxserver.query.url_spans import span_of, urlkey_of
-from nwx.cdxserver.sources.merged import RowSource
+from nwx.cdxserver.filters import spelled
+from nwx.cdxserver.parameters import Parameters
+from nwx.cdxserver.query_model import MatchType
+from nwx.cdxserver.query_parser import span_of, urlkey_of
+from nwx.cdxserver.sources import RowSource
 from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm

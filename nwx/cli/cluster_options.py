@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
+from nwx.zipnum.shards import LINES_A_BLOCK, ClusterBuildOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,7 +52,7 @@ def cluster_options_of(
 ) -> ClusterBuildOptions:
     """Return what the options of `cluster_options` ask for; raises SourceError, FormatError."""
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.zipnum.split_points import read_splits
+    from nwx.zipnum.shards import read_splits
 
     points = None if splits is None else tuple(read_splits(splits))
     return ClusterBuildOptions(shards, lines, points, summary)

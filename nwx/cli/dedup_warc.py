@@ -13,7 +13,7 @@ from nwx.errors import UsageError
 from nwx.model import ReadError
 
 if TYPE_CHECKING:
-    from nwx.dedup.rewrite.journal import Rewritten
+    from nwx.dedup.warc_rewrite import Rewritten
     from nwx.warc.sources import ArchiveSource
 
 _LEFT_SHOWN = 20
@@ -56,7 +56,7 @@ def command(
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.dedup.exclusion_lists import ExclusionList
-    from nwx.dedup.rewrite.warc_files import rewrite
+    from nwx.dedup.warc_rewrite import rewrite
 
     sources = _sources(files)
     with (

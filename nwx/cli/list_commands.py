@@ -19,7 +19,7 @@ from nwx.model import STANDARD_INPUT
 if TYPE_CHECKING:
     from nwx.cdx.inputs import CdxSource
     from nwx.cdx.layouts import Layout
-    from nwx.dedup.reports import DedupReport
+    from nwx.dedup.tasks import DedupReport
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
-from nwx.values.link_kinds import KINDS
+from nwx.values.links import KINDS
 
 if TYPE_CHECKING:
     from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter

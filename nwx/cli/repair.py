@@ -13,7 +13,7 @@ from nwx.cli.output import clean, counted, json_text
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
-from nwx.values.link_kinds import EMBEDDED, KINDS
+from nwx.values.links import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine

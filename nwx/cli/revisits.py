@@ -45,7 +45,7 @@ def command(**given: Any) -> int:
     are read as by dedup-cdx.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.dedup.revisits import find_revisits
+    from nwx.dedup.duplicates import find_revisits
 
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)

@@ -15,7 +15,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.bulk.progress import WorkProgress
-    from nwx.page_places import PagePlace
+    from nwx.captures import PagePlace
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.options import SteeringOptions, SteeringReport
     from nwx.warc.sources import ArchiveSource

@@ -15,11 +15,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from nwx.captures import PagePlace
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.render import NO_SANDBOX
 from nwx.errors import NwxError
 from nwx.keys import capture_id
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

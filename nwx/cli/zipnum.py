@@ -294,7 +294,7 @@ def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) 
     make a cluster from CDX lines.
     """
     from nwx.zipnum.cluster import open_cluster
-    from nwx.zipnum.conversion import to_cluster, to_wacz_form
+    from nwx.zipnum.publication import to_cluster, to_wacz_form
 
     with open_cluster(cluster, allow) as opened:
         if form == "cdx":

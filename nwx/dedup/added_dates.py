@@ -9,8 +9,7 @@ from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
-from nwx.cdx.inputs import CdxSource
-from nwx.cdx.problems import problems_json
+from nwx.cdx.inputs import CdxSource, problems_json
 from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
 from nwx.engine.access.dated_keys import unpurged_dates
 from nwx.engine.base import Engine

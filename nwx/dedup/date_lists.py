@@ -18,8 +18,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.cdx.blocks import LineBlock, blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import CdxSource, FilePiece, expanded_bytes, ready_inputs
-from nwx.cdx.problems import FileReading, Problems
+from nwx.cdx.inputs import CdxSource, FilePiece, FileReading, Problems, expanded_bytes, ready_inputs
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.model import Dates

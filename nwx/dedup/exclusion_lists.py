@@ -27,15 +27,20 @@ from nwx.bulk.resources import MEMORY_BYTES, Resources, temporary_folder, worker
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, ReadTask, expanded_bytes, ready_inputs
+from nwx.cdx.inputs import (
+    CdxInput,
+    CdxSource,
+    FilePiece,
+    FileReading,
+    Problems,
+    ReadTask,
+    expanded_bytes,
+    ready_inputs,
+)
 from nwx.cdx.lines import CdxLine
-from nwx.cdx.problems import FileReading, Problems
-from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Key
-from nwx.dedup.contest import KEY_REST
-from nwx.dedup.key_hashes import KeyHash
-from nwx.dedup.plans import DedupPlan, TaskRunner, part_bits, read_by_plan
-from nwx.dedup.reports import DedupReport
+from nwx.dedup.capture_filter import KEY_REST, CaptureFilter
+from nwx.dedup.key_hashes import Key, KeyHash
+from nwx.dedup.tasks import DedupPlan, DedupReport, TaskRunner, part_bits, read_by_plan
 from nwx.errors import CdxError
 from nwx.values.timestamps import normal_timestamp
 

@@ -10,14 +10,11 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import CdxSource, ReadTask, expanded_bytes, ready_inputs
-from nwx.cdx.problems import FileReading, Problems
+from nwx.cdx.inputs import CdxSource, FileReading, Problems, ReadTask, expanded_bytes, ready_inputs
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
-from nwx.dedup.choices import Key, Revisits
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.plans import DedupPlan, TaskRunner, read_by_plan
-from nwx.dedup.reports import DedupReport
-from nwx.dedup.tasks import Savings, add_savings
+from nwx.dedup.key_hashes import Key, Revisits
+from nwx.dedup.tasks import DedupPlan, DedupReport, Savings, TaskRunner, add_savings, read_by_plan
 
 USUAL_REVISIT_BYTES = 500
 """What a compressed revisit record takes where the files do not tell."""

@@ -20,15 +20,10 @@ from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns
 from nwx.cdx.files import lines_of, open_cdx
-from nwx.cdx.inputs import CdxSource, ReadTask
-from nwx.cdx.problems import FileReading
-from nwx.dedup.capture_filter import Passed, keep_selected, numbered_entries
-from nwx.dedup.choices import Key
-from nwx.dedup.contest import RANK, contest
-from nwx.dedup.key_hashes import KeyHash, Words
-from nwx.dedup.list_lines import list_lines
-from nwx.dedup.plans import DedupPlan
-from nwx.dedup.tasks import Savings, add_savings
+from nwx.cdx.inputs import CdxSource, FileReading, ReadTask
+from nwx.dedup.capture_filter import RANK, Passed, contest, keep_selected, numbered_entries
+from nwx.dedup.key_hashes import Key, KeyHash, Words
+from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
 
 _FIRST_LINES = 5000
 _WORD = 8

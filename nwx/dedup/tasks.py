@@ -6,26 +6,155 @@
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from nwx.bulk.key_parts import ENTRIES_AT_ONCE, Entries, EntrySpill, Segment, read_segments
-from nwx.bulk.pool import keep_memory
+from nwx.bulk.pool import Pool, TaskResult, keep_memory
+from nwx.bulk.progress import ShowProgress
+from nwx.bulk.resources import PROCESS_BYTES, Resources
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
-from nwx.cdx.columns import CdxColumns, Mask
-from nwx.cdx.inputs import FilePiece, ReadTask
-from nwx.cdx.problems import FileReading
-from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected, key_entries
-from nwx.dedup.contest import ID, RANK, contest
+from nwx.cdx.columns import Bytes, CdxColumns, Integers, Mask, load_columns
+from nwx.cdx.inputs import (
+    CdxInput,
+    CdxSource,
+    FilePiece,
+    FileReading,
+    ReadTask,
+    expanded_bytes,
+    read_in_tasks,
+)
+from nwx.cdx.lines import CdxLine, format_cdx
+from nwx.dedup.capture_filter import (
+    ID,
+    RANK,
+    CaptureFilter,
+    Passed,
+    contest,
+    keep_selected,
+    key_entries,
+)
 from nwx.dedup.key_hashes import KeyHash
-from nwx.dedup.list_lines import list_lines
-from nwx.dedup.plans import DedupPlan
+from nwx.errors import CdxError
 from nwx.values.urls import url_parts
+
+_FEW = 16
+_WIDE = 320
+_BLANK, _NEWLINE = 32, 10
+
+
+def list_lines(columns: CdxColumns) -> bytes:
+    """Return a line `date digest url` for each line, values as they are written there."""
+    fields = [(columns.starts(letter), columns.lengths(letter)) for letter in ("b", "kc", "a")]
+    if len(columns) < _FEW or sum(int(lengths.max()) for _, lengths in fields) > _WIDE:
+        texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
+        return b"".join([b"%b %b %b\n" % each for each in zip(*texts, strict=True)])
+    parts = [
+        _ended(columns.data, starts, lengths, end)
+        for (starts, lengths), end in zip(fields, (_BLANK, _BLANK, _NEWLINE), strict=True)
+    ]
+    content = np.concatenate([part for part, _ in parts], axis=1)
+    wanted = np.concatenate([mask for _, mask in parts], axis=1)
+    return bytes(content[wanted])
+
+
+def _ended(data: bytes, starts: Integers, lengths: Integers, end: int) -> tuple[Bytes, Mask]:
+    """Return fields with `end` behind each, a row each, and which of these bytes are theirs."""
+    width = int(lengths.max()) + 1
+    content = load_columns(data, starts, width)
+    content[np.arange(len(lengths)), lengths] = end
+    wanted = np.arange(width, dtype=np.uint16) <= lengths.astype(np.uint16)[:, None]
+    return content, wanted
+
+
+_BYTES_A_LINE = 120
+_BYTES_TO_SETTLE = 160
+_LEAST_ROOM_BYTES = 16 << 20
+_MOST_BITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DedupPlan:
+    """Which captures are looked at, and how: all tasks of a run have the same.
+
+    `seed` is that of the numbers of keys, whose first `bits` bits tell the
+    part that an entry belongs to. Tasks leave their files in `folder`.
+    """
+
+    selection: CaptureFilter
+    seed: int
+    bits: int
+    folder: Path
+    strict: bool = False
+    summary: bool = False
+
+
+def part_bits(inputs: Sequence[CdxInput], resources: Resources, workers: int) -> int:
+    """Return by how many bits of the key entries are spread, so that a part fits in memory."""
+    room = max(resources.memory_bytes // workers - PROCESS_BYTES // 2, _LEAST_ROOM_BYTES)
+    parts = -(-expanded_bytes(inputs) // _BYTES_A_LINE * _BYTES_TO_SETTLE // room)
+    return min(_MOST_BITS, max(2 * workers, parts).bit_length())
+
+
+def read_by_plan(
+    plan: DedupPlan,
+    inputs: Sequence[CdxInput],
+    workers: int,
+    read: Callable[[DedupPlan, list[ReadTask]], TaskResult],
+) -> TaskResult:
+    """Return what `read` makes of all tasks; it may be called again, as in `read_in_tasks`."""
+    return read_in_tasks(
+        plan.folder,
+        inputs,
+        workers,
+        lambda folder, tasks: read(replace(plan, folder=folder), tasks),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunner:
+    """Processes that share tasks, and where it is shown how far they are."""
+
+    pool: Pool
+    progress: ShowProgress
+
+    def results(
+        self,
+        step: str,
+        function: Callable[..., TaskResult],
+        plan: DedupPlan,
+        tasks: Sequence[ReadTask],
+        *others: object,
+    ) -> Iterator[tuple[ReadTask, TaskResult]]:
+        """Yield each task with what `function(plan, task, *others)` returns, in order."""
+        work = [(plan, task, *others) for task in tasks]
+        sizes = [task.size for task in tasks]
+        return zip(tasks, self.shown(step, function, work, sizes), strict=True)
+
+    def shown(
+        self,
+        step: str,
+        function: Callable[..., TaskResult],
+        work: Sequence[tuple[object, ...]],
+        sizes: Sequence[int] | None = None,
+    ) -> Iterator[TaskResult]:
+        """Yield what a function returns for each of some arguments, and show how much is done."""
+        return self.pool.map_shown(function, work, self.progress, step, sizes)
+
+
+def held_source(lines: Iterable[CdxLine], folder: Path) -> CdxSource:
+    """Return a source of captures that are held already, told by an engine or anything else."""
+    path = folder / "held.cdx"
+    with writing(path), path.open("wb") as stream:
+        for line in lines:
+            stream.write(format_cdx(line).encode("utf-8", "surrogateescape") + b"\n")
+    return CdxSource(str(path), held=True, name="the captures held")
+
 
 TASK_SHIFT = 40
 """The id of an entry has the number of its task above so many bits."""
@@ -207,3 +336,34 @@ def add_savings(savings: Savings, columns: CdxColumns) -> None:
         savings.mime_bytes[mime] += size
         savings.host_duplicates[host] += 1
         savings.host_bytes[host] += size
+
+
+@dataclass(slots=True)
+class DedupReport:
+    """What was read and found.
+
+    `lines` counts captures that could be read, `not_captures` lines of
+    requests, metadata and the like beside them, `keys` the different keys
+    among those looked at and those held, `duplicates` the lines written,
+    `spared` the captures that are not listed because their line would name
+    the one that is kept, being of the same URL, digest and second.
+    `problems` lists the first broken lines, `problems_total` counts all.
+    """
+
+    lines: int = 0
+    not_captures: int = 0
+    without_digest: int = 0
+    filtered: int = 0
+    keys: int = 0
+    duplicates: int = 0
+    spared: int = 0
+    problems_total: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+    savings: Savings = field(default_factory=Savings)
+
+    def add(self, passed: Passed) -> None:
+        """Add the counts of a part."""
+        self.lines += passed.lines
+        self.not_captures += passed.not_captures
+        self.without_digest += passed.without_digest
+        self.filtered += passed.filtered

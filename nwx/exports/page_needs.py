@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 
 from cachetools import LRUCache
 
+from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.file_places import FilePlaces
@@ -16,12 +17,11 @@ from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
 from nwx.links.missing_urls import LOWEST_ERROR, MOST_RESOURCES
 from nwx.model import Capture
-from nwx.page_places import is_page
 from nwx.pictures.stored_payloads import payload_at
 from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
 from nwx.quality.renders.page_information import page_info
 from nwx.quality.renders.stored_renders import read_render
-from nwx.values.link_kinds import EMBEDDED, REFRESH, present_kind
+from nwx.values.links import EMBEDDED, REFRESH, present_kind
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey

@@ -17,8 +17,7 @@ from nwx import __version__
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
-from nwx.cdx.cdxj import format_cdxj
-from nwx.cdx.lines import REVISIT, CdxLine
+from nwx.cdx.lines import REVISIT, CdxLine, format_cdxj
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError

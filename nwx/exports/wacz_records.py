@@ -19,7 +19,7 @@ from nwx.model import Capture
 from nwx.values.codings import INFLATE_ERRORS
 from nwx.values.timestamps import parse_timestamp
 from nwx.warc.gzip_members import GZIP_MAGIC
-from nwx.warc.placed_record import is_damaged, record_at
+from nwx.warc.members import is_damaged, record_at
 from nwx.warc.sources import ArchiveSource
 
 WACZ_VERSION = "1.1.1"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from nwx.captures import page_places
 from nwx.errors import SourceError
 from nwx.importing.collector import (
     EXTRACT,
@@ -20,13 +21,11 @@ from nwx.importing.late_outlinks import OutlinkJoin
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.model import EXCLUDED, PURGED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
-from nwx.page_places import page_places
 from nwx.values.render_names import render_name
-from nwx.warc.contents import Contents, contents_of
-from nwx.warc.enrichment.external_bodies import ExternalBodies
-from nwx.warc.enrichment.outlinks import RecordedOutlinks
+from nwx.warc.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.record_groups import RecordedOutlinks
+from nwx.warc.sources import ArchiveSource, Contents, contents_of
 
 
 def import_file(

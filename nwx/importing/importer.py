@@ -15,6 +15,7 @@ from nwx.bulk.gc_tuning import rare_collections, return_large_blocks
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
+from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
 from nwx.errors import EngineUnavailableError, NwxError
@@ -33,7 +34,6 @@ from nwx.importing.report import (
 from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue
 from nwx.importing.sole_import import Separated, SoleImport, Write
 from nwx.model import EXCLUDED, STANDARD_INPUT, Batch, IndexName, ReadError, SourceFile
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource
 

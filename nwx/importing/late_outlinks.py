@@ -17,13 +17,13 @@ from nwx.extract.links import Resolver, kind_of_attribute
 from nwx.extract.page import ExtractLimits
 from nwx.keys import capture_key, document_id, makes_document
 from nwx.model import Batch, Capture, Document, Extract, Link, ReadError
-from nwx.values import link_kinds as kinds
+from nwx.values import links as kinds
 from nwx.values.http import to_text
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url
-from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks
 from nwx.warc.reader import CaptureRecord
+from nwx.warc.record_groups import Outlink, RecordedOutlinks
 
 LINKS_OF_A_DOCUMENT = ExtractLimits().links
 """So many links has a document, those of metadata records included."""

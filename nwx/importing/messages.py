@@ -9,10 +9,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from nwx.bulk.retries import retry_unavailable
+from nwx.captures import PagePlace
 from nwx.engine.base import StagedBatch, Staging
 from nwx.errors import NwxError
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile
-from nwx.page_places import PagePlace
 from nwx.warc.sources import ArchiveSource
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from nwx.cdx.layouts import CDX9, CDX11, format_header
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.indexing.index_lines import IndexLineForm, index_line
 from nwx.model import ReadError
-from nwx.warc.contents import contents_of
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import record_groups
 from nwx.warc.scanner import Scanner
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, contents_of
 
 _KEPT_BYTES = 1 << 20
 _MERGED_BYTES = 64 << 20

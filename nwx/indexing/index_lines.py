@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 
-from nwx.cdx.cdxj import format_cdxj
-from nwx.cdx.lines import REVISIT, CdxLine, safe_field
+from nwx.cdx.lines import REVISIT, CdxLine, format_cdxj, safe_field
 from nwx.values.digests import digest_of
 from nwx.values.http import request_method, to_text
 from nwx.values.method_query import METHODS_WITH_QUERY, body_query, with_method_query

@@ -8,7 +8,7 @@ all; `duplicates_of_task` reads the lines again and gives those of other
 captures. So a key of very many captures is no more than one row a run,
 wherever its captures lie.
 
-The rows hold the words of the entries of `nwx.dedup.contest` as signed
+The rows hold the words of the entries of `nwx.dedup.capture_filter` as signed
 numbers, which Spark has no others than.
 """
 
@@ -26,14 +26,17 @@ from nwx.bulk.arrays import Array
 from nwx.bulk.key_parts import KEY, Entries
 from nwx.bulk.pool import keep_memory
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import ReadTask
-from nwx.cdx.problems import FileReading
-from nwx.dedup.capture_filter import Passed, key_entries
-from nwx.dedup.contest import ID, KEY_REST, RANK, TIE, bests
+from nwx.cdx.inputs import FileReading, ReadTask
+from nwx.dedup.capture_filter import ID, KEY_REST, RANK, TIE, Passed, bests, key_entries
 from nwx.dedup.key_hashes import KeyHash
-from nwx.dedup.list_lines import list_lines
-from nwx.dedup.plans import DedupPlan
-from nwx.dedup.tasks import TASK_SHIFT, Savings, add_savings, selected_columns
+from nwx.dedup.tasks import (
+    TASK_SHIFT,
+    DedupPlan,
+    Savings,
+    add_savings,
+    list_lines,
+    selected_columns,
+)
 from nwx.errors import CdxError
 
 _Batches = Iterator[pa.RecordBatch]

@@ -16,15 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, ReadTask
+from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, Problems, ReadTask
 from nwx.cdx.lines import CdxLine, format_cdx
-from nwx.cdx.problems import Problems
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Revisits
-from nwx.dedup.list_lines import list_lines
-from nwx.dedup.plans import DedupPlan
-from nwx.dedup.reports import DedupReport
-from nwx.dedup.tasks import add_savings, selected_columns
+from nwx.dedup.key_hashes import Revisits
+from nwx.dedup.tasks import DedupPlan, DedupReport, add_savings, list_lines, selected_columns
 from nwx.errors import SourceError
 from nwx.jobs.best_captures import (
     ANSWER_SCHEMA,

@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from nwx.bulk.addresses import is_address
 from nwx.bulk.arrays import Array
-from nwx.cdx.blocks import start_of
+from nwx.cdx.blocks import PAD_BYTES, raw_blocks, start_of
 from nwx.cdx.files import CdxParser, open_cdx
 from nwx.cdx.inputs import FilePiece, LayoutChangedError, ReadTask
-from nwx.cdx.raw_blocks import PAD_BYTES, raw_blocks
 from nwx.cdxserver.loaded_lines import Loaded, read_captures
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import CdxError, SourceError, UsageError

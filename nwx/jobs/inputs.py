@@ -10,9 +10,16 @@ from pathlib import Path
 from nwx.bulk.addresses import is_address
 from nwx.bulk.sorted_merge import LineBatch
 from nwx.cdx.files import compression
-from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, ReadTask, plan_tasks
+from nwx.cdx.inputs import (
+    CdxInput,
+    CdxSource,
+    FilePiece,
+    FileReading,
+    Problems,
+    ReadTask,
+    plan_tasks,
+)
 from nwx.cdx.layouts import Layout
-from nwx.cdx.problems import FileReading, Problems
 from nwx.errors import CdxError, SourceError, UsageError
 from nwx.jobs.folders import fsspec_address
 from nwx.jobs.output import JobReport, PieceReport

@@ -23,7 +23,7 @@ from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import JobReport, PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceWork
 from nwx.zipnum.cluster import open_cluster
-from nwx.zipnum.split_points import format_splits
+from nwx.zipnum.shards import format_splits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls
 from nwx.model import Document, Link
-from nwx.values.link_kinds import EMBEDDED, NAVIGATIONAL, STYLESHEET, present_kind
+from nwx.values.links import EMBEDDED, NAVIGATIONAL, STYLESHEET, present_kind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 

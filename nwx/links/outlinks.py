@@ -9,7 +9,7 @@ from nwx.errors import ErrorText, UrlError, UsageError
 from nwx.keys import capture_key, document_id
 from nwx.links.parts import clean_anchor
 from nwx.model import Capture, LinkCell
-from nwx.values.link_places import head_of_host, host_of_urlkey
+from nwx.values.links import head_of_host, host_of_urlkey
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url
 

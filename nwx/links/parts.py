@@ -23,7 +23,7 @@ from nwx.engine.inlinks.inlink_index import LinkingDocument
 from nwx.errors import UrlError
 from nwx.extract.text import clean_line
 from nwx.model import ANCHOR_CHARACTERS
-from nwx.values.link_kinds import KINDS, present_kind
+from nwx.values.links import KINDS, present_kind
 from nwx.values.urlkeys import urlkey
 
 # Marks that change the direction of the text around them: they could show a

@@ -8,8 +8,8 @@ from nwx.engine.file_places import FilePlaces
 from nwx.errors import ErrorText, FormatError, SourceError, UrlError
 from nwx.model import Capture
 from nwx.values.urls import clean_url
-from nwx.warc.placed_record import is_damaged, record_at
-from nwx.warc.record_heads import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
+from nwx.warc.members import is_damaged, record_at
+from nwx.warc.record import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
 from nwx.warc.sources import ArchiveSource
 
 _RECORD_END = 5

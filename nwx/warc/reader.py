@@ -16,11 +16,17 @@ from nwx.warc.captures import (
     verify_payload,
     wanted_for_verifying,
 )
-from nwx.warc.enrichment.external_bodies import ExternalBodies, is_external
-from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks, distinct_outlinks, has_outlinks
+from nwx.warc.external_bodies import ExternalBodies, is_external
 from nwx.warc.members import READ_FAILURES, Members, open_members
 from nwx.warc.record import Record
-from nwx.warc.record_groups import Group, record_groups
+from nwx.warc.record_groups import (
+    Group,
+    Outlink,
+    RecordedOutlinks,
+    distinct_outlinks,
+    has_outlinks,
+    record_groups,
+)
 from nwx.warc.scanner import Scanner
 from nwx.warc.stored_bytes import RecordFault
 

@@ -1,10 +1,21 @@
-"""One stored record, of a WARC or an ARC, before it is made sense of."""
+"""A stored record of a WARC or ARC file, and the parsing of its head."""
 
 import hashlib
 import re
-from typing import Any
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from nwx.values.http import NO_HEAD, Fields, HttpHead, request_head, response_head
+from nwx.values.http import (
+    NO_HEAD,
+    Fields,
+    HttpHead,
+    ShapedFields,
+    request_head,
+    response_head,
+    split_fields,
+    unfolded_lines,
+)
 
 TYPES = frozenset(
     (
@@ -88,3 +99,210 @@ class Record:
         """Ask for a digest of a block that is longer than what is kept."""
         hasher = hashlib.new(algorithm, self.block[start:], usedforsecurity=False)
         self.hashers = {**(self.hashers or {}), (algorithm, start): hasher}
+
+
+WARC_MAGIC = b"WARC/"
+RECORD_END = b"\r\n\r\n"
+MAX_HEAD_BYTES = 1 << 20
+
+_WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")
+_ARC_DATE = re.compile(rb"\d{8,20}")
+# What stands in the place of the address and the date of odd ARC records: text
+# behind the date, a hexadecimal number for it, both in the other order. Internet
+# Archive's CDX-Writer has a file of each kind.
+_ADDRESS = rb"\d{1,3}(?:\.\d{1,3}){3}|[\da-fA-F.]*:[\da-fA-F:.]+|None|unknown|-"
+_ODD_PLACE = re.compile(
+    rb" (?:("
+    + _ADDRESS
+    + rb") (\d{8,20}[A-Za-z]{0,10}|[\da-f]{16,40})|(\d{14,20}) ("
+    + _ADDRESS
+    + rb")) "
+)
+_LAST = re.compile(rb"-?\w+")
+_USUAL_VERSIONS = frozenset((b"WARC/1.0", b"WARC/1.1", b"WARC/0.17", b"WARC/0.18"))
+_HEAD_END = b"\r\n\r\n"
+_USUAL_BYTES = 4096
+_LONGEST_NUMBER = 18
+# A byte of a head by which its shape is looked up: where the type of a record stands first, as
+# it mostly does, the one that tells "response" from "request" and others.
+_TELLING = len("WARC/1.0\r\nWARC-Type: re")
+_MOST_SHAPES = 8  # of heads that have the same byte there
+_NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+")
+_KINDS = {kind.encode(): kind for kind in TYPES}
+
+
+class Head(NamedTuple):
+    """The head of a record; `length` is None where the head has none that can be true."""
+
+    kind: str
+    fields: Fields
+    length: int | None
+    size: int
+
+
+class _Shape(NamedTuple):
+    """The places of the fields of a head, which has a type and a length."""
+
+    places: Mapping[bytes, int]
+    type_place: int
+    length_place: int
+    pattern: re.Pattern[bytes]
+
+
+class UsualHeads:
+    """The heads of the records of a file, most of which have the same few shapes.
+
+    A head of a shape that was met before is taken apart by one regular expression.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[int, list[_Shape]] = {}
+
+    def record(self, data: bytes | bytearray, offset: int, most: int) -> Record | None:
+        """Return the one record that data is, None if not all of it or if its head is not usual.
+
+        None too for a block of more than `most` bytes.
+        """
+        for shape in self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ():
+            found = shape.pattern.match(data)
+            if found is not None:
+                break
+        else:
+            return None
+        size = found.end()
+        if size > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), size) >= 0:
+            return None
+        values = found.groups()
+        length = len(data) - size - len(RECORD_END)
+        if length > most or values[shape.length_place] != b"%d" % length:
+            return None
+        if not data.endswith(RECORD_END):
+            return None
+        kind = _KINDS.get(values[shape.type_place])
+        if kind is None:
+            return None
+        record = Record(kind, "warc", ShapedFields(shape.places, values), offset)
+        record.block = memoryview(data)[size : size + length]
+        record.block_length = length
+        return record
+
+    def head(self, data: bytes | bytearray) -> Head | None:
+        """Return what `usual_head` does."""
+        shapes = self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ()
+        for shape in shapes:
+            found = shape.pattern.match(data)
+            if found is not None:
+                end = found.end()
+                if end > _USUAL_BYTES or data.find(WARC_MAGIC, len(WARC_MAGIC), end) >= 0:
+                    return None
+                return _head_of(ShapedFields(shape.places, found.groups()), end)
+        text = bytes(data[:_USUAL_BYTES])
+        head = usual_head(text)
+        if head is not None and len(shapes) < _MOST_SHAPES and head.size > _TELLING:
+            self._learn(text[: head.size])
+        return head
+
+    def _learn(self, text: bytes) -> None:
+        shape = _shape_of(tuple(line.partition(b":")[0] for line in text.split(b"\r\n")[:-2]))
+        if shape is not None:
+            self._shapes.setdefault(text[_TELLING], []).append(shape)
+
+
+@lru_cache(maxsize=256)
+def _shape_of(line_starts: tuple[bytes, ...]) -> _Shape | None:
+    """Return the shape of heads with a version and these names, None where they are not usual."""
+    version, *names = line_starts
+    lower = tuple(name.lower() for name in names)
+    if len(set(lower)) < len(lower) or not all(map(_NAME.fullmatch, names)):
+        return None
+    lines = [rb"%b: ?+(.*)\r\n" % re.escape(name) for name in names]
+    pattern = rb"%b\r\n%b\r\n" % (re.escape(version), b"".join(lines))
+    places = {name: place for place, name in enumerate(lower)}
+    type_place, length_place = places.get(b"warc-type"), places.get(b"content-length")
+    if type_place is None or length_place is None:
+        return None
+    return _Shape(places, type_place, length_place, re.compile(pattern))
+
+
+def usual_head(data: bytes) -> Head | None:
+    """Return the head of a WARC record, None if it is not written as nearly all are.
+
+    Equal to `warc_head` where lines end with CRLF and none continues another; of all other
+    heads nothing is said.
+    """
+    end = data.find(_HEAD_END, 0, _USUAL_BYTES)
+    if end < 0:
+        return None
+    text = data[:end]
+    lines = text.split(b"\r\n")
+    if lines[0] not in _USUAL_VERSIONS or text.count(b"\n") >= len(lines):
+        return None
+    if b"\n " in text or b"\n\t" in text or WARC_MAGIC in text[len(WARC_MAGIC) :]:
+        return None
+    return _head_of(split_fields(lines), end + len(_HEAD_END))
+
+
+def warc_head(data: bytes, start: int, end: int) -> Head | None:
+    """Return the head in `data[start:end]`, None if it is no WARC head."""
+    line = _WARC_LINE.match(data, start, end)
+    if line is None:
+        return None
+    if data.find(WARC_MAGIC, line.end(), end) >= 0 and _WARC_LINE.search(data, line.end(), end):
+        return None  # the next record begins where this head breaks off
+    return _head_of(split_fields(unfolded_lines(data[line.end() : end])), end - start)
+
+
+def _head_of(fields: Fields, size: int) -> Head:
+    kind = _KINDS.get(fields.get(b"warc-type").lower(), UNKNOWN_TYPE)
+    return Head(kind, fields, _length(fields.get(b"content-length")), size)
+
+
+def arc_head(line: bytes) -> Head | None:
+    """Return the head of an ARC record (version 1 or 2), None if the line is none.
+
+    Its fields are named as those of a WARC record. The date is as it stands
+    there, without what follows its 14 digits; where a month or a day is 00,
+    that is not known, and takes its lowest value.
+    """
+    text = line.rstrip(b"\r\n")
+    parts = text.rsplit(b" ", 4)
+    if len(parts) != 5 or not _ARC_DATE.fullmatch(parts[2]):
+        parts = text.rsplit(b" ", 9)  # version 2 has five fields more before the length
+        if len(parts) != 10 or not _ARC_DATE.fullmatch(parts[2]):
+            parts = _odd_arc_parts(text)
+    if len(parts) < 5 or b":" not in parts[0]:
+        return None
+    url, address, date, content_type, length = *parts[:4], parts[-1]
+    lines = (
+        b"WARC-Target-URI: " + url,
+        b"WARC-IP-Address: " + address,
+        b"WARC-Date: " + _arc_date(date),
+        b"Content-Type: " + content_type,
+    )
+    kind = "warcinfo" if url.startswith(b"filedesc:") else "response"
+    return Head(kind, split_fields(lines), _length(length), len(line))
+
+
+def _odd_arc_parts(text: bytes) -> list[bytes]:
+    """Return the five fields of a head with a blank in its content type, or an odd date."""
+    start, _, length = text.rpartition(b" ")
+    places = list(_ODD_PLACE.finditer(start))
+    if not places or not _LAST.fullmatch(length):
+        return []
+    found = places[-1]  # the last, as a URL may hold anything
+    address, date = found[1] or found[4], found[2] or found[3]
+    return [start[: found.start()], address, date, start[found.end() :], length]
+
+
+def _arc_date(text: bytes) -> bytes:
+    date = text[:14]
+    if not date.isdigit():
+        return text
+    if b"00" in (date[4:6], date[6:8]):
+        month, day = date[4:6].replace(b"00", b"01"), date[6:8].replace(b"00", b"01")
+        return date[:4] + month + day + date[8:]
+    return date
+
+
+def _length(text: bytes) -> int | None:
+    return int(text) if text.isdigit() and len(text) <= _LONGEST_NUMBER else None

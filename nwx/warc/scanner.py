@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 from nwx.values.http import head_end
 from nwx.warc.members import RECORD_START, Members
-from nwx.warc.record import Record
-from nwx.warc.record_heads import (
+from nwx.warc.record import (
     MAX_HEAD_BYTES,
     RECORD_END,
     WARC_MAGIC,
     Head,
+    Record,
     UsualHeads,
     arc_head,
     warc_head,

@@ -1,4 +1,4 @@
-"""Where archive files come from: paths, folders, manifests, addresses, standard input."""
+"""Archive files to read: paths, folders, manifests, addresses, standard input; their checksums."""
 
 import glob
 import hashlib
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from isal import isal_zlib
+
 from nwx.bulk.addresses import address_stream, is_address
-from nwx.errors import ErrorText, SourceError
+from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError
+from nwx.values.digests import digest_of
 from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
 
 LONGEST_NAME_BYTES = 400
@@ -258,3 +261,118 @@ def _check_regular(path: str, status: os.stat_result) -> None:
 
 def _real(path: str) -> str:
     return path if path == STANDARD_INPUT or is_address(path) else os.path.realpath(path)
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The size and CRC-32 of a file, "" for standard input, and how it differs from what was told.
+
+    `errors` are of a WARC in a WACZ: of kind `zip` where the checksum in the
+    zip file is that of other bytes, of kind `digest` where the one in
+    `datapackage.json` is.
+    """
+
+    checksum: str
+    errors: tuple[ReadError, ...] = ()
+
+
+def contents_of(source: ArchiveSource) -> Contents:
+    """Return the checksum of a file, and what was told of it and is not so.
+
+    Raises SourceError where the file cannot be read.
+    """
+    if source.path == STANDARD_INPUT:
+        return Contents("")
+    digest = source.places[-1].digest if source.places else ""
+    try:
+        with source.open() as handle:
+            if is_address(source.path) and source.size is not None:
+                return Contents(f"{source.size}~{_crc_of_ends(handle, source.size):08x}")
+            summed = _Summed(digest.partition(":")[0])
+            summed.add(handle)
+    except OSError as error:
+        raise SourceError(
+            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        ) from error
+    return Contents(summed.checksum, tuple(_differences(source, summed)))
+
+
+def checksum(source: ArchiveSource) -> str:
+    """Return size and CRC-32 of a file, "" for standard input.
+
+    Enough to tell another file of the same name, and several times as fast
+    as a cryptographic hash. Of an address only the first and last MiB are
+    fetched.
+    Raises SourceError where the file cannot be read.
+    """
+    return contents_of(source).checksum
+
+
+def checksum_of_start(source: ArchiveSource, size: int) -> str:
+    """Return what `checksum` gave when a file on disk had only so many bytes.
+
+    Raises SourceError where the file cannot be read.
+    """
+    try:
+        with source.open() as handle:
+            summed = _Summed("")
+            summed.add(handle, size)
+    except OSError as error:
+        raise SourceError(
+            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        ) from error
+    return summed.checksum
+
+
+class _Summed:
+    """Size, CRC-32 and a digest of bytes; `is_whole` until a damaged place ends them."""
+
+    def __init__(self, algorithm: str) -> None:
+        self.size = self.crc = 0
+        self.is_whole = True
+        self._algorithm = algorithm
+        self._hasher = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
+
+    def add(self, handle: BinaryIO, limit: int = sys.maxsize) -> None:
+        """Add what a file holds, up to a limit."""
+        try:
+            while block := handle.read(min(_CHUNK_BYTES, limit - self.size)):
+                self.crc = isal_zlib.crc32(block, self.crc)
+                self.size += len(block)
+                if self._hasher is not None:
+                    self._hasher.update(block)
+        except FormatError:
+            self.is_whole = False  # whoever reads the records tells why
+
+    @property
+    def checksum(self) -> str:
+        return f"{self.size}-{self.crc:08x}"
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self._algorithm, self._hasher.digest()) if self._hasher else ""
+
+
+def _differences(source: ArchiveSource, summed: _Summed) -> Iterator[ReadError]:
+    if not source.places or not summed.is_whole:
+        return
+    told = source.places[-1]
+    if told.crc not in (None, summed.crc):
+        message = (
+            f"the checksum in its zip file is {told.crc:08x}, that of its bytes {summed.crc:08x}"
+        )
+        yield ReadError(source.name, None, "zip", message)
+    if told.digest and told.digest != summed.digest:
+        message = f"datapackage.json says {told.digest}, the digest of its bytes is {summed.digest}"
+        yield ReadError(source.name, None, "digest", message)
+
+
+def _crc_of_ends(handle: BinaryIO, size: int) -> int:
+    crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES))
+    if size > _CHUNK_BYTES:
+        handle.seek(max(_CHUNK_BYTES, size - _CHUNK_BYTES))
+        crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES), crc)
+    return crc

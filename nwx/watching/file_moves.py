@@ -12,8 +12,7 @@ import shutil
 from pathlib import Path
 
 from nwx.errors import SourceConflictError, SourceError
-from nwx.warc.contents import checksum
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, checksum
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 

@@ -7,9 +7,8 @@ from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from nwx.keys import capture_id
 from nwx.model import Batch, Capture, IndexName, SourceFile
-from nwx.warc.contents import checksum_of_start
 from nwx.warc.reader import ArchiveReader, CaptureRecord
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, checksum_of_start
 
 
 def read_grown_again(

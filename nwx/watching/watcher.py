@@ -7,6 +7,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Protocol
 
+from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import (
@@ -18,10 +19,8 @@ from nwx.errors import (
 )
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Batch, ReadError, SourceFile
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
-from nwx.warc.contents import checksum
-from nwx.warc.sources import ArchiveSource, expand
+from nwx.warc.sources import ArchiveSource, checksum, expand
 from nwx.watching.events import Event, EventKind, WatchReport
 from nwx.watching.file_moves import make_folder, move_file
 from nwx.watching.folders import Folders, held

@@ -12,16 +12,20 @@ from nwx.bulk.resources import Resources, workers_for
 from nwx.bulk.sorted_merge import Distinct
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs, split_points
 from nwx.bulk.whole_files import done_once
-from nwx.cdx.inputs import CdxSource, expanded_bytes, plan_tasks, ready_inputs
-from nwx.cdx.problems import Problems, problems_json
+from nwx.cdx.inputs import (
+    CdxSource,
+    Problems,
+    expanded_bytes,
+    plan_tasks,
+    problems_json,
+    ready_inputs,
+)
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.zipnum.input_runs import make_runs
-from nwx.zipnum.options import ClusterBuildOptions
 from nwx.zipnum.publication import SPLITS, publish, recover, work_folder
-from nwx.zipnum.shards import data_name, part_name, shard_writer
-from nwx.zipnum.split_points import format_splits
+from nwx.zipnum.shards import ClusterBuildOptions, data_name, format_splits, part_name, shard_writer
 
 _PLAN_FORM = 2
 """Raised when the files of unfinished work change, so that none of another version goes on."""

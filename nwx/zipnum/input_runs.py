@@ -18,11 +18,10 @@ from nwx.bulk.pool import keep_memory
 from nwx.bulk.sorted_merge import LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun
 from nwx.bulk.whole_files import done_once
+from nwx.cdx.blocks import PAD_BYTES, raw_blocks
 from nwx.cdx.files import MAX_LINE_BYTES, open_cdx
-from nwx.cdx.inputs import FilePiece, ReadTask
+from nwx.cdx.inputs import FilePiece, FileReading, ReadTask
 from nwx.cdx.layouts import parse_header
-from nwx.cdx.problems import FileReading
-from nwx.cdx.raw_blocks import PAD_BYTES, raw_blocks
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, SourceError
 

@@ -16,9 +16,16 @@ from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
 from nwx.errors import FormatError, UsageError
 from nwx.zipnum.builds import ClusterBuildReport, Workers, plan_of
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
-from nwx.zipnum.options import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.publication import Locations, publish, recover, work_folder
-from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
+from nwx.zipnum.shards import (
+    LINES_A_BLOCK,
+    ClusterBuildOptions,
+    ShardWriter,
+    data_name,
+    next_generation,
+    part_name,
+    shard_writer,
+)
 
 
 @dataclass(slots=True)

@@ -1,8 +1,10 @@
 """Writes the data files of a cluster: blocks of lines, a gzip member each."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from isal import igzip_lib
@@ -10,6 +12,7 @@ from isal import igzip_lib
 from nwx.bulk.sorted_merge import LineBatch
 from nwx.bulk.whole_files import writing
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
+from nwx.errors import SourceError, UsageError
 
 _GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")
 
@@ -123,3 +126,48 @@ def shard_writer(
         writer.finish()
     finally:
         writer.close()
+
+
+_MOST_BYTES = 1 << 26
+
+
+def read_splits(path: Path) -> list[bytes]:
+    """Return the split points in a file, one a line, as any maker of clusters writes them.
+
+    Raises SourceError where it cannot be read, UsageError where it is not
+    in order.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+    if len(content) > _MOST_BYTES:
+        raise SourceError(f"{path} is too large for a file of split points")
+    points = [block_key(line.rstrip(b"\r")) for line in content.split(b"\n") if line.strip()]
+    for number, (one, other) in enumerate(pairwise(points), 2):
+        if one >= other:
+            raise UsageError(f"{path}: split point {number} is not behind the one before")
+    return points
+
+
+def format_splits(points: Sequence[bytes]) -> bytes:
+    """Return the content of a file of split points."""
+    return b"".join(point + b"\n" for point in points)
+
+
+LINES_A_BLOCK = 3000
+"""As pywb and the Internet Archive have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterBuildOptions:
+    """Into how many shards, at which split points if they are given, of how large blocks.
+
+    With `summary` the index is also there as cluster.summary.
+    """
+
+    shards: int = 1
+    lines_a_block: int = LINES_A_BLOCK
+    splits: tuple[bytes, ...] | None = None
+    summary: bool = False

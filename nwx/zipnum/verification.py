@@ -12,10 +12,8 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key
 from nwx.errors import FormatError, SourceError
-from nwx.zipnum.block_text import block_lines
-from nwx.zipnum.cluster import Cluster, open_cluster
-from nwx.zipnum.data_members import member_size
-from nwx.zipnum.places import LOC
+from nwx.zipnum.blocks import block_lines, member_size
+from nwx.zipnum.cluster import LOC, Cluster, open_cluster
 from nwx.zipnum.publication import WORK
 from nwx.zipnum.remote_bytes import is_remote
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nwx.captures import PagePlace
 from nwx.cli import watched_playback
 from nwx.cli.watched_playback import PlaybackListener, playback_listener
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions
-from nwx.page_places import PagePlace
 from nwx.quality.playback.arrivals import ArrivalSample
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand

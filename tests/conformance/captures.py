@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.cdxj import format_cdxj
-from nwx.cdx.lines import REVISIT, CdxLine, format_cdx
-from nwx.cdxserver.sources.from_arguments import open_sources
-from nwx.cdxserver.sources.merged import EngineSource, RowSource
+from nwx.cdx.lines import REVISIT, CdxLine, format_cdx, format_cdxj
+from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.model import Batch, Capture
 from tests.conformance.archive import COLLECTION, capture
 from tests.conformance.engines import new_archive

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nwx.cdxserver.query.dialects import DIALECTS
-from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query_model import DIALECTS
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import CdxQueryError
@@ -271,8 +271,8 @@ def test_resume_keys_in_json(server: CdxServer) -> None:
 
 
 def test_pages_hold_every_capture_once(server: CdxServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nwx.cdxserver.sources.merged.BLOCK_LINES", 5)
-    monkeypatch.setattr("nwx.cdxserver.sources.files._BLOCK_BYTES", 600)
+    monkeypatch.setattr("nwx.cdxserver.sources.BLOCK_LINES", 5)
+    monkeypatch.setattr("nwx.cdxserver.sorted_sources._BLOCK_BYTES", 600)
     for question, expected in (
         ("url=*.example.org", begins("org,example)/", "org,example,")),
         (HOME, HOMES),

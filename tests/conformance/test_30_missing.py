@@ -9,7 +9,7 @@ from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter, missing_urls
 from nwx.model import Batch, Link
-from nwx.values.link_kinds import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
+from nwx.values.links import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.errors import UsageError
 from nwx.keys import capture_id
 from nwx.model import Batch, Capture
-from nwx.page_places import is_page
 from nwx.steering.comparison.comparison import RelevanceQuestion, compare
 from nwx.steering.comparison.comparison_json import comparison_json
 from nwx.steering.comparison.counts import ScoreTable

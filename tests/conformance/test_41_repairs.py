@@ -19,7 +19,7 @@ from nwx.quality.repairs.link_lacks import RepairLimits
 from nwx.quality.repairs.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList
 from nwx.quality.repairs.repair_question import RepairQuestion
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.link_kinds import CSS, IMG, SCRIPT, STYLESHEET
+from nwx.values.links import CSS, IMG, SCRIPT, STYLESHEET
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener

@@ -14,9 +14,8 @@ from nwx.captures import names_capture
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Key
-from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.revisits import find_revisits
+from nwx.dedup.duplicates import find_duplicates, find_revisits
+from nwx.dedup.key_hashes import Key
 from nwx.errors import DigestError
 from nwx.values.digests import normal_digest
 

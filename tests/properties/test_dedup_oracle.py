@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nwx.bulk import key_parts
-from nwx.cdx import inputs, raw_blocks
+from nwx.cdx import blocks, inputs
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup import duplicates, tasks
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Keep, Key
 from nwx.dedup.duplicates import find_duplicates
+from nwx.dedup.key_hashes import Keep, Key
 
 DIGESTS = ("A" * 32, "sha1:" + "A" * 32, "B" * 32, "sha256:" + "0" * 64, "odd", "-")
 HOSTS = ("a.org", "b.org", "b.org/" + "x" * 70)
@@ -120,12 +120,12 @@ def test_duplicates_are_those_of_a_dictionary(
     size = -(-len(lines) // files) or 1
     with (
         TemporaryDirectory() as folder,
-        patch.object(raw_blocks, "_BLOCK_BYTES", block_bytes),
+        patch.object(blocks, "_BLOCK_BYTES", block_bytes),
         patch.object(inputs, "_LEAST_TASK_BYTES", task_bytes),
         patch.object(inputs, "_TASK_BYTES", task_bytes),
         patch.object(tasks, "ENTRIES_AT_ONCE", at_once),
         patch.object(key_parts, "ENTRIES_AT_ONCE", at_once),
-        patch.object(raw_blocks, "LONGEST_RUN_BYTES", longest_run),
+        patch.object(blocks, "LONGEST_RUN_BYTES", longest_run),
         patch.object(duplicates, "seem_in_order", lambda _, key: by_runs and key is not Key.DIGEST),
     ):
         sources = []

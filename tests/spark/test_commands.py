@@ -16,8 +16,7 @@ from nwx.errors import UsageError
 from nwx.indexing.cdx_files import IndexOptions, index_beside
 from nwx.warc.sources import ArchiveSource, expand
 from nwx.zipnum.builds import build_cluster
-from nwx.zipnum.options import ClusterBuildOptions
-from nwx.zipnum.split_points import read_splits
+from nwx.zipnum.shards import ClusterBuildOptions, read_splits
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
 if TYPE_CHECKING:

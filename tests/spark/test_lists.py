@@ -12,10 +12,9 @@ from nwx.cdx import inputs
 from nwx.cdx.inputs import CdxSource, ReadTask, plan_tasks, ready_inputs
 from nwx.cdx.lines import CdxLine
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Keep, Key
-from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.reports import DedupReport
-from nwx.dedup.revisits import find_revisits
+from nwx.dedup.duplicates import find_duplicates, find_revisits
+from nwx.dedup.key_hashes import Keep, Key
+from nwx.dedup.tasks import DedupReport
 from nwx.errors import CdxError, UsageError
 from nwx.jobs.dedup_lists import ListOptions, list_duplicates, list_revisits
 

@@ -1,15 +1,28 @@
 """One rule of what a capture is, for records, single lines and columns of lines."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nwx.captures import is_captured, names_capture
+from nwx.captures import (
+    DEFAULT_VALUES,
+    CaptureValues,
+    PagePlace,
+    capture_of_values,
+    is_captured,
+    is_page,
+    names_capture,
+    page_places,
+    values_of,
+)
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import CdxSource, FilePiece
-from nwx.cdx.problems import FileReading
+from nwx.cdx.inputs import CdxSource, FilePiece, FileReading
+from nwx.model import Capture
 from tests.cdxlines import ALL_RECORDS, CAPTURED, FIELDS_OF_ALL
+from tests.conformance.archive import capture
+from tests.unit.engine.embedded.making import page
 
 
 @pytest.mark.parametrize(("mime", "status", "url", "captured"), FIELDS_OF_ALL)
@@ -47,3 +60,54 @@ def test_columns_have_the_rule_of_single_lines(tmp_path: Path) -> None:
     columns = CdxColumns(block, FileReading(str(path)))
     columns.keep(columns.names_captures())
     assert [url.decode() for url in columns.texts("a")] == list(CAPTURED)
+
+
+CAPTURES = [page(1).capture, replace(page(2).capture, digest="", document_id="")]
+
+
+def test_captures_come_back_from_their_values() -> None:
+    rows = values_of(CAPTURES)
+    assert list(map(capture_of_values, rows)) == CAPTURES
+    held = CaptureValues(rows)
+    assert list(held) == CAPTURES
+    assert (len(held), held[1], list(held[:1])) == (2, CAPTURES[1], CAPTURES[:1])
+    assert values_of(held) is rows
+
+
+def test_values_at_the_end_may_be_left_out() -> None:
+    (whole,) = values_of(CAPTURES[:1])
+    short = whole[: -len(DEFAULT_VALUES)]
+    assert [*short, *DEFAULT_VALUES.values()] == [*whole]
+    assert capture_of_values(short) == CAPTURES[0]
+
+
+PAGE = capture("http://a.example/")
+
+
+def test_a_page_has_the_place_of_its_record() -> None:
+    found = replace(PAGE, source_file="a.warc.gz", source_file_offset=7, hops="LL")
+    assert list(page_places([found])) == [
+        PagePlace(
+            found.document_id, found.url, found.timestamp, found.collection, "a.warc.gz", 7, "LL"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(PAGE, content_type_norm="pdf"),
+        replace(PAGE, status_code=404),
+        replace(PAGE, status_code=301),
+        replace(PAGE, record_type="revisit"),
+        replace(PAGE, document_id=""),
+        replace(PAGE, url="urn:text:http://a.example/"),
+    ],
+)
+def test_what_is_no_page(other: Capture) -> None:
+    assert not is_page(other)
+    assert list(page_places([other])) == []
+
+
+def test_a_page_without_a_status_is_one() -> None:
+    assert is_page(replace(PAGE, status_code=None))

@@ -37,11 +37,9 @@ CROWDED = {"nwx/cli": "one module a command"}
 
 TESTED_ELSEWHERE = {
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
-    "nwx/cdxserver/query/model.py": "tests/unit/cdxserver/query/test_parser.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/cli/spark": "tests/spark/test_commands.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",
-    "nwx/dedup/choices.py": "tests/unit/dedup/test_duplicates.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_42_access_rules.py",
     "nwx/engine/access/entries.py": "tests/conformance/test_42_access_rules.py",
     "nwx/engine/access/matches.py": "tests/unit/engine/access/test_decisions.py",
@@ -102,13 +100,11 @@ TESTED_ELSEWHERE = {
     "nwx/steering/specifications/tables.py": (
         "tests/unit/steering/specifications/test_specification_files.py"
     ),
-    "nwx/warc/contents.py": "tests/unit/warc/test_sources.py",
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
     "nwx/steering/comparison/comparison.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/quality.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
-    "nwx/zipnum/options.py": "tests/unit/zipnum/test_builds.py",
     "webapp": "tests/web",
 }
 """Where modules are tested that have no unit test of their own: records, interfaces, and what

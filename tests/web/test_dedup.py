@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.merged import EngineSource
+from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.errors import EngineUnavailableError
 from nwx.model import Batch, SourceFile

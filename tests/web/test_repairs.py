@@ -14,7 +14,7 @@ from nwx.engine.quality.quality_index import Fault
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Link
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.link_kinds import IMG, STYLESHEET
+from nwx.values.links import IMG, STYLESHEET
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.links import page

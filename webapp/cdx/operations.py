@@ -5,7 +5,7 @@ from itertools import chain
 
 from msgspec import UNSET, UnsetType
 
-from nwx.cdxserver.query.dialects import DIALECTS
+from nwx.cdxserver.query_model import DIALECTS
 from nwx.searching.answers import Timestamp
 from webapp.cdx.service import SPELLINGS
 from webapp.site.openapi import COUNT, ERRORS, TEXT, Json, Operation, Parameter

@@ -13,8 +13,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
 
-from nwx.cdxserver.query.dialects import DIALECTS, IA, OUTBACK
-from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query_model import DIALECTS, IA, OUTBACK
 from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError

@@ -13,7 +13,7 @@ from nwx.access.restricted.engine import RestrictedEngine
 from nwx.access.restricted.engines import RestrictedEngines
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.restricted import restricted_sources
+from nwx.cdxserver.sources import restricted_sources
 from nwx.engine.base import Engine
 from nwx.values.digests import DigestForm
 from webapp.server.tokens import has_token

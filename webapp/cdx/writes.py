@@ -8,7 +8,7 @@ from werkzeug.exceptions import Forbidden, Unauthorized, UnsupportedMediaType
 
 from nwx.cdx.files import whole_line_blocks
 from nwx.cdxserver.loaded_lines import Loaded, load_lines, unload_lines
-from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.parameters import parameters_of
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, CdxQueryError
 from webapp.cdx.service import cdx_service

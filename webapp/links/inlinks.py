@@ -8,7 +8,7 @@ from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.missing_urls import LOWEST_ERROR, link_keys
 from nwx.model import Inlink, Link, LinkCell, LinkCounts
-from nwx.values.link_kinds import present_kind
+from nwx.values.links import present_kind
 
 _NONE = LinkCounts()
 

@@ -16,7 +16,7 @@ from nwx.errors import ErrorText, UsageError
 from nwx.quality.repairs.repair_lines import csv_of_repairs, json_of_repairs
 from nwx.quality.repairs.repair_list import Repair, RepairCounts, RepairList
 from nwx.quality.repairs.repair_question import RepairQuestion
-from nwx.values.link_kinds import EMBEDDED, KINDS
+from nwx.values.links import EMBEDDED, KINDS
 from webapp.links.missing_page import MissingView, read_missing_view
 from webapp.quality.presence import checks_stamp
 from webapp.site import parameters

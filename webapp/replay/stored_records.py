@@ -4,7 +4,7 @@ import io
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from nwx.errors import SourceError
-from nwx.warc.placed_record import record_at
+from nwx.warc.members import record_at
 from nwx.warc.sources import ArchiveSource
 
 SCHEME = "nwx"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from flask import Flask, Response
 
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.from_arguments import open_sources
-from nwx.cdxserver.sources.merged import EngineSource, RowSource
+from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from webapp.cdx import dedup, memento, routes

@@ -10,7 +10,7 @@ from pathlib import Path
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
-from nwx.cdxserver.sources.from_arguments import open_sources
+from nwx.cdxserver.sources import open_sources
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SettingsError

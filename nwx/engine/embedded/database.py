@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nwx import mappings
-from nwx.capture_values import VALUE_FIELDS
+from nwx.captures import VALUE_FIELDS
 from nwx.cdx.lines import REVISIT
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 
-from nwx.capture_values import capture_of_values
+from nwx.captures import capture_of_values
 from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded.database import count_rows
 from nwx.engine.embedded.reader import SELECT_CAPTURES

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 
-from nwx.capture_values import capture_of_values
+from nwx.captures import capture_of_values
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, connect, count_rows
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.searcher import DocumentSearcher

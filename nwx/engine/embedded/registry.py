@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count, groupby, islice
 from typing import Any
 
-from nwx.capture_values import CaptureTuple
+from nwx.captures import CaptureTuple
 from nwx.engine.embedded.captures.inserts import (
     insert_captures,
     last_capture_number,

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nwx.capture_values import values_of
+from nwx.captures import values_of
 from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry
 from nwx.errors import EngineError

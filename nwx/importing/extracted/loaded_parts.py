@@ -8,6 +8,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from nwx.captures import page_places
 from nwx.errors import SourceError
 from nwx.importing.archive_file import conflict_verdict
 from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Memory, PurgedLookup
@@ -30,7 +31,6 @@ from nwx.model import (
     ReadError,
     SourceFile,
 )
-from nwx.page_places import page_places
 from nwx.values.render_names import render_name
 
 _REMEMBERED_TEXTS = 1_000

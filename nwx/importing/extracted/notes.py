@@ -10,7 +10,7 @@ from typing import Any
 from nwx.errors import SourceError
 from nwx.importing.late_outlinks import LateOutlinks
 from nwx.model import ReadError
-from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks
+from nwx.warc.record_groups import Outlink, RecordedOutlinks
 
 DOCUMENTS_FORMAT = 1
 """The version of documents files that this nwx writes and reads."""

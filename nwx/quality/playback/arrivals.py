@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
+from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import UrlError, UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
-from nwx.page_places import PagePlace
 from nwx.quality.playback.check import PlaybackCheck, Renderer, check_pages
 from nwx.quality.playback.page_choice import chance_of
 from nwx.quality.playback.repaired import repaired_captures

@@ -12,8 +12,7 @@ from nwx.links.missing_urls import LOWEST_ERROR, is_of_site
 from nwx.quality.repairs.repair_question import RepairQuestion
 from nwx.quality.repairs.resource_kinds import kind_of_resource
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.link_kinds import EMBEDDED
-from nwx.values.link_places import host_of_urlkey
+from nwx.values.links import EMBEDDED, host_of_urlkey
 from nwx.values.urlkeys import urlkey
 
 _FETCHED = ("http://", "https://")

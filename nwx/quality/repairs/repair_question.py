@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nwx.links.missing_urls import PageFilter
-from nwx.values.link_kinds import EMBEDDED
+from nwx.values.links import EMBEDDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class RepairQuestion:
     """Which pages are to be mended, and by which resources.
 
     `pages` are those that count, as in `nwx missing`. `kinds` are those of
-    resources (`nwx.values.link_kinds`), and `host` the one that they are on,
+    resources (`nwx.values.links`), and `host` the one that they are on,
     with those below it; "" is any.
     """
 

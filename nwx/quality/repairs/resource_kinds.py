@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 
 from nwx.engine.quality.quality_index import Fault
-from nwx.values import link_kinds, media_types
+from nwx.values import links, media_types
 
 _OF_FAMILY: Mapping[str, str] = {
-    media_types.IMAGE: link_kinds.IMG,
-    media_types.SCRIPT: link_kinds.SCRIPT,
-    media_types.STYLE: link_kinds.STYLESHEET,
-    media_types.AUDIO: link_kinds.MEDIA,
-    media_types.VIDEO: link_kinds.MEDIA,
-    media_types.FLASH: link_kinds.MEDIA,
-    media_types.HTML: link_kinds.FRAME,
+    media_types.IMAGE: links.IMG,
+    media_types.SCRIPT: links.SCRIPT,
+    media_types.STYLE: links.STYLESHEET,
+    media_types.AUDIO: links.MEDIA,
+    media_types.VIDEO: links.MEDIA,
+    media_types.FLASH: links.MEDIA,
+    media_types.HTML: links.FRAME,
 }
 _FONTS = (".woff", ".woff2", ".ttf", ".otf", ".eot")
 
@@ -24,5 +24,5 @@ def kind_of_resource(fault: Fault) -> str:
     """
     path = fault.resource.partition("?")[0].partition("#")[0].lower()
     if path.endswith(_FONTS):
-        return link_kinds.CSS
+        return links.CSS
     return _OF_FAMILY.get(media_types.normal_type("", fault.resource), "")

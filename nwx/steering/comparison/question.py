@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.page_places import is_page
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import page_view_of_document

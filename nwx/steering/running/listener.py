@@ -14,8 +14,8 @@ from typing import Self
 
 from nwx.bulk.guarded_process import Pulse, cause_of_death
 from nwx.bulk.resources import temporary_folder
+from nwx.captures import PagePlace
 from nwx.errors import NwxError
-from nwx.page_places import PagePlace
 from nwx.steering.running.options import (
     STOP,
     Figures,

@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from nwx.bulk.resources import processors
+from nwx.captures import PagePlace
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.errors import NwxError, UsageError
 from nwx.model import ReadError
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.page_view import PageView

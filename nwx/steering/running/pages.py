@@ -7,13 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError, SourceError, UrlError
 from nwx.keys import capture_key, document_id
 from nwx.model import Capture
-from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView, page_view, page_view_of_document
 from nwx.steering.specifications.specification import CrawlSpecification

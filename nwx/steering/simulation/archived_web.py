@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.model import Capture
-from nwx.page_places import is_page
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.pages import StoredPages
 from nwx.steering.simulation.crawl_orders import BLACKLISTED, UNSCORED, GraphPage
 from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import LinkRule, RuleAction
-from nwx.values.link_kinds import FRAME, NAVIGATIONAL, present_kind
+from nwx.values.links import FRAME, NAVIGATIONAL, present_kind
 from nwx.values.urlkeys import urlkey
 
 _MOST_REDIRECTS = 10

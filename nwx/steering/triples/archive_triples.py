@@ -9,11 +9,11 @@ from itertools import islice
 from pyoxigraph import NamedNode
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
+from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import SourceError
 from nwx.model import Capture, IndexName, ReadError
-from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.pages import PageReader, PageTask, stored_source

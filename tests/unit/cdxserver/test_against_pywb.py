@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdxserver.query.dialects import PYWB
-from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query_model import PYWB
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.from_arguments import open_sources
+from nwx.cdxserver.sources import open_sources
 from tests.conformance.captures import CAPTURES, cdx_lines, write_cluster
 
 # Not asked: dates cut short in `closest`, which pywb takes at their end and this

@@ -1,16 +1,17 @@
 """The short cut for plain lines gives the captures of the usual way."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.capture_values import capture_of_values
-from nwx.captures import names_capture
+from nwx.captures import capture_of_values, names_capture
 from nwx.cdx.files import CdxParser
 from nwx.cdxserver.loaded_lines import capture_of
-from nwx.cdxserver.plain_captures import plain_capture, plain_values
-from nwx.errors import CdxError
+from nwx.cdxserver.plain_captures import plain_capture, plain_values, url_columns
+from nwx.errors import CdxError, UrlError
 from nwx.model import Capture
+from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
 
 FIELDS = {
     "key": ["-", "example,a)/", "a?__wb_method=POST&b=1", "é"],
@@ -107,3 +108,48 @@ def test_lines_that_are_too_long_or_empty_disturb_no_others(odd: bytes) -> None:
     rows = plain_values(plain + odd + plain, "web")
     wanted = [_usual_way(plain), _usual_way(odd), _usual_way(plain)]
     assert [row and capture_of_values(row) for row in rows] == wanted
+
+
+ODD = [
+    *("http://a.example", "https://www.A.example/", "http://www2.a.example//b", "http://www.com/A"),
+    *("http://a.example:8080/b/", "http://1.2.3.4/a", "http://a.example/%7eb?c=1&a=2", "http:///"),
+    *("http://[::1", "http://a_b.example/.a/", "http://a.example/x/../y", "http://u@a.example/@"),
+    *("http://www.a/b;c", "http://a.example/?sid=1", "http://a.example/b/?", "http://a.b./c"),
+]
+"""URLs of printable ASCII, as those of lines are."""
+
+
+def _check_columns(urls: list[str]) -> None:
+    found = list(zip(*url_columns(urls), strict=True))
+    assert found == [(_key(url), *url_parts(url)) for url in urls]
+
+
+def _key(url: str) -> str:
+    try:
+        return urlkey(url)
+    except UrlError:
+        return ""
+
+
+@pytest.mark.parametrize("url", ODD)
+def test_odd_urls(url: str) -> None:
+    _check_columns([url])
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(ODD), min_size=1))
+def test_urls_together(urls: list[str]) -> None:
+    _check_columns(urls)
+
+
+@settings(deadline=None)
+@given(
+    st.tuples(
+        st.sampled_from(["http", "https"]),
+        st.from_regex(r"(?:www\d?\.)?[a-zA-Z0-9_.:@-]{1,12}", fullmatch=True),
+        st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12),
+    )
+)
+def test_any_url(parts: tuple[str, str, str]) -> None:
+    scheme, host, path = parts
+    _check_columns([f"{scheme}://{host}/{path}", f"{scheme}://{host}{path}"])

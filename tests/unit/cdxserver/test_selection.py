@@ -2,9 +2,9 @@
 
 import pytest
 
-from nwx.cdxserver.query.dialects import IA
-from nwx.cdxserver.query.parameters import parameters_of
-from nwx.cdxserver.query.parser import parse_cdx_query
+from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query_model import IA
+from nwx.cdxserver.query_parser import parse_cdx_query
 from nwx.cdxserver.selection import SelectedRows
 from tests.unit.cdxserver.rows import ListSource, row
 

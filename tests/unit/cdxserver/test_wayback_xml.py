@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nwx.cdxserver.query.parameters import parameters_of
+from nwx.cdxserver.parameters import parameters_of
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import CdxQueryError
 from tests.unit.cdxserver.rows import ListSource, row

@@ -9,16 +9,15 @@ import pytest
 import zstandard
 
 from nwx.bulk.resources import Resources
-from nwx.cdx import inputs, raw_blocks
+from nwx.cdx import blocks, inputs
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout
 from nwx.cdx.lines import CdxLine
 from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.choices import Keep, Key, Revisits
-from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.reports import DedupReport
-from nwx.dedup.revisits import find_revisits
+from nwx.dedup.duplicates import find_duplicates, find_revisits
+from nwx.dedup.key_hashes import Keep, Key, Revisits
+from nwx.dedup.tasks import DedupReport
 from nwx.errors import CdxError, SourceError
 
 A, B, C = "A" * 32, "B" * 32, "C" * 32
@@ -312,7 +311,7 @@ def test_a_file_cut_in_pieces_gives_the_same(
     whole = _found(source)
     monkeypatch.setattr(inputs, "_LEAST_TASK_BYTES", 300)
     monkeypatch.setattr(inputs, "_TASK_BYTES", 300)
-    monkeypatch.setattr(raw_blocks, "_BLOCK_BYTES", 250)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 250)
     pieces = _found(source)
     assert whole[0] == pieces[0]
     assert len(pieces[0]) == 42
@@ -394,3 +393,33 @@ def test_revisits_are_listed(tmp_path: Path) -> None:
     report = find_revisits(sources, output)
     assert output.getvalue().decode().splitlines() == [f"2016 {A} {URL}", f"2018 {B} {URL}"]
     assert (report.duplicates, report.problems_total) == (2, 1)
+
+
+LINES = (
+    "k 2014 http://a/ warc/revisit - AAAA - - 50 7 f\n"
+    "k 2015 http://a/ text/html 200 AAAA - - 50 7 f\n"
+    "broken\n"
+    "k 2016 http://b/ warc/revisit - BBBB - - - 7 f\n"
+)
+
+
+def source(tmp_path: Path) -> CdxSource:
+    path = tmp_path / "a.cdx"
+    path.write_text(LINES)
+    return CdxSource(str(path))
+
+
+def test_revisits_are_listed_in_the_order_of_the_input(tmp_path: Path) -> None:
+    output = io.BytesIO()
+    report = find_revisits([source(tmp_path)], output, summary=True)
+    assert output.getvalue() == b"2014 AAAA http://a/\n2016 BBBB http://b/\n"
+    assert (report.duplicates, report.filtered, report.problems_total) == (2, 1, 1)
+    assert report.problems[0].line == 3
+    assert report.savings.bytes == 50
+
+
+def test_strict_stops_before_anything_is_written(tmp_path: Path) -> None:
+    output = io.BytesIO()
+    with pytest.raises(CdxError, match=r"a\.cdx:3: "):
+        find_revisits([source(tmp_path)], output, strict=True)
+    assert output.getvalue() == b""

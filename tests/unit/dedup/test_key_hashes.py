@@ -6,10 +6,8 @@ import pytest
 
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
-from nwx.cdx.inputs import CdxSource, FilePiece
-from nwx.cdx.problems import FileReading
-from nwx.dedup.choices import Key
-from nwx.dedup.key_hashes import KeyHash, canonical_digest
+from nwx.cdx.inputs import CdxSource, FilePiece, FileReading
+from nwx.dedup.key_hashes import Key, KeyHash, canonical_digest
 from nwx.values.digests import DigestForm, digest_of, spell
 
 SHA1 = digest_of("sha1", bytes(range(20)))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nwx.bulk.progress import WorkProgress
+from nwx.captures import PagePlace
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.ledger import Claim, ClaimedFile
@@ -15,7 +16,6 @@ from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
 from nwx.model import IndexName, SourceFile, Written
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile import CRASH, FAIL, HANG, HOARD, hostile_extract

@@ -9,9 +9,9 @@ from nwx.importing.late_outlinks import (
 )
 from nwx.model import Document, Extract, Link
 from nwx.values.http import Fields
-from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks
 from nwx.warc.reader import CaptureRecord
 from nwx.warc.record import Record
+from nwx.warc.record_groups import Outlink, RecordedOutlinks
 from tests.conformance.archive import capture
 
 

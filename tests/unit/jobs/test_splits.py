@@ -15,7 +15,7 @@ from nwx.jobs.splits import (
     even_splits,
     sample_size,
 )
-from nwx.zipnum.split_points import read_splits
+from nwx.zipnum.shards import read_splits
 from tests.unit.jobs.making import read_all
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
 

@@ -20,8 +20,7 @@ from nwx.jobs.zipnum import (
     written_shards,
 )
 from nwx.model import ReadError
-from nwx.zipnum.options import ClusterBuildOptions
-from nwx.zipnum.split_points import read_splits
+from nwx.zipnum.shards import ClusterBuildOptions, read_splits
 from tests.unit.jobs.making import read_all
 from tests.unit.zipnum.making import build_from, cdxj_lines
 

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from nwx.model import ReadError
-from nwx.warc.placed_record import record_at
+from nwx.warc.members import record_at
 from nwx.warc.reader import ArchiveReader, CaptureRecord, ReadLimits
 from tests.unit.warc.stored_files import Piped, Stored, http, pages, read, warc, zipped
 

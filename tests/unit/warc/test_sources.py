@@ -16,9 +16,15 @@ import pytest
 
 from nwx.errors import SourceError
 from nwx.model import ReadError
-from nwx.warc.contents import checksum
 from nwx.warc.reader import ArchiveReader, CaptureRecord
-from nwx.warc.sources import LONGEST_NAME_BYTES, ArchiveSource, FileError, expand, source_name
+from nwx.warc.sources import (
+    LONGEST_NAME_BYTES,
+    ArchiveSource,
+    FileError,
+    checksum,
+    expand,
+    source_name,
+)
 from tests.unit.warc.stored_files import pages, zipped
 
 DATA = zipped(*pages(2))

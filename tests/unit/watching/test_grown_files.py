@@ -10,8 +10,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.model import Batch, SourceFile
 from nwx.settings import Settings
-from nwx.warc.contents import checksum_of_start
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, checksum_of_start
 from nwx.watching.grown_files import read_grown_again
 from tests.warcs import Page, html, write_warc
 

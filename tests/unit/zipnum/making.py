@@ -12,7 +12,7 @@ from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import ClusterBuildReport, build_cluster
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.merges import MergeReport, merge_lines
-from nwx.zipnum.options import ClusterBuildOptions
+from nwx.zipnum.shards import ClusterBuildOptions
 
 
 def cdxj_lines(count: int, start: int = 0) -> list[bytes]:

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from nwx.zipnum.shards import data_name, next_generation, part_name, shard_writer
+from nwx.errors import SourceError, UsageError
+from nwx.zipnum.shards import (
+    data_name,
+    format_splits,
+    next_generation,
+    part_name,
+    read_splits,
+    shard_writer,
+)
 from tests.unit.zipnum.making import cdxj_lines
 
 LINES = cdxj_lines(25)
@@ -64,3 +72,25 @@ def test_each_merge_writes_files_of_a_new_generation(tmp_path: Path) -> None:
     (tmp_path / data_name(3, first)).touch()
     assert next_generation(tmp_path) > first
     assert data_name(0, first) != data_name(0, next_generation(tmp_path))
+
+
+def test_split_points_are_read_as_they_are_written(tmp_path: Path) -> None:
+    points = [b"com,a)/ 20100101000000", b"org,b)/x 20110101000000"]
+    (tmp_path / "splits").write_bytes(format_splits(points))
+    assert read_splits(tmp_path / "splits") == points
+
+
+def test_blank_lines_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "splits").write_bytes(b"\na)/ 1\r\n\nb)/ 2\r\n")
+    assert len(read_splits(tmp_path / "splits")) == 2
+
+
+def test_points_out_of_order_are_an_error_that_names_the_point(tmp_path: Path) -> None:
+    (tmp_path / "splits").write_bytes(b"b)/ 1\na)/ 2\n")
+    with pytest.raises(UsageError, match="split point 2"):
+        read_splits(tmp_path / "splits")
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="splits"):
+        read_splits(tmp_path / "splits")

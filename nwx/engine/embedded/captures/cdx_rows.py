@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import dropwhile, islice
 from operator import itemgetter
 
-from nwx.cdx.field_names import DIGEST
-from nwx.cdx.field_names import FILENAME as _FILENAME
+from nwx.cdx.layouts import DIGEST
+from nwx.cdx.layouts import FILENAME as _FILENAME
 from nwx.cdx.rows import CdxRow
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.embedded.database import BARE_DIGEST, MARK, MIME, STATUS

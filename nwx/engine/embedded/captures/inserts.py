@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 
-from nwx.capture_values import DEFAULT_VALUES
+from nwx.captures import DEFAULT_VALUES
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, CAPTURE_NUMBERS, count_rows
 
 

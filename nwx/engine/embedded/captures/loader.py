@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Protocol
 
 from nwx.bulk.gc_tuning import rare_collections
-from nwx.capture_values import values_of
+from nwx.captures import values_of
 from nwx.engine.embedded.captures.inserts import last_capture_number
 from nwx.engine.embedded.database import add_missing, connect, fill_lookup_tables
 from nwx.engine.embedded.folder import Folder

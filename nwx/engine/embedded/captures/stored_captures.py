@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from nwx.capture_values import capture_of_values
+from nwx.captures import capture_of_values
 from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures import cdx_rows

@@ -18,7 +18,7 @@ from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.parts import clean_anchor
 from nwx.model import Batch
 from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Range, Term, Wildcard
-from nwx.values.link_places import host_of_urlkey
+from nwx.values.links import host_of_urlkey
 from nwx.values.urlkeys import urlkey
 from tests.links import random_batches
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.capture_values import values_of
+from nwx.captures import values_of
 from nwx.engine.embedded.database import (
     LOOKUP_TABLES,
     add_missing,

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[4]
 ASK = """
 import json, sys
 from pathlib import Path
-from nwx.cdxserver.sources.merged import EngineSource
+from nwx.cdxserver.sources import EngineSource
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.capture_index import CdxSpan
 from nwx.facets.answers import FacetAnswers

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.capture_values import values_of
+from nwx.captures import values_of
 from nwx.engine.embedded.database import connect, count_rows, make_tables
 from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
 from nwx.engine.embedded.staged_rows import capture_rows, dates_rows, document_row

@@ -15,7 +15,7 @@ from nwx.importing.extracted.notes import (
 )
 from nwx.importing.late_outlinks import LateOutlinks
 from nwx.model import ReadError
-from nwx.warc.enrichment.outlinks import Outlink, RecordedOutlinks
+from nwx.warc.record_groups import Outlink, RecordedOutlinks
 
 ERROR = ReadError("a.warc.gz", 7, "gzip", "the gzip member is cut off")
 RECORDED = RecordedOutlinks(

@@ -6,10 +6,10 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
+from nwx.captures import PagePlace, page_places
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
-from nwx.page_places import PagePlace, page_places
 from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
 from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
 from nwx.quality.playback.check import PlaybackCheck, check_pages

@@ -11,9 +11,9 @@ from typing import cast
 
 import pytest
 
+from nwx.captures import PagePlace
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.running import listener as listener_module
 from nwx.steering.running.listener import SteeringListener

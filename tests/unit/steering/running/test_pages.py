@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nwx.captures import PagePlace, page_places
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
-from nwx.page_places import PagePlace, page_places
 from nwx.settings import Settings
 from nwx.steering.running import pages as places_module
 from nwx.steering.running.pages import (

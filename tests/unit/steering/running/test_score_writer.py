@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError
-from nwx.page_places import PagePlace
 from nwx.settings import Settings
 from nwx.steering.running.options import SteeringTally
 from nwx.steering.running.score_writer import ScoreWriter

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.capture_values import values_of
+from nwx.captures import values_of
 from nwx.engine.embedded.captures.inserts import insert_captures, note_capture_numbers
 from nwx.engine.embedded.database import connect, make_tables
 from tests.unit.engine.embedded.making import page

@@ -1,1 +1,0 @@
-"""Parameters of a CDX query, parsed by the rules of a dialect."""

@@ -1,0 +1,193 @@
+"""A checked CDX query, and the defaults and limits of the three dialects."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from nwx.cdxserver.filters import CdxFilter, Collapsing, Grammar
+from nwx.engine.capture_index import CdxSpan
+from nwx.errors import CdxQueryError
+from nwx.values.digests import DigestForm
+
+
+class OutputForm(StrEnum):
+    """Forms of an answer."""
+
+    TEXT = "text"
+    JSON = "json"
+    CDXJ = "cdxj"
+    JSONDICT = "jsondict"
+
+
+class MatchType(StrEnum):
+    """How a URL selects captures."""
+
+    EXACT = "exact"
+    PREFIX = "prefix"
+    HOST = "host"
+    DOMAIN = "domain"
+
+
+class RowOrder(StrEnum):
+    """By key and time, the other way round, or the closest to a time first."""
+
+    DEFAULT = "default"
+    REVERSE = "reverse"
+    CLOSEST = "closest"
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where an answer ended: the captures of this key and time, and how many were read of them."""
+
+    urlkey: str
+    timestamp: str
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """One page of an answer, or with `count` their number; sizes are in blocks of lines."""
+
+    page: int
+    size: int
+    count: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CdxQuery:
+    """What is asked for.
+
+    `limit` None means all, `newest` that the newest originals are wanted
+    rather than the first captures. `digest` is how digests are spelled in
+    the answer, None as they are. `with_originals` adds, behind all others,
+    the originals of revisits that are not among them. With
+    `collapse_first` captures are collapsed in their usual order, and then
+    turned round.
+    """
+
+    span: CdxSpan
+    urlkey: str  # "" where not one but many are asked for
+    date_from: str = ""
+    date_to: str = ""
+    filters: tuple[CdxFilter, ...] = ()
+    collapsing: tuple[Collapsing, ...] = ()
+    order: RowOrder = RowOrder.DEFAULT
+    closest: str = ""
+    limit: int | None = None
+    newest: bool = False
+    collapse_first: bool = False
+    offset: int = 0
+    fields: tuple[str, ...] = ()
+    output: OutputForm = OutputForm.TEXT
+    digest: DigestForm | None = None
+    resume: Resume | None = None
+    show_resume_key: bool = False
+    paging: Paging | None = None
+    with_originals: bool = False
+
+    def at(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
+        """Return the same question about another place, faster than `replace` does."""
+        other = object.__new__(CdxQuery)
+        put = object.__setattr__
+        for name in CdxQuery.__slots__:
+            put(other, name, getattr(self, name))
+        put(other, "span", span)
+        put(other, "urlkey", urlkey)
+        return other
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a kind of CDX server understands a question and words its answer.
+
+    `fields` are those of text and of rows of JSON; CDXJ without `fl` has
+    all. `digest` is its spelling of digests, None as they are. `limit` and
+    `page_blocks` stand where nothing is asked for; without blocks it has
+    no pages. `json_lines` writes an object a line, `json_numbers` arrays
+    that always begin with the names and hold numbers as such.
+    """
+
+    name: str
+    grammar: Grammar
+    output: OutputForm
+    media_types: Mapping[OutputForm, str]
+    fields: tuple[str, ...]
+    digest: DigestForm | None
+    limit: int | None = None
+    zero_is_all: bool = True
+    closest_needs_sort: bool = True
+    many_urls_in_order_only: bool = False
+    page_blocks: int = 0
+    pages_as_object: bool = False
+    json_lines: bool = False
+    json_numbers: bool = False
+    resumes: bool = False
+
+
+_TEXT, _JSON, _LINES, _CDXJ = "text/plain", "application/json", "text/x-ndjson", "text/x-cdxj"
+
+IA = Dialect(
+    name="ia",
+    grammar=Grammar.IA,
+    output=OutputForm.TEXT,
+    media_types=MappingProxyType(
+        {OutputForm.TEXT: _TEXT, OutputForm.JSON: _JSON, OutputForm.CDXJ: _CDXJ}
+    ),
+    fields=("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"),
+    digest=DigestForm.BARE,
+    page_blocks=50,
+    resumes=True,
+)
+
+PYWB = Dialect(
+    name="pywb",
+    grammar=Grammar.PYWB,
+    output=OutputForm.CDXJ,
+    media_types=MappingProxyType(
+        {OutputForm.TEXT: _TEXT, OutputForm.JSON: _LINES, OutputForm.CDXJ: _CDXJ}
+    ),
+    fields=(
+        *("urlkey", "timestamp", "url", "mime", "status", "digest"),
+        *("redirect", "robotflags", "length", "offset", "filename"),
+    ),
+    digest=DigestForm.NORMAL,
+    limit=100_000,
+    closest_needs_sort=False,
+    page_blocks=10,
+    pages_as_object=True,
+    json_lines=True,
+)
+
+OUTBACK = Dialect(
+    name="outback",
+    grammar=Grammar.OUTBACK,
+    output=OutputForm.TEXT,
+    media_types=MappingProxyType(
+        {
+            OutputForm.TEXT: _TEXT,
+            OutputForm.JSON: _JSON,
+            OutputForm.CDXJ: _CDXJ,
+            OutputForm.JSONDICT: _JSON,
+        }
+    ),
+    fields=(
+        *("urlkey", "timestamp", "url", "mime", "status", "digest"),
+        *("redirecturl", "robotflags", "length", "offset", "filename"),
+    ),
+    digest=DigestForm.BARE,
+    zero_is_all=False,
+    many_urls_in_order_only=True,
+    json_numbers=True,
+)
+
+DIALECTS = MappingProxyType({dialect.name: dialect for dialect in (IA, PYWB, OUTBACK)})
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return the dialect of a name; raises CdxQueryError where there is none."""
+    found = DIALECTS.get(name.lower())
+    if found is None:
+        raise CdxQueryError(f"dialect is {name[:40]!r}; choose one of {', '.join(DIALECTS)}")
+    return found

@@ -1,0 +1,306 @@
+"""Sources of a CDX server: archives, files and clusters, merged and restricted to a viewer."""
+
+import heapq
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from nwx.access.hidden_spans import is_all_hidden
+from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.visible_rows import (
+    HiddenAmong,
+    blocks_naming_visible,
+    rows_naming_visible,
+    span_is_touched,
+    visible_rows,
+)
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import CdxRow, row_is_capture
+from nwx.cdxserver.sorted_sources import CdxFileSource, ClusterSource
+from nwx.engine.access.decisions import Decisions
+from nwx.engine.base import Engine
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.work import current_work
+from nwx.errors import CaptureIndexError, FormatError, SourceError
+from nwx.model import DEFAULT_COLLECTION
+
+ROWS_BETWEEN_CHECKS = 512
+
+BLOCK_LINES = 3_000
+"""The captures between two marks, as in the blocks of a ZipNum cluster."""
+
+_logger = logging.getLogger("nwx.cdxserver")
+
+
+class RowSource(Protocol):
+    """An index of captures that is in order; `name` is what clients may know it by.
+
+    One that `is_local` reads files of this machine, without much waiting.
+    """
+
+    name: str
+    is_local: bool
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order."""
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the captures of a span as lines, None where rows are no slower."""
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections that have captures here."""
+
+    def close(self) -> None:
+        """Let go of the files that were opened for it; closing twice is harmless."""
+
+
+class EngineSource:
+    """The captures of an archive."""
+
+    name = "the archive"
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.is_local = engine.traits.is_local
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order."""
+        return self._engine.cdx_rows(span)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the captures of a span as lines, where the engine has them."""
+        return self._engine.cdx_blocks(span, form)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the place of every 3,000th capture."""
+        return self._engine.cdx_marks(span, BLOCK_LINES)
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections of the archive."""
+        return self._engine.collections()
+
+    def close(self) -> None:
+        """Leave the engine open: whoever opened it closes it."""
+
+
+class Sources:
+    """Several sources as one."""
+
+    name = "all sources"
+
+    def __init__(self, sources: Sequence[RowSource]) -> None:
+        self._sources = tuple(sources)
+        self.is_local = all(source.is_local for source in self._sources)
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of all sources in the order of a span, each once.
+
+        Indexes of all records, and archives that were filled from such,
+        have rows of requests, metadata and the like: these are left out.
+        Raises CaptureIndexError where a source cannot be read.
+        """
+        streams = [filter(row_is_capture, _rows(source, span)) for source in self._sources]
+        if len(streams) == 1:
+            return without_repeats(streams[0])
+        return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines; None for several sources, which may repeat them."""
+        if len(self._sources) != 1:
+            return None
+        blocks = self._sources[0].blocks(span, form)
+        return None if blocks is None else _blocks(self._sources[0], blocks)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the marks of all sources, in order."""
+        before = ""
+        streams = [_marks(source, replace(span, newest_first=False)) for source in self._sources]
+        for mark in heapq.merge(*streams):
+            if mark != before:
+                yield mark
+            before = mark
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of all collections."""
+        return sorted({name for source in self._sources for name in source.collections()})
+
+    def close(self) -> None:
+        """Close all sources."""
+        for source in self._sources:
+            source.close()
+
+
+def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
+    """Stream the rows of a source, and look now and then whether the question is to stop."""
+    work = current_work()
+    with _told(source):
+        for number, row in enumerate(source.rows(span), 1):
+            yield row
+            if not number % ROWS_BETWEEN_CHECKS:
+                work.check()
+
+
+def _blocks(source: RowSource, blocks: Iterator[CdxBlock]) -> Iterator[CdxBlock]:
+    work = current_work()
+    read = 0
+    with _told(source):
+        for block in blocks:
+            if block.rows:
+                rows = tuple(filter(row_is_capture, block.rows))
+                block = CdxBlock(rows=rows)
+            yield block
+            read += block.number + len(block.rows)
+            while read >= ROWS_BETWEEN_CHECKS:
+                read -= ROWS_BETWEEN_CHECKS
+                work.check()
+
+
+def _marks(source: RowSource, span: CdxSpan) -> Iterator[str]:
+    work = current_work()
+    with _told(source):
+        for mark in source.marks(span):
+            yield mark
+            work.check()
+
+
+@contextmanager
+def _told(source: RowSource) -> Iterator[None]:
+    """Log the faults of a source with all they name, and raise CaptureIndexError in their place."""
+    try:
+        yield
+    except (SourceError, FormatError) as error:
+        _logger.error("%s", error)
+        raise CaptureIndexError(
+            f"the capture index {source.name} cannot be read: a file of it is missing, damaged or"
+            " not in order; the log of the server says which"
+        ) from error
+
+
+def cdx_place(row: CdxRow) -> tuple[bytes, str]:
+    """Return what rows are in the order of."""
+    return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp
+
+
+def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
+    """Leave out captures that come again: the same record of the same file in a collection.
+
+    Lines without a file are the same when all their fields are.
+    """
+    before: CdxRow | None = None
+    seen: set[tuple[str, ...]] = set()
+    for row in rows:
+        if before is None or row[1] != before[1] or row[0] != before[0]:
+            before = row
+            seen.clear()
+        else:
+            if not seen:
+                seen.add(_identity(before))
+            identity = _identity(row)
+            if identity in seen:
+                continue
+            seen.add(identity)
+        yield row
+
+
+def _identity(row: CdxRow) -> tuple[str, ...]:
+    if row.filename == NO_VALUE:
+        return row
+    return (row.filename, row.offset, row.collection)
+
+
+class RestrictedSource:
+    """An index of captures without the rows that are hidden."""
+
+    def __init__(self, source: RowSource, decisions: Decisions, hidden: HiddenAmong) -> None:
+        self._source = source
+        self._decisions, self._hidden = decisions, hidden
+        self.name, self.is_local = source.name, source.is_local
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the visible captures of a span in its order."""
+        rows = self._source.rows(span)
+        visible = visible_rows(rows, self._decisions) if self._is_touched(span) else rows
+        return rows_naming_visible(visible, self._hidden)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines where no rule is about the span."""
+        blocks = None if self._is_touched(span) else self._source.blocks(span, form)
+        return blocks and blocks_naming_visible(blocks, form, self._hidden)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the places of visible captures about 3,000 apart, from the first."""
+        if not self._is_touched(span):
+            yield from self._source.marks(span)
+            return
+        for number, row in enumerate(self.rows(span)):
+            if not number % BLOCK_LINES:
+                yield f"{row.urlkey} {row.timestamp}"
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections of which not all is hidden."""
+        return [
+            name for name in self._source.collections() if not is_all_hidden(self._decisions, name)
+        ]
+
+    def close(self) -> None:
+        """Leave the source open: it is another's."""
+
+    def _is_touched(self, span: CdxSpan) -> bool:
+        return span_is_touched(self._decisions, span)
+
+
+def restricted_sources(
+    sources: Sequence[RowSource], shown: RestrictedEngine
+) -> tuple[RowSource, ...]:
+    """Return sources as an engine shows its archive: the archive's own, and others beside it."""
+    return tuple(
+        EngineSource(shown)
+        if isinstance(source, EngineSource)
+        else RestrictedSource(source, shown.decisions, shown.hidden_urls)
+        for source in sources
+    )
+
+
+_CLUSTER_ENDS = (".idx", ".summary", ".wacz")
+_FILE_ENDS = (".cdx", ".cdxj")
+
+
+def open_sources(named: Sequence[str]) -> list[RowSource]:
+    """Return the sources that `[COLLECTION=]PATH` names; raises SourceError.
+
+    A path is a CDX or CDXJ file, a ZipNum cluster (its folder, its `.idx`,
+    an http(s) address, a WACZ), or a folder of CDX and CDXJ files.
+    """
+    return [source for name in named for source in _open(name)]
+
+
+def _open(named: str) -> list[RowSource]:
+    collection, equals, place = named.partition("=")
+    # An address may hold `=`, and so may a path that is there.
+    if not equals or "/" in collection or Path(named).exists():
+        collection, place = DEFAULT_COLLECTION, named
+    if place.startswith(("http://", "https://")):
+        return [ClusterSource(place, collection)]
+    path = Path(place)
+    if not path.exists():
+        raise SourceError(f"{place} is not there; name a CDX file, a cluster or a folder of them")
+    if path.suffix.lower() in _CLUSTER_ENDS:
+        return [ClusterSource(place, collection)]
+    if path.is_dir():
+        return _open_folder(path, collection)
+    return [CdxFileSource(path, collection)]
+
+
+def _open_folder(path: Path, collection: str) -> list[RowSource]:
+    if any(path.glob("*.idx")) or any(path.glob("*.summary")):
+        return [ClusterSource(str(path), collection)]
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in _FILE_ENDS)
+    if not files:
+        raise SourceError(f"{path} holds neither an .idx file nor .cdx or .cdxj files")
+    return [CdxFileSource(file, collection) for file in files]

@@ -1,0 +1,202 @@
+"""Revisit records made of stored duplicates, and the proof that rewritten files replay alike."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import BinaryIO
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.bufferedreaders import ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecord
+from warcio.warcwriter import WARCWriter
+
+from nwx.errors import FormatError
+from nwx.model import Capture
+from nwx.warc.members import ZSTD_MAGIC
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource
+
+GZIP_START = b"\x1f\x8b\x08"
+
+_BLOCK_BYTES = 1 << 20
+_DROPPED = frozenset(
+    (
+        "warc-type",
+        "warc-target-uri",
+        "warc-payload-digest",
+        "warc-block-digest",
+        "warc-truncated",
+        "warc-identified-payload-type",
+        "warc-segment-number",
+        "content-length",
+        "content-type",
+    )
+)
+_WITH_PAYLOAD = ("response", "resource")
+
+
+@dataclass(frozen=True, slots=True)
+class WarcLocation:
+    """Where a stored record lies."""
+
+    path: str
+    offset: int
+    length: int
+    url: str
+    timestamp: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The capture that a revisit refers to; `record_id` is its WARC-Record-ID, "" if unknown."""
+
+    url: str
+    timestamp: str
+    record_id: str = ""
+
+    @property
+    def warc_date(self) -> str:
+        """The timestamp as a WARC-Date."""
+        t = self.timestamp
+        return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
+
+
+def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
+    """Return a WARC 1.1 revisit record for the response or resource record where `handle` stands.
+
+    What is returned is stored as the old record is, as a gzip member or
+    plain. It keeps the id, the date and the HTTP head of the old one, so
+    that what refers to it still does. Raises FormatError for other records.
+    """
+    start = handle.tell()
+    compressed = handle.read(len(GZIP_START)) == GZIP_START
+    handle.seek(start)
+    record = stored_record(handle)
+    if record.format != "warc":
+        raise FormatError(f"only WARC records become revisits, this is of an {record.format}")
+    out = BytesIO()
+    writer = WARCWriter(out, gzip=False, warc_version="WARC/1.1")
+    revisit = writer.create_revisit_record(
+        record.rec_headers.get_header("WARC-Target-URI"),
+        digest,
+        original.url,
+        original.warc_date,
+        http_headers=record.http_headers,
+        warc_headers_dict=dict(_kept_fields(record)),
+    )
+    if original.record_id:
+        revisit.rec_headers.add_header("WARC-Refers-To", original.record_id)
+    writer.write_record(revisit)
+    return gzip.compress(out.getvalue(), mtime=0) if compressed else out.getvalue()
+
+
+def stored_record(handle: BinaryIO) -> ArcWarcRecord:
+    """Return the response or resource record where `handle` stands, its payload unread.
+
+    Raises FormatError where there is none.
+    """
+    start = handle.tell()
+    if handle.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC:
+        raise FormatError("the record is compressed with zstd; decompress the file first")
+    handle.seek(start)
+    try:
+        record = next(iter(ArchiveIterator(handle)), None)
+    except ArchiveLoadFailed as error:
+        raise FormatError(f"the stored record cannot be read: {str(error)[:100]}") from error
+    if record is None or record.rec_type not in _WITH_PAYLOAD:
+        found = "nothing" if record is None else f"{record.format} {record.rec_type}"
+        raise FormatError(f"a response or a resource is needed, this is {found}")
+    return record
+
+
+def _kept_fields(record: ArcWarcRecord) -> Iterator[tuple[str, str]]:
+    for name, value in record.rec_headers.headers:
+        if name.lower() not in _DROPPED:
+            yield name, value
+
+
+def payload_hash(place: WarcLocation) -> bytes:
+    """Return a hash of a payload without its transfer encoding."""
+    with Path(place.path).open("rb") as handle:
+        handle.seek(place.offset)
+        record = stored_record(handle)
+        stream = record.raw_stream
+        if _is_chunked(record):
+            stream = ChunkedDataReader(stream, decomp_type=None)
+        digest = hashlib.sha256()
+        while block := stream.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.digest()
+
+
+def _is_chunked(record: ArcWarcRecord) -> bool:
+    head = record.http_headers
+    return bool(head) and "chunked" in (head.get_header("Transfer-Encoding") or "").lower()
+
+
+Find = Callable[[str, str, str], WarcLocation | None]
+"""Returns where the capture of a URL, timestamp and digest lies that revisits may refer to."""
+
+
+def prove(old: ArchiveSource, new: Path, find: Find) -> None:
+    """Raise FormatError unless each capture in `new` replays to the payload of that in `old`.
+
+    Both are read again from disk. A record is to be there byte for byte; a
+    revisit in its place, to lead by what it says itself to the same payload.
+    """
+    pairs = zip_longest(
+        replayed_captures(old), replayed_captures(ArchiveSource(old.name, str(new), None))
+    )
+    for was, now in pairs:
+        if was is None or now is None or _identity(was) != _identity(now):
+            found = now or was
+            raise FormatError(f"the capture at {found and found.source_file_offset} is another")
+        if was.record_type == now.record_type:
+            good = _stored(old.path, was) == _stored(str(new), now)
+        else:
+            found = find(now.refers_to_url, now.refers_to_timestamp, now.digest)
+            good = found is not None and payload_hash(found) == payload_hash(
+                location_of(old.path, was)
+            )
+        if not good:
+            raise FormatError(f"the capture at {was.source_file_offset} would replay differently")
+
+
+def replayed_captures(source: ArchiveSource) -> Iterator[Capture]:
+    """Stream the captures of a file whose records can be told from one another."""
+    for found in ArchiveReader(source, "", keep=lambda capture: False):
+        if isinstance(found, CaptureRecord) and found.capture.record_length:
+            yield found.capture
+
+
+def location_of(path: str, capture: Capture) -> WarcLocation:
+    """Return the place of a capture in the file at `path`."""
+    return WarcLocation(
+        path,
+        capture.source_file_offset,
+        capture.record_length or 0,
+        capture.url,
+        capture.timestamp,
+        capture.digest,
+    )
+
+
+def _identity(capture: Capture) -> tuple[str, str, str]:
+    return capture.url, capture.timestamp, capture.digest
+
+
+def _stored(path: str, capture: Capture) -> bytes:
+    """Return a hash of the stored bytes of a record."""
+    left, digest = capture.record_length or 0, hashlib.sha256()
+    with Path(path).open("rb") as handle:
+        handle.seek(capture.source_file_offset)
+        while left and (block := handle.read(min(_BLOCK_BYTES, left))):
+            digest.update(block)
+            left -= len(block)
+    return digest.digest()

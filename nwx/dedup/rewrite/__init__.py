@@ -1,1 +1,0 @@
-"""WARC files written anew with revisit records for their duplicates, and proved to be right."""

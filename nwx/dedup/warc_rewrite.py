@@ -1,0 +1,382 @@
+"""WARC files rewritten with revisit records in place of duplicates.
+
+A new file is the old one byte for byte, except for duplicates: each
+becomes a revisit record once its payload was compared with that of its
+original. Before a new file appears it is read back and checked to replay
+to the payloads of the old one. Old files are only read. A journal in the
+output folder lets a killed run continue.
+"""
+
+import fcntl
+import json
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Self
+
+from warcio.bufferedreaders import ChunkedDataException
+from warcio.exceptions import ArchiveLoadFailed
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import temporary_folder
+from nwx.bulk.whole_files import whole_file, writing
+from nwx.dedup.revisit_records import (
+    GZIP_START,
+    Original,
+    WarcLocation,
+    location_of,
+    payload_hash,
+    prove,
+    replayed_captures,
+    revisit_record,
+    stored_record,
+)
+from nwx.errors import FormatError, NwxError, SourceError
+from nwx.model import ReadError
+from nwx.warc.sources import ArchiveSource
+
+JOURNAL = ".nwx-dedup-warc"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What became of a file: `left` are duplicates that had to stay, each with its reason.
+
+    `revisits` are the records that became revisits, `before` the listed
+    ones that were revisits already.
+    """
+
+    source_file: str
+    output: str
+    revisits: int
+    before: int
+    bytes_before: int
+    bytes_after: int
+    left: tuple[ReadError, ...] = ()
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Self:
+        """Return a report from JSON values."""
+        return cls(**found | {"left": tuple(ReadError(**one) for one in found["left"])})
+
+
+class RewriteJournal:
+    """The files of a run, and the reports of those that are done, in a file of its folder."""
+
+    def __init__(self, stream: IO[bytes], done: dict[str, Rewritten]) -> None:
+        self._stream = stream
+        self._done = done
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether any file is written."""
+        return bool(self._done)
+
+    def report_of(self, output: Path) -> Rewritten | None:
+        """Return what became of a file that an earlier run wrote, None where it wrote none."""
+        report = self._done.get(output.name)
+        if report is None or not output.is_file():
+            return None
+        return report if output.stat().st_size == report.bytes_after else None
+
+    def note(self, report: Rewritten) -> None:
+        """Note that a file is written."""
+        with writing(Path(self._stream.name)):
+            self._stream.write(json.dumps(asdict(report)).encode() + b"\n")
+            self._stream.flush()
+        self._done[Path(report.output).name] = report
+
+
+@contextmanager
+def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJournal]:
+    """Give the journal of a run on some inputs (files and lists); it goes when all went well.
+
+    Raises SourceError where another process works in the folder, or an
+    unfinished run of other inputs did.
+    """
+    path = folder / JOURNAL
+    plan = json.dumps(_states(inputs)).encode() + b"\n"
+    with writing(path):
+        stream = path.open("a+b")
+    with stream:
+        try:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SourceError(f"another process writes into {folder}; wait for it") from error
+        stream.seek(0)
+        first, *rest = stream.read().splitlines(keepends=True) or [b""]
+        goes_on = first.endswith(b"\n")
+        if goes_on and first != plan:
+            raise SourceError(
+                f"{folder} has what a run on other files or lists left unfinished;"
+                " give the same command again, or choose an empty folder"
+            )
+        if not goes_on:
+            with writing(path):
+                stream.truncate(0)
+                stream.write(plan)
+                stream.flush()
+        journal = RewriteJournal(stream, _reports(rest))
+        try:
+            yield journal
+        except NwxError:
+            if not journal.is_begun:
+                path.unlink(missing_ok=True)
+            raise
+        path.unlink(missing_ok=True)
+
+
+def _states(inputs: Sequence[str]) -> list[list[str | int]]:
+    """Return the inputs with what tells whether they are the same as before."""
+    states: list[list[str | int]] = []
+    for name in inputs:
+        path = Path(name)
+        if path.is_file():
+            found = path.stat()
+            states.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
+        else:
+            states.append([name])
+    return states
+
+
+def _reports(lines: Sequence[bytes]) -> dict[str, Rewritten]:
+    whole = (line for line in lines if line.endswith(b"\n"))
+    reports = [Rewritten.from_json(json.loads(line)) for line in whole]
+    return {Path(report.output).name: report for report in reports}
+
+
+Way = Callable[[int], None]
+"""Called with an offset in a file up to which the work is done."""
+
+OriginalCoverage = Callable[[str, str, str], bool]
+"""Tells whether a capture (URL, digest, timestamp) is a duplicate by an exclusion list."""
+
+_BLOCK_BYTES = 1 << 20
+_RECORD_END = b"\r\n\r\n"
+_BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError)
+_WITH_PAYLOAD = ("response", "resource")
+
+
+def rewrite(
+    sources: Sequence[ArchiveSource],
+    covers: OriginalCoverage,
+    folder: Path,
+    progress: ShowProgress = no_progress,
+    lists: Sequence[str] = (),
+) -> Iterator[Rewritten]:
+    """Write each file anew into `folder`, under its name, and yield what became of it.
+
+    Originals are looked for in all of the files: the earliest capture of
+    the same payload that is no duplicate, of the same URL where there is
+    one. A run that was killed goes on when it is given the same files and
+    `lists` again. Raises SourceError where a new file would stand in the
+    place of another, or a file is no WARC that can be written anew.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    goes_on = (folder / JOURNAL).exists()
+    for source in sources:
+        _check_output(source, folder, may_exist=goes_on)
+    with (
+        rewrite_journal(folder, [*(source.path for source in sources), *lists]) as journal,
+        temporary_folder() as scratch,
+        closing(_Catalogue(scratch / "captures.sqlite")) as catalogue,
+    ):
+        for source, way in _ways("reading", sources, progress):
+            catalogue.add(source, covers, way)
+        for source, way in _ways("writing", sources, progress):
+            output = folder / Path(source.path).name
+            report = journal.report_of(output)
+            if report is None:
+                report = _rewrite_file(source, output, catalogue, way)
+                journal.note(report)
+            yield report
+
+
+def _ways(
+    step: str, sources: Sequence[ArchiveSource], progress: ShowProgress
+) -> Iterator[tuple[ArchiveSource, Way]]:
+    """Yield each source with a function that tells how far in it the work is."""
+    before, total = 0, sum(source.size or 0 for source in sources)
+    for source in sources:
+        yield source, partial(_tell, progress, step, before, total)
+        before += source.size or 0
+        progress(WorkProgress(step, before, total))
+
+
+def _tell(progress: ShowProgress, step: str, before: int, total: int, offset: int) -> None:
+    progress(WorkProgress(step, min(before + offset, total), total))
+
+
+def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> None:
+    output = folder / Path(source.path).name
+    if source.member or not Path(source.path).is_file():
+        raise SourceError(f"{source.name} is no local WARC file; unpack or fetch it first")
+    if output.exists() and not may_exist:
+        raise SourceError(f"{output} is there already; choose an empty folder for the new files")
+
+
+class _Catalogue:
+    """The captures with a payload of all files, on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.revisits: Counter[str] = Counter()
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+            "CREATE TABLE capture (path, offset INTEGER, length INTEGER, url, timestamp, digest,"
+            " duplicate INTEGER);"
+        )
+
+    def add(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
+        """Note the captures of a file; raises SourceError where there is no room for them."""
+        try:
+            self._note(source, covers, way)
+        except sqlite3.OperationalError as error:
+            raise SourceError(f"{self._path} cannot be written: {error}") from error
+
+    def _note(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._rows(source, covers, way),
+        )
+        self._db.execute("COMMIT")
+        self._db.execute("CREATE INDEX IF NOT EXISTS by_digest ON capture (digest, duplicate)")
+
+    def _rows(
+        self, source: ArchiveSource, covers: OriginalCoverage, way: Way
+    ) -> Iterator[tuple[object, ...]]:
+        for capture in replayed_captures(source):
+            way(capture.source_file_offset)
+            if not capture.digest:
+                continue
+            listed = covers(capture.url, capture.digest, capture.timestamp)
+            if capture.record_type in _WITH_PAYLOAD:
+                yield *astuple(location_of(source.path, capture)), listed
+            elif listed:
+                self.revisits[source.path] += 1
+
+    def duplicates(self, path: str) -> list[WarcLocation]:
+        """Return the duplicates of a file, in the order of their offsets."""
+        rows = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE path = ? AND duplicate ORDER BY offset",
+            (path,),
+        )
+        return [WarcLocation(*row) for row in rows]
+
+    def original(self, duplicate: WarcLocation) -> WarcLocation | None:
+        """Return the capture that a duplicate repeats, None if no file has one."""
+        row = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE digest = ? AND NOT duplicate ORDER BY url <> ?, timestamp, path, offset",
+            (duplicate.digest, duplicate.url),
+        ).fetchone()
+        return WarcLocation(*row) if row else None
+
+    def named(self, url: str, timestamp: str, digest: str) -> WarcLocation | None:
+        """Return the capture that a revisit record names, if it stays as it is."""
+        row = self._db.execute(
+            "SELECT path, offset, length, url, timestamp, digest FROM capture"
+            " WHERE digest = ? AND NOT duplicate AND url = ? AND timestamp = ?",
+            (digest, url, timestamp),
+        ).fetchone()
+        return WarcLocation(*row) if row else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+def _rewrite_file(
+    source: ArchiveSource, output: Path, catalogue: _Catalogue, way: Way
+) -> Rewritten:
+    """Write one file anew; it appears whole or not at all."""
+    left: list[ReadError] = []
+    revisits = 0
+    with whole_file(output) as new, Path(source.path).open("rb") as old:
+        for place in catalogue.duplicates(source.path):
+            way(place.offset)
+            try:
+                made = _revisit(place, catalogue.original(place))
+            except (FormatError, *_BROKEN) as error:
+                left.append(ReadError(source.name, place.offset, "revisit", str(error)))
+                continue
+            _copy(old, new, place.offset)
+            new.write(made)
+            old.seek(place.offset + place.length)
+            revisits += 1
+        _copy(old, new, None)
+        new.flush()
+        _prove(source, Path(new.name), output, catalogue)
+    before, after = Path(source.path).stat().st_size, output.stat().st_size
+    already = catalogue.revisits[source.path]
+    return Rewritten(source.name, str(output), revisits, already, before, after, tuple(left))
+
+
+def _prove(source: ArchiveSource, new: Path, output: Path, catalogue: _Catalogue) -> None:
+    try:
+        prove(source, new, catalogue.named)
+    except (FormatError, *_BROKEN) as error:
+        raise SourceError(
+            f"{output} is not written, as it would not be what {source.path} is: {error}"
+        ) from error
+
+
+def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:
+    """Copy from where the old file stands up to an offset, or to its end."""
+    while block := old.read(_BLOCK_BYTES if end is None else min(_BLOCK_BYTES, end - old.tell())):
+        new.write(block)
+
+
+def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
+    """Return the bytes that take the place of a stored duplicate.
+
+    Raises FormatError where it must stay as it is.
+    """
+    if original is None:
+        raise FormatError(f"no original of {place.digest} is in these files")
+    if not _stands_alone(place):
+        raise FormatError("the record has no gzip member of its own; recompress the file first")
+    if payload_hash(place) != payload_hash(original):
+        raise FormatError(
+            f"the payload is not that of its original at {original.path} offset {original.offset}"
+        )
+    with Path(original.path).open("rb") as handle:
+        handle.seek(original.offset)
+        record_id = stored_record(handle).rec_headers.get_header("WARC-Record-ID") or ""
+    with Path(place.path).open("rb") as handle:
+        handle.seek(place.offset)
+        made = revisit_record(
+            handle, place.digest, Original(original.url, original.timestamp, record_id)
+        )
+    # A plain record is measured without the two line ends that follow it.
+    return made if made.startswith(GZIP_START) else made.removesuffix(_RECORD_END)
+
+
+def _stands_alone(place: WarcLocation) -> bool:
+    """Tell whether a stored record is all of a gzip member, or in a plain file."""
+    with Path(place.path).open("rb") as handle:
+        starts = [handle.read(len(GZIP_START))]
+        handle.seek(place.offset)
+        starts.append(handle.read(len(GZIP_START)))
+        if GZIP_START not in starts:  # the first of them may be damaged
+            return True
+        handle.seek(place.offset)
+        member, left = zlib.decompressobj(zlib.MAX_WBITS | 16), place.length
+        while left and not member.eof:
+            block = handle.read(min(_BLOCK_BYTES, left))
+            if not block:
+                return False
+            left -= len(block)
+            while block:
+                member.decompress(block, _BLOCK_BYTES)
+                block = member.unconsumed_tail
+        return member.eof and not left and not member.unused_data

@@ -1,1 +1,0 @@
-"""What records of archive files say of a capture, and payloads, that are stored elsewhere."""

@@ -1,0 +1,295 @@
+"""Blocks of a ZipNum cluster: their index, their lines, and blocks found without an index."""
+
+import re
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+
+from isal import igzip_lib
+
+from nwx.bulk.sorted_file import PlacedLine, SortedFile
+from nwx.cdx.files import MAX_LINE_BYTES
+from nwx.cdx.zipnum_index import ZipNumBlock, parse_index_line, parse_meta
+from nwx.errors import FormatError
+from nwx.values.codings import INFLATE_ERRORS
+from nwx.zipnum.remote_bytes import LocalFile, StoredBytes
+
+MOST_INFLATED_BYTES = 1 << 28
+"""Blocks that inflate to more are bombs."""
+
+_PIECE_BYTES = 1 << 16
+_MOST_KEPT_BYTES = 4 << 20
+_DECODER_BYTES = 100_000
+
+
+def block_lines(
+    data: bytes, start: bytes = b"", end: bytes | None = None, place: str = "a block"
+) -> Iterator[bytes]:
+    """Yield the lines between two keys of a stored block, inflated only as far as is needed.
+
+    Raises FormatError on what is no gzip member, or torn, or too large.
+    """
+    return _between(_texts(data, place), start, end)
+
+
+class BlockText:
+    """A stored block; what was inflated of it is kept, and inflating goes on from there.
+
+    Several threads may read it at once. `size` is the memory that it takes.
+    Of a block that inflates to many megabytes, only the first are kept.
+    """
+
+    __slots__ = ("_data", "_error", "_kept", "_lock", "_more", "_place", "size")
+
+    def __init__(self, data: bytes, place: str) -> None:
+        self.size = _DECODER_BYTES + 2 * len(data)  # a decoder copies what it is given
+        self._data = data
+        self._place = place
+        self._kept: list[bytes] = []
+        self._more = _texts(data, place)
+        self._error: FormatError | None = None
+        self._lock = Lock()
+
+    def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
+        """Yield the lines between two keys; raises as `block_lines`."""
+        return _between(self._texts(), start, end)
+
+    def _texts(self) -> Iterator[bytes]:
+        number = 0
+        while number < len(self._kept) or self._inflate(number):
+            yield self._kept[number]
+            number += 1
+        if self.size > _MOST_KEPT_BYTES:
+            yield from islice(_texts(self._data, self._place), number, None)
+
+    def _inflate(self, number: int) -> bool:
+        """Keep one more text; False where there is none, or enough is kept."""
+        with self._lock:
+            if number < len(self._kept):
+                return True  # another thread was here meanwhile
+            if self._error is not None:
+                raise self._error
+            if self.size > _MOST_KEPT_BYTES:
+                return False
+            try:
+                text = next(self._more, None)
+            except FormatError as error:
+                self._error = error
+                raise
+            if text is None:
+                return False
+            self._kept.append(text)
+            self.size += len(text)
+            return True
+
+
+class RecentBlocks:
+    """The blocks that were read last, in so many bytes; several threads may ask at once."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._blocks: OrderedDict[tuple[str, int, int], BlockText] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, block: ZipNumBlock, read: Callable[[], BlockText]) -> BlockText:
+        """Return a block, read where it is not here."""
+        place = (block.part, block.offset, block.length)
+        with self._lock:
+            found = self._blocks.get(place)
+        if found is None:
+            found = read()
+        with self._lock:
+            self._blocks[place] = found
+            self._blocks.move_to_end(place)
+            # those that are here have grown since, as more of them was inflated
+            while sum(each.size for each in self._blocks.values()) > self._most:
+                self._blocks.popitem(last=False)
+        return found
+
+
+def _between(texts: Iterable[bytes], start: bytes, end: bytes | None) -> Iterator[bytes]:
+    """Yield the lines between two keys of texts of whole lines."""
+    for text in texts:
+        last = text[text.rfind(b"\n") + 1 :]
+        if last < start:
+            continue
+        lines = text.split(b"\n")
+        begin = bisect_left(lines, start) if start else 0
+        stop = len(lines) if end is None or last < end else bisect_left(lines, end)
+        yield from lines[begin:stop]
+        if stop < len(lines):
+            return
+
+
+def _texts(data: bytes, place: str) -> Iterator[bytes]:
+    """Yield what a block holds as texts of whole lines, without the newline behind each."""
+    rest = b""
+    for piece in _inflated(data, place):
+        text = rest + piece if rest else piece
+        cut = text.rfind(b"\n")
+        rest = text[cut + 1 :]
+        if len(rest) > MAX_LINE_BYTES:
+            raise FormatError(f"{place}: a line of more than {MAX_LINE_BYTES} bytes")
+        if cut >= 0:
+            yield text[:cut]
+    if rest:
+        yield rest
+
+
+def _inflated(data: bytes, place: str) -> Iterator[bytes]:
+    """Yield what a stored block holds, piece by piece; raises FormatError where it is damaged."""
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    size, given = 0, data
+    while not decoder.eof:
+        try:
+            piece = decoder.decompress(given, _PIECE_BYTES)
+        except INFLATE_ERRORS as error:
+            raise FormatError(f"{place}: the gzip member is damaged ({error})") from error
+        given = b""
+        size += len(piece)
+        if size > MOST_INFLATED_BYTES:
+            raise FormatError(f"{place}: it inflates to more than {MOST_INFLATED_BYTES} bytes")
+        if piece:
+            yield piece
+        elif not decoder.eof and decoder.needs_input:
+            raise FormatError(
+                f"{place}: the gzip member is cut off; the index tells a wrong length"
+            )
+
+
+class BlockIndex:
+    """The lines of an `.idx` file, in either form.
+
+    `part` is the file that a `!meta` line names, "" in the classic form.
+    Raises FormatError where the first line is of neither.
+    """
+
+    def __init__(self, stored: StoredBytes) -> None:
+        self.name = stored.name
+        self._file = SortedFile(stored.name, stored.read, stored.size)
+        first = self._file.line_at(0)
+        self.part = (parse_meta(first.line) if first else "") or ""
+        if first and self.part:
+            self._file.begin = first.offset + len(first.line) + 1
+
+    def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[ZipNumBlock]:
+        """Yield the blocks that can hold lines from `start` up to but without `end`, in order."""
+        # A block whose key is that of `start` may begin behind it, by what follows the key.
+        offset = self._file.last_before(partial(_begins_before, start)) if start else None
+        for at, line in self.lines(offset):
+            block = self.parse(line, at)
+            if end is not None and block.key >= end:
+                return
+            yield block
+
+    def lines(self, offset: int | None = None) -> Iterator[PlacedLine]:
+        """Yield each line with its offset, from one that begins at `offset`; empty ones not."""
+        return self._file.lines(offset)
+
+    def parse(self, line: bytes, offset: int) -> ZipNumBlock:
+        """Return the block of a line; raises FormatError with the place."""
+        try:
+            return parse_index_line(line, self.part)
+        except FormatError as error:
+            raise FormatError(f"{self.name} at {offset}: {error}", self.name, offset) from error
+
+
+def _begins_before(start: bytes, line: bytes) -> bool:
+    """Return whether the block of an index line surely begins before `start`."""
+    tab = line.find(b"\t")
+    key = line[: tab if tab >= 0 else line.find(b" {")] + b" "
+    return key < start[: len(key)]
+
+
+_MAGIC = b"\x1f\x8b\x08"
+_READ_BYTES = 1 << 18
+_SEARCHED_BYTES = 1 << 20
+_LOOK_BYTES, _LOOK_INFLATED = 1 << 12, 1 << 11
+_LINE_START = re.compile(rb"[^ \n]+ [0-9]{4,14} ")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A gzip member: where it lies, and what it holds, of a torn one what could be inflated."""
+
+    offset: int
+    length: int
+    content: bytes
+    fault: str = ""
+
+
+def members(stored: StoredBytes) -> Iterator[Member]:
+    """Yield the members of a file in its order, and a torn one for whatever lies between."""
+    offset = 0
+    while offset < stored.size:
+        found = _member(stored, offset)
+        if found.fault:
+            length = _next(stored, offset + 1) - offset
+            found = Member(offset, length, found.content, found.fault)
+        yield found
+        offset += found.length
+
+
+def holds_lines(path: Path) -> bool:
+    """Return whether a file begins with a gzip member of CDX lines."""
+    stored = LocalFile(path)
+    try:
+        return _holds_lines(stored.read(0, _LOOK_BYTES))
+    finally:
+        stored.close()
+
+
+def member_size(data: bytes) -> int:
+    """Return how many bytes the whole gzip member at the start of `data` takes."""
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    given = data
+    while not decoder.eof:
+        decoder.decompress(given, _SEARCHED_BYTES)
+        given = b""
+    return len(data) - len(decoder.unused_data)
+
+
+def _member(stored: StoredBytes, offset: int) -> Member:
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    content = bytearray()
+    at, given, fault = offset, b"", ""
+    while not decoder.eof and not fault:
+        if decoder.needs_input:
+            given = stored.read(at, _READ_BYTES)
+            at += len(given)
+            fault = "" if given else "the gzip member is cut off"
+        try:
+            content += decoder.decompress(given, _SEARCHED_BYTES)
+        except INFLATE_ERRORS as error:
+            fault = f"the gzip member is damaged ({error})"
+        given = b""
+        if len(content) > MOST_INFLATED_BYTES:
+            content.clear()
+            fault = f"it inflates to more than {MOST_INFLATED_BYTES} bytes"
+    length = at - offset - (0 if fault else len(decoder.unused_data))
+    return Member(offset, length, bytes(content), fault)
+
+
+def _next(stored: StoredBytes, offset: int) -> int:
+    """Return where the next member that holds lines begins, the end of the file for none."""
+    while window := stored.read(offset, _READ_BYTES + len(_MAGIC)):
+        place = window.find(_MAGIC)
+        while place >= 0:
+            if _holds_lines(stored.read(offset + place, _LOOK_BYTES)):
+                return offset + place
+            place = window.find(_MAGIC, place + 1)
+        offset += _READ_BYTES
+    return stored.size
+
+
+def _holds_lines(start: bytes) -> bool:
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    try:
+        return _LINE_START.match(decoder.decompress(start, _LOOK_INFLATED)) is not None
+    except INFLATE_ERRORS:
+        return False
