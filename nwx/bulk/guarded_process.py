@@ -1,26 +1,37 @@
-"""What a process needs that handles hostile items one by one, and may die of any of them.
+"""Forked processes that handle hostile items one by one, and may die of any of them.
 
-An item may hang, crash the process or eat all memory. The kernel ends the
-process then, and its parent learns of which item it died, and why.
+The kernel ends a process that takes too long or too much memory, and its
+parent learns of which item it died, and why.
 """
 
 import os
-import resource
 import signal
+from collections.abc import Callable
 from ctypes import Array, c_longlong
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import DupFd
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
+from typing import Any
 
-from nwx.bulk.gc_tuning import collect_rarely, return_large_blocks
+from nwx.bulk.child_processes import Death, death_of, last_line
+from nwx.bulk.process_limits import (
+    collect_rarely,
+    forbid_core_dumps,
+    leave_signals_to_parent,
+    limit_memory,
+    return_large_blocks,
+    set_deadline,
+)
 
 MOST_STEP_SECONDS = 600.0
 """So much processor time may reading take between two records: enough for one of 100 GB."""
 
 _NOTHING = -1
-_LAST_BYTES = 4096
-_MOST_CHARACTERS = 200
 
 _context = get_context("forkserver")
 
@@ -41,7 +52,6 @@ class Pulse:
 
     @item.setter
     def item(self, number: int | None) -> None:
-        """Say which item is next, None after it."""
         self._cells[0] = _NOTHING if number is None else number
 
     @property
@@ -51,16 +61,11 @@ class Pulse:
 
     @position.setter
     def position(self, position: int) -> None:
-        """Say how far the process is."""
         self._cells[1] = position
 
 
 class ItemGuard:
-    """Guards the work on an item: the kernel ends this process when it takes too long.
-
-    A signal handler would wait for native code to return; the default
-    action of SIGALRM waits for nothing, the parent's life included.
-    """
+    """Guards the work on an item: the kernel ends this process when it takes too long."""
 
     def __init__(self, pulse: Pulse, seconds: float) -> None:
         self._pulse, self._seconds = pulse, seconds
@@ -70,7 +75,7 @@ class ItemGuard:
         return self
 
     def __enter__(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        set_deadline(self._seconds)
 
     def __exit__(
         self,
@@ -78,7 +83,7 @@ class ItemGuard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        set_deadline(0)
         # After an exception the item stays marked: this process ends of it.
         if kind is None:
             self._pulse.item = None
@@ -112,56 +117,102 @@ class StepGuard:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def prepare_process(memory_bytes: int, log: Path) -> None:
-    """Make this process ready to run hostile items through native code.
+class GuardedProcess:
+    """A forked process that handles hostile items through native code.
 
-    It may use so much memory. All that it prints goes to `log`. Where the
-    folder of that has gone, the parent has ended meanwhile: so does this
-    process, without a word.
+    It calls `work` with its end of `connection`, `pulse` and the arguments,
+    and ends with that, or when `memory_bytes` do not suffice.
     """
+
+    def __init__(
+        self,
+        work: Callable[..., None],
+        *arguments: object,
+        memory_bytes: int,
+        context: ForkServerContext | SpawnContext = _context,
+        has_children: bool = False,
+    ) -> None:
+        self.pulse = Pulse()
+        self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
+        self.connection: Connection[Any, Any]
+        self.connection, theirs = context.Pipe()
+        started = (_SharedFile(self._output.fileno()), memory_bytes, work)
+        self._process: BaseProcess = context.Process(
+            target=_run_guarded,
+            args=(*started, theirs, self.pulse, *arguments),
+            daemon=not has_children,
+        )
+        self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.is_alive()
+
+    def death(self, seconds: float | None = None) -> Death:
+        """Return how the process ended, once it has, or is killed after so many seconds."""
+        self._process.join(seconds)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        return death_of(self._process.exitcode, last_line(self._output))
+
+    def end(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self.connection.close()
+        self._output.close()
+
+
+class _SharedFile:
+    """An open file that a forked process inherits."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __reduce__(self) -> tuple[Callable[[Any], "_SharedFile"], tuple[object]]:
+        return _inherited_file, (DupFd(self.descriptor),)
+
+
+def _inherited_file(handle: Any) -> _SharedFile:
+    return _SharedFile(handle.detach())
+
+
+def _run_guarded(
+    output: _SharedFile, memory_bytes: int, work: Callable[..., None], *arguments: object
+) -> None:
     leave_signals_to_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     collect_rarely()
     return_large_blocks()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [memory_bytes] if most == resource.RLIM_INFINITY else [memory_bytes, most]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), most))
+    forbid_core_dumps()
+    limit_memory(memory_bytes)
     # Libraries' own words must not mix with a progress bar; the last of them tells of a crash.
+    os.dup2(output.descriptor, 1)
+    os.dup2(output.descriptor, 2)
+    os.close(output.descriptor)
+    work(*arguments)
+
+
+def prepare_process(memory_bytes: int, log: Path) -> None:
+    """Make this process ready to run hostile items through native code, and print into `log`."""
     try:
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     except FileNotFoundError:
-        os._exit(0)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-
-
-def leave_signals_to_parent() -> None:
-    """Pass over the signals that terminals and service managers send to a whole group."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os._exit(0)  # the parent has ended meanwhile
+    _run_guarded(_SharedFile(file), memory_bytes, lambda: None)
 
 
 def cause_of_death(process: BaseProcess, item_seconds: float, log: Path) -> str:
     """Return in words why a process has ended, or is about to end."""
     process.join()
-    code = process.exitcode or 0
-    if code == -signal.SIGALRM:
-        return f"took longer than {item_seconds:g} s"
-    return words_of_signal(-code) if code < 0 else f"failed: {_last_line(log)}"
-
-
-def words_of_signal(number: int) -> str:
-    """Return in words that a signal has ended a process, a StepGuard's included."""
-    if number == signal.SIGPROF:
-        return "took too much processor time for one step"
-    return f"crashed ({signal.Signals(number).name})"
-
-
-def _last_line(log: Path) -> str:
-    """Return what a process said last, fit for a message."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _LAST_BYTES))
-        lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    line = lines[-1] if lines else "no reason given"
-    return "".join(sign if sign.isprintable() else "?" for sign in line)[:_MOST_CHARACTERS]
+    with log.open("rb") as output:
+        return death_of(process.exitcode, last_line(output)).cause(item_seconds)

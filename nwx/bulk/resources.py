@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from nwx.bulk.leftovers import hold, remove_leftovers, temporary_prefix
-from nwx.bulk.whole_files import writing
+from nwx.bulk.whole_files import hold, remove_leftovers, temporary_prefix, writing
 
 MEMORY_BYTES = 512 << 20
 PROCESS_BYTES = 96 << 20

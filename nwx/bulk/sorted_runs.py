@@ -3,7 +3,7 @@
 A line is bytes without a newline, and is in the order of its bytes; a
 record of a key and a value is a line with a separator between the two.
 Rows of numbers that only have to meet those of the same key go through
-`nwx.bulk.key_parts`, which orders nothing and so is several times faster.
+`nwx.bulk.arrays`, which orders nothing and so is several times faster.
 
 `ExternalSort` is all that one process needs. Where several share the work,
 each makes runs of its input (`ExternalSort.finish`), and each then reads
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.sorted_merge import LineBatch, merged_lines
+from nwx.bulk.sorted_file import LineBatch, merged_lines
 from nwx.bulk.whole_files import writing
 
 MOST_RUNS = 256

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nwx.bulk.leftovers import hold, remove_leftovers, unfinished_path
+from nwx.bulk.whole_files import hold, remove_leftovers, unfinished_path
 from nwx.errors import ErrorText, SourceError
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.bulk.key_parts import KEY, Entries
+from nwx.bulk.arrays import KEY, Entries
 from nwx.cdx.columns import CdxColumns, Mask
 from nwx.dedup.key_hashes import Keep, Key, KeyHash, Revisits, Words
 

@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from nwx.bulk.key_parts import segments_by_part
+from nwx.bulk.arrays import segments_by_part
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for

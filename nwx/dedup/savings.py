@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nwx.bulk.pool import Pool, keep_memory
+from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.cdx.blocks import blocks

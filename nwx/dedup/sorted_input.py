@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.bulk.key_parts import KEY, EntrySpill, Segment, read_segments
-from nwx.bulk.pool import keep_memory
+from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns

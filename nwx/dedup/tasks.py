@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from nwx.bulk.key_parts import ENTRIES_AT_ONCE, Entries, EntrySpill, Segment, read_segments
-from nwx.bulk.pool import Pool, TaskResult, keep_memory
+from nwx.bulk.arrays import ENTRIES_AT_ONCE, Entries, EntrySpill, Segment, read_segments
+from nwx.bulk.pool import Pool, TaskResult
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress
 from nwx.bulk.resources import PROCESS_BYTES, Resources
 from nwx.bulk.whole_files import writing

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import IO, cast
 
+from nwx.bulk import process_limits
+from nwx.bulk.child_processes import Death
 from nwx.errors import UsageError
 from nwx.extract.page import MIB
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
@@ -30,26 +32,9 @@ _LAST_BYTES = 2_000  # of standard error
 _LONGEST_REASON = 200
 _WAIT_SECONDS = 0.2
 _LARGEST_FILE = 1 << 30
-# Sets the limits and gives way to the command: a function run between fork and exec may
+# Sets the limits and becomes the command: a function run between fork and exec may
 # deadlock where there are threads. The command ends with the process that waits for it.
-_START = """
-import ctypes, os, resource, signal, sys
-parent, memory, seconds, size = map(int, sys.argv[1:5])
-ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-for name, value in (("DATA", memory), ("CPU", seconds), ("FSIZE", size), ("CORE", 0)):
-    kind = getattr(resource, "RLIMIT_" + name)
-    most = resource.getrlimit(kind)[1]
-    value = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(kind, (value, value))
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
-    signal.signal(number, signal.SIG_DFL)
-if os.getppid() != parent:
-    sys.exit(1)
-try:
-    os.execvp(sys.argv[5], sys.argv[5:])
-except OSError as error:
-    sys.exit(str(error))
-"""
+_START = (sys.executable, "-I", "-S", process_limits.__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +125,7 @@ class _Run:
         self._until = time.monotonic() + seconds
         limits = (os.getpid(), memory_bytes, int(seconds) + 2, _LARGEST_FILE)
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _START, *map(str, limits), *extractor.command],
+            [*_START, *map(str, limits), *extractor.command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -164,8 +149,8 @@ class _Run:
         return b"", self._failure()
 
     def _failure(self) -> str:
-        code = self._process.returncode
-        cause = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        death = Death(self._process.returncode)
+        cause = f"ended by {death.how}" if death.code < 0 else death.how
         said = self._errors.decode("utf-8", "replace").strip().splitlines()
         reason = f": {clean_line(said[-1])[:_LONGEST_REASON]}" if said else ""
         return f"failed ({cause}; {self._memory // MIB} MiB of memory are allowed){reason}"

@@ -1,21 +1,21 @@
-"""PDF: text, title and author, by pdfium."""
+"""PDF: text, title and author, by pdfium in a process of its own with limits of memory and time.
 
-import atexit
-import json
-import os
-import resource
-import select
-import signal
-import struct
-import subprocess
-import sys
-import threading
+A PDF of 20 KB can unpack to pages that take a gigabyte, and pdfium ends its
+process when it gets no memory. One process reads many PDFs; another takes its
+place when it has died of one.
+"""
+
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, cast
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from nwx.bulk.child_processes import Death, KeptProcess, requests
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from nwx.extract.page import MIB, ExtractPayload
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
@@ -23,12 +23,9 @@ from nwx.model import Extract
 if TYPE_CHECKING:
     import pypdfium2
 
-
-_SIZE = struct.Struct("<Q")
 _LONGEST_FIELD = 5_000
 _MOST_PROBLEMS = 10
 _SHARE_OF_TIME = 0.9  # the rest is for whoever waits, and may be ended by its own clock
-_COMMAND = "from nwx.extract.pdf import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,130 +55,33 @@ def read_pdf(payload: ExtractPayload) -> PdfText:
         return PdfText(problems=(f"time: more than {limits.seconds} seconds at page 1",))
     seconds = max(0.1, (payload.deadline - payload.clock()) * _SHARE_OF_TIME)
     task = _Task(limits.pages, limits.characters, seconds, limits.memory_bytes)
-    with _guard:
-        return _process().read(task, payload.data)
+    answer = PDF_PROCESS.ask(msgspec.json.encode(task), payload.data, seconds=seconds)
+    if not isinstance(answer, Death):
+        return msgspec.json.decode(answer, type=PdfText)
+    if answer.was_late:
+        return PdfText(problems=(f"pdf: reading took longer than {seconds:.3g} s",))
+    limit = f"{task.memory_bytes // MIB} MiB of memory are allowed"
+    return PdfText(problems=(f"pdf: reading ended ({answer.how}); {limit}",))
 
 
-class _PdfProcess:
-    """The hold on the process that reads PDFs."""
-
-    def __init__(self) -> None:
-        self.owner = os.getpid()
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def read(self, task: _Task, data: bytes) -> PdfText:
-        """Return what a PDF says; the process is gone afterwards if the PDF was too much for it."""
-        stdin = cast("IO[bytes]", self._process.stdin)
-        stdout = cast("IO[bytes]", self._process.stdout)
-        late = False
-        try:
-            _send(stdin, json.dumps(asdict(task)).encode())
-            _send(stdin, data)
-            late = not select.select([stdout], [], [], task.seconds)[0]
-            if not late and (answer := _receive(stdout)):
-                found = json.loads(answer)
-                return PdfText(**{**found, "problems": tuple(found["problems"])})
-        except BrokenPipeError:
-            pass  # it has died of it
-        return PdfText(problems=(f"pdf: {self._end(task, late=late)}",))
-
-    def _end(self, task: _Task, *, late: bool) -> str:
-        """End the process; return why it gave no answer."""
-        if not late:
-            self._process.wait()
-        self.close()
-        if late or self._process.returncode == -signal.SIGALRM:
-            return f"reading took longer than {task.seconds:.3g} s"
-        limit = f"{task.memory_bytes // MIB} MiB of memory are allowed"
-        return f"reading ended ({_cause(self._process.returncode)}); {limit}"
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream:
-                try:
-                    stream.close()
-                except BrokenPipeError:
-                    continue
-
-
-def _cause(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-
-
-_guard = threading.Lock()
-_running: list[_PdfProcess] = []
-
-
-def _process() -> _PdfProcess:
-    """Return the process of this process, started where there is none."""
-    if _running and (_running[0].owner != os.getpid() or not _running[0].is_alive):
-        _running.clear()
-    if not _running:
-        _running.append(_PdfProcess())
-        atexit.register(_close, os.getpid())
-    return _running[0]
-
-
-def _close(owner: int) -> None:
-    while _running:
-        process = _running.pop()
-        if process.owner == owner == os.getpid():
-            process.close()
-
-
-def serve() -> None:
-    """Read the PDFs that come over standard input, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
-    while told := _receive(stdin):
-        task = _Task(**json.loads(told))
-        data = _receive(stdin)
-        _limit_memory(task.memory_bytes)
-        # should whoever waits be gone; a handler would wait for native code to return
-        signal.setitimer(signal.ITIMER_REAL, task.seconds + 1)
+def serve_pdfs(connection: "Connection[bytes, bytes]") -> None:
+    """Read the PDFs that come over a connection, each after its task, until it is closed."""
+    messages = requests(connection)
+    for told, data in zip(messages, messages, strict=False):
+        task = msgspec.json.decode(told, type=_Task)
+        limit_memory(task.memory_bytes)
+        set_deadline(task.seconds + 1)
         try:
             found = _read(data, task)
         except MemoryError:
             limit = f"more than {task.memory_bytes // MIB} MiB of memory are needed"
             found = PdfText(problems=(f"pdf: {limit}",))
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(stdout, json.dumps(asdict(found)).encode())
+        set_deadline(0)
+        connection.send_bytes(msgspec.json.encode(found))
 
 
-def _limit_memory(limit: int) -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = limit if most == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
-
-
-def _send(stream: IO[bytes], data: bytes) -> None:
-    stream.write(_SIZE.pack(len(data)))
-    stream.write(data)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> bytes:
-    """Return the next message, b"" where the other end is gone."""
-    head = stream.read(_SIZE.size)
-    if len(head) < _SIZE.size:
-        return b""
-    (size,) = _SIZE.unpack(head)
-    data = stream.read(size)
-    return data if len(data) == size else b""
+PDF_PROCESS = KeptProcess(serve_pdfs)
+"""The process that reads the PDFs of this one."""
 
 
 def _read(data: bytes, task: _Task) -> PdfText:

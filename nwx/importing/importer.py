@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nwx.bulk.gc_tuning import rare_collections, return_large_blocks
+from nwx.bulk.process_limits import rare_collections, return_large_blocks
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable

@@ -6,12 +6,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.gc_tuning import rare_collections
-from nwx.bulk.pool import Pool, keep_memory
-from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory, rare_collections
+from nwx.bulk.progress import Note, ShowProgress, Tally, no_progress
 from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
-from nwx.bulk.tally import Note, Tally
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.layouts import CDX9, CDX11, format_header
 from nwx.errors import FormatError, SourceError, UrlError

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nwx.bulk.addresses import is_address
-from nwx.bulk.gc_tuning import rare_collections
-from nwx.bulk.pool import keep_memory
+from nwx.bulk.process_limits import keep_memory, rare_collections
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import UsageError
 from nwx.importing.extracted.extraction import (

@@ -13,8 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
 from nwx.bulk.addresses import is_address
-from nwx.bulk.leftovers import unfinished_path
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.whole_files import unfinished_path, whole_file
 from nwx.errors import JobError, SourceError
 
 _HADOOP_NAMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "abfss": "abfs"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nwx.bulk.addresses import is_address
-from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.sorted_file import LineBatch
 from nwx.cdx.files import compression
 from nwx.cdx.inputs import (
     CdxInput,

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from nwx.bulk.tally import Note
+from nwx.bulk.progress import Note
 from nwx.errors import JobError, UsageError
 from nwx.jobs.folders import JobFolder
 from nwx.model import ReadError

@@ -10,7 +10,6 @@ import faulthandler
 import json
 import mmap
 import os
-import resource
 import struct
 import sys
 import time
@@ -24,8 +23,10 @@ from typing import Generic, NoReturn, TypeVar
 import pyarrow as pa
 
 from nwx import __version__
-from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard, words_of_signal
-from nwx.bulk.tally import Note
+from nwx.bulk.child_processes import Death
+from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
+from nwx.bulk.process_limits import forbid_core_dumps
+from nwx.bulk.progress import Note
 from nwx.errors import JobError, NwxError
 from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.model import ReadError
@@ -154,7 +155,7 @@ def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
     if code == _SYSTEM_FAILED:
         raise JobError(_told(told))
     _write_batches(iter(()), work.schema, path)
-    cause = words_of_signal(-code) if code < 0 else f"failed: {_told(told)}"
+    cause = Death(code, _told(told)).cause(work.seconds)
     return _failed(
         work.name(piece), position, "crash", f"its reader {cause}; nothing of it is used"
     )
@@ -167,7 +168,7 @@ def _work_as_child(
     told, code = path.with_suffix(".json"), _READER_FAILED
     try:
         faulthandler.disable()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        forbid_core_dumps()
         report = _read_again(piece, work, path, lambda done: _POSITION.pack_into(shared, 0, done))
         told.write_text(json.dumps(report.as_json()))
         code = 0

@@ -12,7 +12,7 @@ import polars as pl
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
-from nwx.bulk.work_folder import locked_folder
+from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 from nwx.bulk.progress import ShowProgress
-from nwx.bulk.work_folder import locked_folder
+from nwx.bulk.whole_files import locked_folder
 from nwx.engine.anchors.visible_anchors import forget_visible_anchors
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore

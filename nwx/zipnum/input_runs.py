@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.bulk.addresses import is_address
-from nwx.bulk.pool import keep_memory
-from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.process_limits import keep_memory
+from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun
 from nwx.bulk.whole_files import done_once
 from nwx.cdx.blocks import PAD_BYTES, raw_blocks

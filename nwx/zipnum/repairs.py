@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import Resources
-from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import whole_file, writing
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line

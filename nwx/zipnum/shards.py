@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isal import igzip_lib
 
-from nwx.bulk.sorted_merge import LineBatch
+from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import writing
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 from nwx.errors import SourceError, UsageError

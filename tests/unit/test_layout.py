@@ -29,7 +29,7 @@ SHARED_NAMES = {
 ENGINES = ("nwx/engine/search_server/", "nwx/engine/embedded/")
 """What plays the same part in both engines has the same name in both."""
 
-NOT_GERUNDS = {"digest_spelling", "gc_tuning", "missing"}
+NOT_GERUNDS = {"digest_spelling", "missing"}
 """Names of modules that end in -ing and are nouns, or the name of their command."""
 
 CROWDED = {"nwx/cli": "one module a command"}

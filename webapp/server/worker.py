@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from nwx.bulk.gc_tuning import collect_rarely
+from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
 from webapp.hosts import Application
 from webapp.server.answers import ShortAnswers

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.bulk.logs.log_files import HEAD_BYTES, ListedLog, LogFile, LogFolder, TimeOf
+from nwx.bulk.log_files import HEAD_BYTES, ListedLog, LogFile, LogFolder, TimeOf
 from nwx.errors import SourceError
 
 _CHUNK_BYTES = 4 << 20

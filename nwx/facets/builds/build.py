@@ -12,7 +12,7 @@ import polars as pl
 
 from nwx.bulk.arrays import narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.work_folder import locked_folder
+from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, UsageError

@@ -19,7 +19,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.work_folder import locked_folder
+from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from nwx.facets.builds.build import BUILDING, WORK_FOLDER, FacetBuildReport

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from nwx.bulk.logs.log_follower import FollowedPlace, LogFollower, LogPart
+from nwx.bulk.log_follower import FollowedPlace, LogFollower, LogPart
 from nwx.keys import is_browsed
 from nwx.quality.monitor.state import MonitorState
 from nwx.quality.monitor.sums import Fetch

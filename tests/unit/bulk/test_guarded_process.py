@@ -4,21 +4,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from multiprocessing import get_context
-from pathlib import Path
+from multiprocessing.connection import Connection
 
 import pytest
 
-from nwx.bulk.guarded_process import (
-    ItemGuard,
-    Pulse,
-    StepGuard,
-    cause_of_death,
-    leave_signals_to_parent,
-    prepare_process,
-)
-
-_context = get_context("forkserver")
+from nwx.bulk.guarded_process import GuardedProcess, ItemGuard, Pulse, StepGuard
 
 
 def test_no_item_is_in_hand_at_first_nor_behind_one() -> None:
@@ -46,9 +36,8 @@ def hoard() -> None:
     bytearray(1 << 34)
 
 
-def work(action: Callable[[], None], pulse: Pulse, log: Path) -> None:
+def work(connection: Connection, pulse: Pulse, action: Callable[[], None]) -> None:
     """Handle two good items, and a third one."""
-    prepare_process(1 << 30, log)
     guard = ItemGuard(pulse, 0.5)
     for item in range(2):
         with guard(item):
@@ -66,49 +55,38 @@ def work(action: Callable[[], None], pulse: Pulse, log: Path) -> None:
         (hoard, "failed: MemoryError"),
     ],
 )
-def test_the_cause_and_the_item_are_known(
-    tmp_path: Path, action: Callable[[], None], cause: str
-) -> None:
-    pulse, log = Pulse(), tmp_path / "log"
-    process = _context.Process(target=work, args=(action, pulse, log))
-    process.start()
-    assert cause_of_death(process, 0.5, log) == cause
-    assert pulse.item == 2
+def test_the_cause_and_the_item_are_known(action: Callable[[], None], cause: str) -> None:
+    process = GuardedProcess(work, action, memory_bytes=1 << 30)
+    assert process.death().cause(0.5) == cause
+    assert process.pulse.item == 2
+    process.end()
 
 
-def wait_for_the_parent(pulse: Pulse) -> None:
-    """Say that signals are passed over, then end after a while."""
-    leave_signals_to_parent()
+def wait_for_the_parent(connection: Connection, pulse: Pulse) -> None:
+    """Say that signals are ignored, then end after a while."""
     pulse.position = 1
     while pulse.position == 1:
         time.sleep(0.01)
 
 
 def test_signals_are_left_to_the_parent() -> None:
-    pulse = Pulse()
-    process = _context.Process(target=wait_for_the_parent, args=(pulse,))
-    process.start()
-    while pulse.position == 0:
+    process = GuardedProcess(wait_for_the_parent, memory_bytes=1 << 30)
+    while process.pulse.position == 0:
         time.sleep(0.01)
     for number in (signal.SIGINT, signal.SIGTERM):
         os.kill(process.pid or 0, number)
-    pulse.position = 2
-    process.join()
-    assert process.exitcode == 0
+    process.pulse.position = 2
+    assert process.death().code == 0
+    process.end()
 
 
-def test_a_process_whose_parent_has_ended_meanwhile_ends_without_a_word(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """It was being started when the parent took away the folder of its log."""
-    process = _context.Process(target=prepare_process, args=(1 << 30, tmp_path / "gone" / "1.log"))
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
-    assert capfd.readouterr().err == ""
+def test_a_process_that_does_not_end_in_time_is_killed() -> None:
+    process = GuardedProcess(wait_for_the_parent, memory_bytes=1 << 30)
+    assert process.death(0.1).how == "SIGKILL"
+    process.end()
 
 
-def step_and_hang(steps: int) -> None:
+def step_and_hang(connection: Connection, pulse: Pulse, steps: int) -> None:
     """Use as much processor time as two steps may take, in so many steps, and end."""
     with StepGuard(0.2) as guard:
         for _ in range(steps):
@@ -119,11 +97,10 @@ def step_and_hang(steps: int) -> None:
 
 
 @pytest.mark.parametrize(("steps", "code"), [(8, 0), (1, -signal.SIGPROF)])
-def test_a_step_has_so_much_processor_time(tmp_path: Path, steps: int, code: int) -> None:
-    process = _context.Process(target=step_and_hang, args=(steps,))
-    process.start()
-    process.join(60)
-    assert process.exitcode == code
+def test_a_step_has_so_much_processor_time(steps: int, code: int) -> None:
+    process = GuardedProcess(step_and_hang, steps, memory_bytes=1 << 30)
+    death = process.death(60)
+    assert death.code == code
     if code:
-        log = tmp_path / "log"
-        assert cause_of_death(process, 1, log) == "took too much processor time for one step"
+        assert death.cause(1) == "took too much processor time for one step"
+    process.end()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nwx.bulk import key_parts
-from nwx.bulk.key_parts import KEY, Entries, EntrySpill, read_segments, segments_by_part
+from nwx.bulk.arrays import KEY, Entries, EntrySpill, read_segments, segments_by_part
 from nwx.errors import SourceError
 
 BITS = 3

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk import leftovers
-from nwx.bulk.leftovers import LEFT_SECONDS, hold, remove_leftovers, unfinished_path
 from nwx.bulk.resources import temporary_folder
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.whole_files import LEFT_SECONDS, hold, remove_leftovers, unfinished_path, whole_file
 
 HOST = leftovers._HOST
 

@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from nwx.bulk.pool import Pool, keep_memory
+from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import WorkProgress
 from nwx.errors import SourceError
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from itertools import chain
 
-from nwx.bulk.sorted_merge import Distinct, LineBatch, merged_lines
+from nwx.bulk.sorted_file import Distinct, LineBatch, merged_lines
 
 
 def batches(lines: list[bytes], size: int) -> Iterator[LineBatch]:

@@ -5,8 +5,7 @@ from threading import Event
 
 import pytest
 
-from nwx.bulk.progress import WorkProgress
-from nwx.bulk.tally import Tally
+from nwx.bulk.progress import Tally, WorkProgress
 from nwx.errors import SourceError
 
 

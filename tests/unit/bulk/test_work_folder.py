@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.bulk.work_folder import locked_folder
+from nwx.bulk.whole_files import locked_folder
 from nwx.errors import EngineBusyError, EngineError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.bulk.key_parts import KEY
+from nwx.bulk.arrays import KEY
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece, FileReading

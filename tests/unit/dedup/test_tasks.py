@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.bulk.key_parts import segments_by_part
+from nwx.bulk.arrays import segments_by_part
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import WorkProgress
 from nwx.bulk.resources import Resources

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from nwx.bulk.logs.log_follower import FollowedPlace, LogFollower
+from nwx.bulk.log_follower import FollowedPlace, LogFollower
 
 
 def line(number: int) -> bytes:

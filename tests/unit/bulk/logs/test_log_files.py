@@ -3,8 +3,8 @@ import os
 from pathlib import Path
 
 import pytest
+from nwx.bulk.log_files import LogFile, LogFolder, opened_log
 
-from nwx.bulk.logs.log_files import LogFile, LogFolder, opened_log
 from tests.unit.bulk.logs.rotated import line, time_of
 
 

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from nwx.bulk.log_files import LogFile
 
-from nwx.bulk.logs.log_files import LogFile
 from nwx.errors import SourceError
 from tests.unit.bulk.logs.rotated import RotatedLog, line
 
@@ -195,6 +195,6 @@ def test_a_log_that_cannot_be_read(log: RotatedLog, monkeypatch: pytest.MonkeyPa
     def refuse(path: Path) -> LogFile:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("nwx.bulk.logs.log_follower.LogFile", refuse)
+    monkeypatch.setattr("nwx.bulk.log_follower.LogFile", refuse)
     with pytest.raises(SourceError, match=r"crawl\.log cannot be read: Permission denied"):
         log.follower.read(log.place)

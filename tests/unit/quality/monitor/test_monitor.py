@@ -246,7 +246,7 @@ def test_a_log_that_cannot_be_read_is_noted(
         raise PermissionError(13, "Permission denied", str(path))
 
     crawl.write(healthy(0, BEGIN))
-    monkeypatch.setattr("nwx.bulk.logs.log_follower.LogFile", refuse)
+    monkeypatch.setattr("nwx.bulk.log_follower.LogFile", refuse)
     monitor.look()
     report = monitor.look()
     assert report.problems_total == 1 and "cannot be read" in report.problems[0].message

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from nwx.bulk.gc_tuning import rare_collections, return_large_blocks
+from nwx.bulk.process_limits import rare_collections, return_large_blocks
 
 GROWN = """
 from pathlib import Path
-from nwx.bulk.gc_tuning import return_large_blocks
+from nwx.bulk.process_limits import return_large_blocks
 
 def held():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

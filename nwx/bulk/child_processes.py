@@ -1,0 +1,213 @@
+"""Child processes: start, messages, deadline, cause of death, end with the parent.
+
+`ChildProcess` is a new interpreter, for programs with threads and libraries
+that block or crash; `nwx.bulk.guarded_process` has forked workers.
+"""
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing.connection import Connection
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from nwx.bulk.process_limits import (
+    forbid_core_dumps,
+)
+
+_LAST_BYTES = 4096
+_MOST_CHARACTERS = 200
+_PROGRAM = "from nwx.bulk.child_processes import run_child; run_child()"
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a process ended: its exit code, negative for a signal, and what it printed last."""
+
+    code: int
+    last_line: str = ""
+    was_late: bool = False
+
+    @property
+    def how(self) -> str:
+        """`SIGSEGV`, or `exit code 3`."""
+        return signal.Signals(-self.code).name if self.code < 0 else f"exit code {self.code}"
+
+    def cause(self, item_seconds: float) -> str:
+        """Return in words why the process ended; `item_seconds` were allowed for an item."""
+        if self.was_late:
+            return f"took longer than {item_seconds:g} s"
+        if self.code == -signal.SIGPROF:
+            return "took too much processor time for one step"
+        return f"crashed ({self.how})" if self.code < 0 else f"failed: {self.last_line}"
+
+
+def death_of(code: int | None, last_line: str = "", *, was_late: bool = False) -> Death:
+    """Return the death of a process with this exit code; SIGALRM means that it was late."""
+    late_codes = (-signal.SIGALRM, -signal.SIGXCPU)
+    return Death(code or 0, last_line, was_late or code in late_codes)
+
+
+def last_line(output: IO[bytes]) -> str:
+    """Return what a process printed last, fit for a message."""
+    start = max(0, os.fstat(output.fileno()).st_size - _LAST_BYTES)
+    text = os.pread(output.fileno(), _LAST_BYTES, start).decode("utf-8", "replace")
+    line = (text.strip().splitlines() or ["no reason given"])[-1]
+    return "".join(sign if sign.isprintable() else "?" for sign in line)[:_MOST_CHARACTERS]
+
+
+ChildFunction = Callable[["Connection[Any, Any]"], None]
+"""What a child process calls with its end of the connection; it returns when that is closed."""
+
+
+class ChildProcess:
+    """A new interpreter in a session of its own, which calls `function` of a module.
+
+    What it prints goes nowhere but into the last line of its `death`.
+    """
+
+    def __init__(self, function: ChildFunction) -> None:
+        self.asked = 0
+        self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
+        own, other = socket.socketpair()
+        self.connection: Connection[Any, Any] = Connection(own.detach())
+        path = os.pathsep.join(map(os.path.abspath, sys.path))
+        called = (function.__module__, function.__qualname__, str(other.fileno()))
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM, *called],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                env=os.environ | {"PYTHONPATH": path},
+                pass_fds=[other.fileno()],
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
+        """Return the answer to some messages, or how the process ended of them.
+
+        It is killed when no answer begins within so many seconds; functions
+        of hostile items set a deadline of their own too.
+        """
+        self.asked += 1
+        is_late = False
+        try:
+            for message in messages:
+                self.connection.send_bytes(message)
+            is_late = not self.connection.poll(seconds)
+            if not is_late:
+                return self.connection.recv_bytes()
+        except (EOFError, OSError):
+            pass  # it has died
+        return self.death(0 if is_late else None)
+
+    def death(self, seconds: float | None = None) -> Death:
+        """Return how the process ended, once it has, or is killed after so many seconds."""
+        is_late = False
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            is_late = True
+            self._process.kill()
+            self._process.wait()
+        return death_of(self._process.returncode, last_line(self._output), was_late=is_late)
+
+    def end(self, seconds: float = 0) -> None:
+        """Close the connection; kill the process where it has not ended after so many seconds."""
+        self.connection.close()
+        self.death(seconds)
+        self._output.close()
+
+
+def run_child() -> None:
+    """Call the function that the command line names, in a child process."""
+    module, name, number = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    forbid_core_dumps()
+    with Connection(int(number)) as connection:
+        getattr(import_module(module), name)(connection)
+
+
+def requests(
+    connection: "Connection[Any, Any]", idle_seconds: float | None = None
+) -> Iterator[bytes]:
+    """Yield messages until the parent closes the connection, or sends none for a while."""
+    with suppress(EOFError, OSError):
+        while connection.poll(idle_seconds):
+            yield connection.recv_bytes()
+
+
+class KeptProcess:
+    """A child process that is kept for the next question; threads at the same time get others.
+
+    It is replaced after `most_questions`, forgotten by forks of this process,
+    and ends with it.
+    """
+
+    def __init__(self, function: ChildFunction, most_questions: int = sys.maxsize) -> None:
+        self._function, self._most_questions = function, most_questions
+        self._guard = threading.Lock()
+        self.kept: ChildProcess | None = None
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self.forget)
+
+    def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
+        """Return the answer to some messages, or how the process ended of them."""
+        while True:
+            process = self._take()
+            is_new = not process.asked
+            try:
+                answer = process.ask(*messages, seconds=seconds)
+            finally:
+                self._put_back(process)
+            # One that was kept may have ended by itself, before it was asked.
+            if is_new or not isinstance(answer, Death) or answer.code:
+                return answer
+
+    def _take(self) -> ChildProcess:
+        with self._guard:
+            process, self.kept = self.kept, None
+        if process is not None and not process.is_alive:
+            process.end()
+            process = None
+        return process or ChildProcess(self._function)
+
+    def _put_back(self, process: ChildProcess) -> None:
+        with self._guard:
+            is_useful = process.is_alive and process.asked < self._most_questions
+            if is_useful and self.kept is None:
+                self.kept = process
+                return
+        process.end()
+
+    def close(self) -> None:
+        """End the process that is kept."""
+        with self._guard:
+            process, self.kept = self.kept, None
+        if process is not None:
+            process.end()
+
+    def forget(self) -> None:
+        """Leave the process that is kept to the parent of this one, which was forked."""
+        self._guard = threading.Lock()
+        self.kept = None

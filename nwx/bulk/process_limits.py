@@ -1,0 +1,115 @@
+"""Limits that a process sets for itself: memory, time, signals, and memory it gives back.
+
+As a script it sets limits and becomes another command, so it imports the
+standard library only:
+
+    python -I -S process_limits.py PARENT MEMORY_BYTES CPU_SECONDS FILE_BYTES COMMAND ...
+"""
+
+import ctypes
+import gc
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_END_WITH_PARENT = 1  # prctl.h: PR_SET_PDEATHSIG
+_THRESHOLDS = (50_000, 20, 100)
+_TRIM_THRESHOLD = -1  # malloc.h: M_TRIM_THRESHOLD
+_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD
+_ARENAS = -8  # M_ARENA_MAX
+# More than the pieces in which files are read and inflated, which would otherwise be memory
+# that the system gives anew, page by page: reading would take twice as long.
+_LARGE_BYTES = 512 << 10
+_KEPT_BYTES = 2 << 20
+
+
+def limit_memory(memory_bytes: int) -> None:
+    """Let this process have at most so much memory, less where less is allowed already."""
+    _limit(resource.RLIMIT_DATA, memory_bytes)
+
+
+def forbid_core_dumps() -> None:
+    """Write no memory image to disk when this process crashes."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit(kind: int, value: int, *, final: bool = False) -> None:
+    """Set a limit of this process; a `final` one cannot be raised again."""
+    most = resource.getrlimit(kind)[1]
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(kind, (value, value if final else most))
+
+
+def set_deadline(seconds: float) -> None:
+    """Have the kernel end this process with SIGALRM after so many seconds; 0 lifts the deadline.
+
+    A signal handler would wait for native code to return; the default
+    action, which child processes are started with, waits for nothing.
+    """
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def leave_signals_to_parent() -> None:
+    """Ignore the signals that terminals and service managers send to a whole group."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def collect_rarely() -> None:
+    """Look for cycles less often, and not among what is there now.
+
+    Documents in bulk make the search for cyclic garbage slow, and hardly ever need it.
+    """
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for cycles less often for a while."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def return_large_blocks() -> bool:
+    """Make this process give large blocks back to the system when they are freed.
+
+    glibc raises the size from which it does that each time such a block is
+    freed, up to 32 MB, and then keeps what an indexer or parser took for a
+    moment. Of smaller blocks, 2 MB are kept, and threads have none of their
+    own, which others could not use. Return False with other C libraries,
+    which are left as they are.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return False
+    options = {_MMAP_THRESHOLD: _LARGE_BYTES, _TRIM_THRESHOLD: _KEPT_BYTES, _ARENAS: 1}
+    return bool(min(mallopt(option, value) for option, value in options.items()))
+
+
+def _become_command(parent: int, memory: int, seconds: int, file_bytes: int) -> None:
+    """Set final limits, end with the parent, and become the command that follows them."""
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    _limit(resource.RLIMIT_DATA, memory, final=True)
+    _limit(resource.RLIMIT_CPU, seconds, final=True)
+    _limit(resource.RLIMIT_FSIZE, file_bytes, final=True)
+    forbid_core_dumps()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    if os.getppid() != parent:
+        sys.exit(1)
+    try:
+        os.execvp(sys.argv[5], sys.argv[5:])
+    except OSError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    _become_command(*map(int, sys.argv[1:5]))
