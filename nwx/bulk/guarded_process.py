@@ -52,6 +52,7 @@ class Pulse:
 
     @item.setter
     def item(self, number: int | None) -> None:
+        """Say which item is next, None after it."""
         self._cells[0] = _NOTHING if number is None else number
 
     @property
@@ -61,6 +62,7 @@ class Pulse:
 
     @position.setter
     def position(self, position: int) -> None:
+        """Say how far the process is."""
         self._cells[1] = position
 
 

@@ -4,29 +4,16 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError
 
-_LARGE_BYTES = 31 << 20
 _MOST_AT_ONCE = 16
 _SHARES = 8
 
 TaskResult = TypeVar("TaskResult")
-
-
-@cache
-def keep_memory() -> None:
-    """Make this process reuse the memory of its arrays instead of giving it back each time.
-
-    glibc returns large blocks to the system at once, and getting them anew
-    can cost as much as the work on them; freeing one of just below 32 MB
-    raises its threshold to that.
-    """
-    bytes(_LARGE_BYTES)  # never touched
 
 
 class Pool:

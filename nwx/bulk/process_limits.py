@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 _END_WITH_PARENT = 1  # prctl.h: PR_SET_PDEATHSIG
 _THRESHOLDS = (50_000, 20, 100)
@@ -24,6 +25,7 @@ _ARENAS = -8  # M_ARENA_MAX
 # that the system gives anew, page by page: reading would take twice as long.
 _LARGE_BYTES = 512 << 10
 _KEPT_BYTES = 2 << 20
+_KEPT_BLOCK_BYTES = 31 << 20
 
 
 def limit_memory(memory_bytes: int) -> None:
@@ -92,6 +94,17 @@ def return_large_blocks() -> bool:
         return False
     options = {_MMAP_THRESHOLD: _LARGE_BYTES, _TRIM_THRESHOLD: _KEPT_BYTES, _ARENAS: 1}
     return bool(min(mallopt(option, value) for option, value in options.items()))
+
+
+@cache
+def keep_memory() -> None:
+    """Make this process reuse the memory of its arrays instead of giving it back each time.
+
+    glibc returns large blocks to the system at once, and getting them anew
+    can cost as much as the work on them; freeing one of just below 32 MB
+    raises its threshold to that.
+    """
+    bytes(_KEPT_BLOCK_BYTES)  # never touched
 
 
 def _become_command(parent: int, memory: int, seconds: int, file_bytes: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.bulk.logs.rotated import RotatedLog, line
+from tests.unit.bulk.rotated import RotatedLog, line
 
 STEPS = st.lists(
     st.one_of(

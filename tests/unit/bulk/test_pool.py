@@ -6,7 +6,6 @@ import signal
 import pytest
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import WorkProgress
 from nwx.errors import SourceError
 
@@ -35,8 +34,3 @@ def test_a_process_that_was_killed_is_told() -> None:
 
 def _killed(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_memory_is_kept_once() -> None:
-    keep_memory()
-    keep_memory()

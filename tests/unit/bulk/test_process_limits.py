@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nwx.bulk.process_limits import rare_collections, return_large_blocks
+from nwx.bulk.process_limits import keep_memory, rare_collections, return_large_blocks
 
 GROWN = """
 from pathlib import Path
@@ -43,3 +43,8 @@ def test_what_was_freed_is_held_no_longer() -> None:
 def test_other_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     assert return_large_blocks() is False
+
+
+def test_memory_is_kept_once() -> None:
+    keep_memory()
+    keep_memory()

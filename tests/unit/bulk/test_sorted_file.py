@@ -1,11 +1,19 @@
 """A place in sorted lines is found, wherever lines begin and end."""
 
 import random
+from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
 from nwx.bulk import sorted_file
-from nwx.bulk.sorted_file import MAX_SORTED_LINE_BYTES, SortedFile
+from nwx.bulk.sorted_file import (
+    MAX_SORTED_LINE_BYTES,
+    Distinct,
+    LineBatch,
+    SortedFile,
+    merged_lines,
+)
 from nwx.errors import FormatError
 
 
@@ -62,3 +70,28 @@ def test_a_line_that_is_too_long_is_told_with_its_place() -> None:
     found = file_of(b"a\n" + b"b" * (MAX_SORTED_LINE_BYTES * 2) + b"\n")
     with pytest.raises(FormatError, match="a file at 2: a line of more than 1048576 bytes"):
         list(found.lines())
+
+
+def batches(lines: list[bytes], size: int) -> Iterator[LineBatch]:
+    return (lines[begin : begin + size] for begin in range(0, len(lines), size))
+
+
+def test_all_lines_come_in_order() -> None:
+    chance = random.Random(5)
+    sources = [
+        sorted(b"%03d" % chance.randrange(300) for _ in range(chance.randrange(90)))
+        for _ in range(9)
+    ]
+    merged = merged_lines(batches(lines, chance.randrange(1, 20)) for lines in sources)
+    assert [line for batch in merged for line in batch] == sorted(chain(*sources))
+
+
+def test_no_source_gives_nothing() -> None:
+    assert list(merged_lines([])) == []
+    assert list(merged_lines([iter([]), iter([])])) == []
+
+
+def test_lines_that_repeat_the_one_before_are_left_out_and_counted() -> None:
+    distinct = Distinct([[b"a", b"a", b"b"], [], [b"b"], [b"c"]])
+    assert list(distinct) == [[b"a", b"b"], [b"c"]]
+    assert distinct.repeated == 2

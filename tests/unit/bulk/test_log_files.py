@@ -3,9 +3,9 @@ import os
 from pathlib import Path
 
 import pytest
-from nwx.bulk.log_files import LogFile, LogFolder, opened_log
 
-from tests.unit.bulk.logs.rotated import line, time_of
+from nwx.bulk.log_files import LogFile, LogFolder, opened_log
+from tests.unit.bulk.rotated import line, time_of
 
 
 def write(path: Path, text: bytes, changed: int) -> None:

@@ -3,10 +3,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nwx.bulk.log_files import LogFile
 
+from nwx.bulk.log_files import LogFile
 from nwx.errors import SourceError
-from tests.unit.bulk.logs.rotated import RotatedLog, line
+from tests.unit.bulk.rotated import RotatedLog, line
 
 
 @pytest.fixture

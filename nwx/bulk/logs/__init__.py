@@ -1,1 +1,0 @@
-"""Logs that others write and rotate, followed line by line."""
