@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.dates_index import DatesIndex
 from nwx.engine.document_index import DocumentIndex
+from nwx.engine.indices.declarations import INDICES
 from nwx.engine.ledger import Ledger
 from nwx.engine.shards import Shards
 from nwx.errors import UsageError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nwx.engine.access.purger import Purger
     from nwx.engine.crawls.crawl_index import CrawlIndex
     from nwx.engine.facet_store import FacetStore
+    from nwx.engine.indices.entry_store import EntryStore
     from nwx.engine.inlinks.inlink_index import InlinkIndex
     from nwx.engine.pictures.picture_index import PictureIndex
     from nwx.engine.quality.quality_index import QualityIndex
@@ -76,24 +78,8 @@ class Staging(ABC):
 
 def check_deletable(index: IndexName) -> None:
     """Raise UsageError for an index whose entries cannot be deleted one by one."""
-    if index in (IndexName.FACETS, IndexName.INLINKS):
-        raise UsageError(
-            f"entries of the index {index} cannot be deleted; a build replaces all of them"
-        )
-    if index is IndexName.ACCESS:
-        raise UsageError(
-            "entries of the index access cannot be deleted one by one; "
-            "`nwx access remove` removes a rule, and its log stays"
-        )
-    if index is IndexName.QUEUE:
-        raise UsageError(
-            "entries of the index queue cannot be deleted; `nwx queue blacklist` takes a URL out"
-        )
-    if index is IndexName.CRAWLS:
-        raise UsageError(
-            "entries of the index crawls cannot be deleted one by one; "
-            "`nwx crawls remove` removes a crawl specification with its scores"
-        )
+    if reason := INDICES[index].undeletable:
+        raise UsageError(reason)
 
 
 class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
@@ -181,8 +167,14 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Return the crawl specifications and the scores of documents and links."""
 
     @abstractmethod
+    def entry_store(self, index: IndexName) -> "EntryStore":
+        """Return the small entries of an index that is declared to have some."""
+
     def quality_index(self) -> "QualityIndex":
         """Return how captured pages play, and what monitors of crawls know."""
+        from nwx.engine.quality.quality_index import QualityIndex
+
+        return QualityIndex(self.entry_store(IndexName.QUALITY))
 
     @abstractmethod
     def access_index(self) -> "AccessIndex":

@@ -7,8 +7,9 @@ import pytest
 
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine
-from nwx.engine.quality.entries import MOST_FAULTS, MOST_MISSING_KEPT
 from nwx.engine.quality.quality_index import (
+    MOST_FAULTS,
+    MOST_MISSING_KEPT,
     Fault,
     PlaybackScore,
     QualityFilter,

@@ -11,13 +11,12 @@ from nwx.engine.crawls.entries import (
     score_entry,
     score_from_entry,
 )
-from nwx.engine.quality.entries import quality_entry, quality_from_entry
 from nwx.model import IndexName
 
 if TYPE_CHECKING:
     from nwx.access.restricted.engine import RestrictedEngine
 
-BUILT = (IndexName.INLINKS, IndexName.QUALITY, IndexName.CRAWLS, IndexName.QUEUE)
+BUILT = (IndexName.INLINKS, IndexName.CRAWLS, IndexName.QUEUE)
 """The indices of which `visible_built_entries` gives entries."""
 
 _AT_ONCE = 500
@@ -35,9 +34,6 @@ def visible_built_entries(
         table = restricted.inlink_index().table()
         return iter(()) if table is None else table_entries(table)
     entries = engine.scan(index)
-    if index is IndexName.QUALITY:
-        scores = map(quality_from_entry, entries)
-        return map(quality_entry, restricted.quality_index().shown(scores))
     if index is IndexName.CRAWLS:
         return _crawl_entries(restricted, entries)
     return _queue_entries(restricted, entries)

@@ -26,7 +26,7 @@ class RestrictedCaptures:
 
     _engine: Engine
     _decisions: Decisions
-    _urls: HiddenUrls
+    urls: HiddenUrls
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream the visible captures of a span."""
@@ -83,7 +83,7 @@ class RestrictedCaptures:
         """Stream the visible captures of a span as rows of a CDX, in its order."""
         rows = self._engine.cdx_rows(span)
         visible = visible_rows(rows, self._decisions) if self._touches(span) else rows
-        return rows_naming_visible(visible, self._urls.among)
+        return rows_naming_visible(visible, self.urls.among)
 
     def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
         """Stream the same captures as lines, where no rule is about captures of the span."""
@@ -91,7 +91,7 @@ class RestrictedCaptures:
             blocks = visible_blocks(self._engine, self._decisions, span, form)
         else:
             blocks = self._engine.cdx_blocks(span, form)
-        return blocks and blocks_naming_visible(blocks, form, self._urls.among)
+        return blocks and blocks_naming_visible(blocks, form, self.urls.among)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
         """Stream the places of the first of every so many visible captures of a span."""

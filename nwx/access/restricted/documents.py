@@ -32,7 +32,7 @@ class RestrictedDocuments:
     _decisions: Decisions
     _dates: DateDecisions
     _hidden: HiddenDocumentSet
-    _urls: HiddenUrls
+    urls: HiddenUrls
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
         """Return the precedence of those of the documents that are visible."""
@@ -46,7 +46,7 @@ class RestrictedDocuments:
         visible = self._visible_ids(list(found))
         shown = {id: self._shown(id, one) for id, one in found.items() if id in visible}
         urls = {link.url for one in shown.values() for link in one.extract.links}
-        out = self._urls.among(urls | {one.capture.redirect_to for one in shown.values()})
+        out = self.urls.among(urls | {one.capture.redirect_to for one in shown.values()})
         return {id: _without_links(one, out) for id, one in shown.items()} if out else shown
 
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:

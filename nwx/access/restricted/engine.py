@@ -1,5 +1,6 @@
 """An engine that shows what a viewer may see of another."""
 
+import pkgutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -13,17 +14,19 @@ from nwx.access.restricted.captures import RestrictedCaptures, reading_only
 from nwx.access.restricted.crawls import RestrictedCrawlIndex
 from nwx.access.restricted.documents import RestrictedDocuments
 from nwx.access.restricted.entries import visible_entries
+from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.access.restricted.facets import RestrictedFacetStore
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.access.restricted.inlinks import RestrictedInlinkIndex
 from nwx.access.restricted.pictures import RestrictedPictureIndex
-from nwx.access.restricted.quality import RestrictedQualityIndex
 from nwx.access.restricted.queue import RestrictedCrawlQueue
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine, StagedBatch, Staging
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
+from nwx.engine.indices.declarations import INDICES
+from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
 from nwx.query.question import Question
@@ -55,7 +58,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             keeps_state=keeps_state,
             before=before._hidden if before is not None else None,
         )
-        self._urls = HiddenUrls(engine, decisions)
+        self.urls = HiddenUrls(engine, decisions)
+        self._stores: dict[IndexName, EntryStore] = {}
         self.address = engine.address
         self.traits = engine.traits
 
@@ -65,13 +69,18 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._decisions
 
     @property
+    def whole(self) -> Engine:
+        """The engine with all that is hidden."""
+        return self._engine
+
+    @property
     def hidden_key(self) -> str:
         """A text that differs whenever other documents or captures are hidden."""
         return f"{self._decisions.key} {self._hidden.current().key}"
 
     def hidden_urls(self, urls: Collection[str]) -> set[str]:
         """Return those of these URLs that may not be shown, whether they were captured or not."""
-        return self._urls.among(urls)
+        return self.urls.among(urls)
 
     def create(self) -> None:
         """Raise EngineError: who sees a part of an archive does not write to it."""
@@ -128,6 +137,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return map(file_entry, self.files())
         if index is IndexName.PICTURES:
             return self.picture_index().entries()
+        if INDICES[index].visible:
+            return self.entry_store(index).find()
         if index in BUILT:
             return visible_built_entries(self._engine, self, index)
         return visible_entries(self, self._engine, self._decisions, index)
@@ -162,9 +173,12 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         """Return the crawl specifications, and the scores of visible documents and links."""
         return self._crawls
 
-    def quality_index(self) -> RestrictedQualityIndex:
-        """Return how visible captures play."""
-        return self._quality
+    def entry_store(self, index: IndexName) -> EntryStore:
+        """Return the visible entries of an index that is declared to have small ones."""
+        if index not in self._stores:
+            visible = pkgutil.resolve_name(INDICES[index].visible)(self)
+            self._stores[index] = RestrictedStore(self._engine.entry_store(index), visible, self)
+        return self._stores[index]
 
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""
@@ -172,7 +186,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     def crawl_queue(self) -> CrawlQueue:
         """Return the queue of visible URLs."""
-        return RestrictedCrawlQueue(self._engine, self._urls)
+        return RestrictedCrawlQueue(self._engine, self.urls)
 
     def outbox(self) -> UpdateOutbox:
         """Return the updates that are to be sent to queues elsewhere, by whoever crawls."""
@@ -188,17 +202,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     @cached_property
     def _inlinks(self) -> RestrictedInlinkIndex:
-        return RestrictedInlinkIndex(
-            self._engine, self._decisions, self._urls, self._hidden.current
-        )
+        return RestrictedInlinkIndex(self._engine, self._decisions, self.urls, self._hidden.current)
 
     @cached_property
     def _crawls(self) -> RestrictedCrawlIndex:
-        return RestrictedCrawlIndex(self._engine, self._urls, self.dates)
-
-    @cached_property
-    def _quality(self) -> RestrictedQualityIndex:
-        return RestrictedQualityIndex(self._engine, self._decisions, self._urls)
+        return RestrictedCrawlIndex(self._engine, self.urls, self.dates)
 
     def refresh(self) -> None:
         """Make all that was written visible to searches."""

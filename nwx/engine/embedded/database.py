@@ -1,6 +1,5 @@
 """The SQLite file of an archive: its tables, look-up tables, connections, erasing of values."""
 
-import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,6 +8,7 @@ from pathlib import Path
 from nwx import mappings
 from nwx.captures import VALUE_FIELDS
 from nwx.cdx.lines import REVISIT
+from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
 from nwx.query.fields import FACET_FIELDS
@@ -178,13 +178,7 @@ _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 
 def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that begins no transactions of its own accord."""
-    db = sqlite3.connect(
-        database_uri(path, read_only=read_only),
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=30,
-    )
+    db = connect_sqlite(path, read_only=read_only)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
     else:
@@ -196,20 +190,6 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     db.execute("PRAGMA mmap_size = 268435456")
     db.execute("PRAGMA journal_size_limit = 67108864")
     return db
-
-
-def database_uri(path: Path, *, read_only: bool) -> str:
-    """Return how SQLite opens a file; one in a folder that nobody may write to cannot change.
-
-    The journal of a writer that has not closed it yet is read where it lies
-    beside the file.
-    """
-    uri = path.absolute().as_uri()
-    if not read_only or os.access(path.parent, os.W_OK):
-        return uri
-    journal = path.with_name(f"{path.name}-wal")
-    pending = journal.exists() and journal.stat().st_size
-    return f"{uri}?mode=ro" if pending else f"{uri}?immutable=1"
 
 
 def make_tables(db: sqlite3.Connection) -> None:

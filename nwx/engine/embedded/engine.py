@@ -271,7 +271,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
         if index is IndexName.QUALITY:
-            return self._separate.quality_index().remove(ids)
+            return self._separate.entry_store(index).delete(ids)
         if index is IndexName.PICTURES:
             return self._separate.picture_index().remove(ids)
         return self._writing().delete(index, ids)

@@ -8,7 +8,7 @@ from nwx.engine.embedded.database import Opening, erased
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.separate_indices import SeparateIndices
 from nwx.engine.embedded.writer import ArchiveWriter
-from nwx.model import MAIN_DATES, Dates
+from nwx.model import MAIN_DATES, Dates, IndexName
 
 
 class EmbeddedPurger(Purger):
@@ -57,5 +57,5 @@ class EmbeddedPurger(Purger):
         yield "access.db", self._separate.access_index().erasing
         yield "crawls.db", self._separate.crawl_index().erasing
         yield "pictures.db", self._separate.picture_index().erasing
-        yield "quality.db", self._separate.quality_index().erasing
+        yield "quality.db", self._separate.entry_store(IndexName.QUALITY).database.erasing
         yield "queue.db", self._separate.crawl_queue().erasing

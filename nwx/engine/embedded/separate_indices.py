@@ -5,29 +5,22 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase
 from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.inlinks.table import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.access.index import EmbeddedAccessIndex
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.entries.store import EmbeddedEntryStore
     from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
-    from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
-    from nwx.engine.embedded.queue.database import QueueDatabase
     from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
     from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 
-SEPARATE = (
-    IndexName.FACETS,
-    IndexName.INLINKS,
-    IndexName.CRAWLS,
-    IndexName.QUEUE,
-    IndexName.QUALITY,
-    IndexName.ACCESS,
-    IndexName.PICTURES,
-)
+SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 
@@ -51,8 +44,8 @@ class SeparateIndices:
         self._read_only = read_only
         self._guard = threading.Lock()
         self._crawls: EmbeddedCrawlIndex | None = None
-        self._queue: QueueDatabase | None = None
-        self._quality: EmbeddedQualityIndex | None = None
+        self._queue: OwnDatabase | None = None
+        self._stores: dict[IndexName, EmbeddedEntryStore] = {}
         self._access: EmbeddedAccessIndex | None = None
         self._pictures: EmbeddedPictureIndex | None = None
 
@@ -67,37 +60,36 @@ class SeparateIndices:
     def crawl_index(self) -> "EmbeddedCrawlIndex":
         """Return the index crawls, the same each time."""
         # Imported here: an archive is searched and imported into without.
+        from nwx.engine.embedded.crawls.database import CRAWLS_FORM
         from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 
         with self._guard:
             if self._crawls is None:
-                self._crawls = EmbeddedCrawlIndex(
-                    self._folder, self._make_archive, read_only=self._read_only
-                )
+                self._crawls = EmbeddedCrawlIndex(self._database(CRAWLS_FORM))
             return self._crawls
 
-    def quality_index(self) -> "EmbeddedQualityIndex":
-        """Return the index quality, the same each time."""
-        from nwx.engine.embedded.quality.database import QualityDatabase
-        from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
+    def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
+        """Return the small entries of an index, the same store each time."""
+        from nwx.engine.embedded.entries.store import EmbeddedEntryStore
+        from nwx.engine.embedded.entries.tables import entry_form
 
         with self._guard:
-            if self._quality is None:
-                self._quality = EmbeddedQualityIndex(
-                    QualityDatabase(self._folder, self._make_archive, read_only=self._read_only)
+            if index not in self._stores:
+                self._stores[index] = EmbeddedEntryStore(
+                    self._database(entry_form(index)), INDICES[index]
                 )
-            return self._quality
+            return self._stores[index]
+
+    def _database(self, form: DatabaseForm) -> OwnDatabase:
+        return OwnDatabase(self._folder, self._make_archive, form, read_only=self._read_only)
 
     def access_index(self) -> "EmbeddedAccessIndex":
         """Return the index access, the same each time."""
-        from nwx.engine.embedded.access.database import AccessDatabase
-        from nwx.engine.embedded.access.index import EmbeddedAccessIndex
+        from nwx.engine.embedded.access.index import ACCESS_FORM, EmbeddedAccessIndex
 
         with self._guard:
             if self._access is None:
-                self._access = EmbeddedAccessIndex(
-                    AccessDatabase(self._folder, self._make_archive, read_only=self._read_only)
-                )
+                self._access = EmbeddedAccessIndex(self._database(ACCESS_FORM))
             return self._access
 
     def picture_index(self) -> "EmbeddedPictureIndex":
@@ -124,14 +116,12 @@ class SeparateIndices:
 
         return EmbeddedOutbox(self._queue_database())
 
-    def _queue_database(self) -> "QueueDatabase":
-        from nwx.engine.embedded.queue.database import QueueDatabase
+    def _queue_database(self) -> OwnDatabase:
+        from nwx.engine.embedded.queue.database import QUEUE_FORM
 
         with self._guard:
             if self._queue is None:
-                self._queue = QueueDatabase(
-                    self._folder, self._make_archive, read_only=self._read_only
-                )
+                self._queue = self._database(QUEUE_FORM)
             return self._queue
 
     def count(self, index: IndexName) -> int:
@@ -143,7 +133,7 @@ class SeparateIndices:
         if index is IndexName.QUEUE:
             return self.crawl_queue().counts().total
         if index is IndexName.QUALITY:
-            return self.quality_index().count()
+            return self.entry_store(index).count()
         if index is IndexName.ACCESS:
             return self.access_index().count()
         if index is IndexName.PICTURES:
@@ -161,7 +151,7 @@ class SeparateIndices:
         if index is IndexName.QUEUE:
             return self.crawl_queue().entries()
         if index is IndexName.QUALITY:
-            return self.quality_index().entries()
+            return self.entry_store(index).find()
         if index is IndexName.ACCESS:
             return self.access_index().entries()
         if index is IndexName.PICTURES:
@@ -186,8 +176,8 @@ class SeparateIndices:
             self._crawls.close()
         if self._queue is not None:
             self._queue.close()
-        if self._quality is not None:
-            self._quality.close()
+        for store in self._stores.values():
+            store.database.close()
         if self._access is not None:
             self._access.close()
         if self._pictures is not None:
@@ -207,9 +197,9 @@ class SeparateCapabilities:
         """Return the crawl specifications and the scores of documents and links."""
         return self._separate.crawl_index()
 
-    def quality_index(self) -> "EmbeddedQualityIndex":
-        """Return how captured pages play, and what monitors of crawls know."""
-        return self._separate.quality_index()
+    def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
+        """Return the small entries of an index that is declared to have some."""
+        return self._separate.entry_store(index)
 
     def access_index(self) -> "EmbeddedAccessIndex":
         """Return the access rules; others may use it while an import writes."""

@@ -1,12 +1,16 @@
 """What an engine does for quality: playback scores of captures, and states of monitors."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nwx.model import RenderPlace
+import msgspec
+
+from nwx.engine.entries import IndexEntry, clean_text
+from nwx.engine.indices.declarations import INDICES
+from nwx.engine.indices.entry_store import EntryFilter, EntryGroup, EntryIndex
+from nwx.model import IndexName, RenderPlace
 
 HOSTS_COUNTED = 100
 """So many hosts are counted in totals: those with the most pages."""
@@ -115,25 +119,103 @@ class QualityTotals:
 EVERY_SCORE = QualityFilter()
 
 
-class QualityIndex(ABC):
+MOST_FAULTS = 500
+"""So many faults of a page are kept."""
+
+MOST_MISSING_KEPT = 1_000
+"""So many urlkeys of missing resources of a page are kept."""
+
+_DETAIL_CHARACTERS = 2_000
+_URL_CHARACTERS = 8_000
+_VIEWS = ("crawl_view", "playback_view")
+_NAMES = tuple(field.name for field in fields(PlaybackScore))
+_ABSENT = {field.name: "" for field in fields(PlaybackScore) if field.default is MISSING}
+
+
+def quality_entry(score: PlaybackScore) -> IndexEntry:
+    """Return a score as an entry; of faults MOST_FAULTS are kept, of resources MOST_MISSING_KEPT.
+
+    Of more faults the first of each kind are among them. Urlkeys that are
+    too long for an index are left out.
+    """
+    values = {name: getattr(score, name) for name in _NAMES}
+    missing = [key for key in map(clean_text, score.resources) if 0 < len(key) <= _URL_CHARACTERS]
+    entry: IndexEntry = {
+        **{name: clean_text(one) if isinstance(one, str) else one for name, one in values.items()},
+        "month": month_of(score),
+        "kinds": kinds_of(score),
+        "faults": [_fault_entry(fault) for fault in _kept(score.faults)],
+        "faults_total": max(score.faults_total, len(score.faults)),
+        **{name: place._asdict() for name in _VIEWS if (place := values[name])},
+        "resources": missing[:MOST_MISSING_KEPT],
+    }
+    return {name: value for name, value in entry.items() if value not in (None, "", [])}
+
+
+def quality_from_entry(entry: Mapping[str, Any]) -> PlaybackScore:
+    """Return the score of an entry."""
+    views = {name: RenderPlace(**entry[name]) for name in _VIEWS if name in entry}
+    faults = [Fault(**fault) for fault in entry.get("faults", ())]
+    return msgspec.convert(_ABSENT | dict(entry) | views | {"faults": faults}, PlaybackScore)
+
+
+def month_of(score: PlaybackScore) -> str:
+    """Return the month of the capture, YYYYMM."""
+    return score.timestamp[:6]
+
+
+def kinds_of(score: PlaybackScore) -> list[str]:
+    """Return the kinds of fault that a page has, in order."""
+    return sorted({fault.kind for fault in score.faults})
+
+
+def _kept(faults: tuple[Fault, ...]) -> Iterable[Fault]:
+    if len(faults) <= MOST_FAULTS:
+        return faults
+    firsts = {fault.kind: number for number, fault in reversed(list(enumerate(faults)))}.values()
+    others = sorted(set(range(len(faults))) - set(firsts))
+    chosen = sorted([*firsts, *others][:MOST_FAULTS])
+    return [faults[number] for number in chosen]
+
+
+def _fault_entry(fault: Fault) -> IndexEntry:
+    found = {
+        "kind": fault.kind,
+        "resource": clean_text(fault.resource[:_URL_CHARACTERS]),
+        "status": fault.status,
+        "detail": clean_text(fault.detail[:_DETAIL_CHARACTERS]),
+    }
+    return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+_ORDERS = dict(zip(QualityOrder, INDICES[IndexName.QUALITY].fields.orders, strict=True))
+_MOST_VALUES = 10_000
+_COUNTED = {
+    "kinds": _MOST_VALUES,
+    "month": _MOST_VALUES,
+    "host": HOSTS_COUNTED,
+    "collection": _MOST_VALUES,
+}
+
+
+class QualityIndex(EntryIndex):
     """The index quality of an engine; it may be written to while an import runs.
 
     What was written is seen at once.
     """
 
-    @abstractmethod
     def put(self, scores: Sequence[PlaybackScore]) -> None:
         """Store scores, each in the place of the one that its capture has."""
+        self._store.put([quality_entry(score) for score in scores])
 
-    @abstractmethod
     def score(self, id: str) -> PlaybackScore | None:
         """Return the score of a capture."""
+        return self.scores_of([id]).get(id)
 
-    @abstractmethod
     def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
         """Return the scores of those of these captures that have one."""
+        return {id: quality_from_entry(entry) for id, entry in self._store.get(ids).items()}
 
-    @abstractmethod
     def scores(
         self,
         wanted: QualityFilter,
@@ -142,33 +224,39 @@ class QualityIndex(ABC):
         order: str = QualityOrder.WORST,
     ) -> list[PlaybackScore]:
         """Return scores, by default the worst first."""
+        found = self._store.find(_where(wanted), _ORDERS[QualityOrder(order)], limit, offset)
+        return list(map(quality_from_entry, found))
 
-    @abstractmethod
     def scan(
         self, wanted: QualityFilter = EVERY_SCORE, order: str = QualityOrder.WORST
     ) -> Iterator[PlaybackScore]:
         """Stream all scores that match, by default the worst first."""
+        found = self._store.find(_where(wanted), _ORDERS[QualityOrder(order)])
+        return map(quality_from_entry, found)
 
-    @abstractmethod
     def checked(self, ids: Collection[str], rules: str) -> set[str]:
         """Return those of these captures that have a score by a version of the rules."""
+        found = self._store.get(ids, ("rules",))
+        return {id for id, entry in found.items() if entry.get("rules", "") == rules}
 
-    @abstractmethod
     def totals(self, wanted: QualityFilter = EVERY_SCORE) -> QualityTotals:
         """Count the pages that match."""
+        found = self._store.totals(_where(wanted), _COUNTED, "score")
+        groups = {name: tuple(map(_group, found.groups[name])) for name in _COUNTED}
+        return QualityTotals(
+            found.entries,
+            found.mean,
+            kinds=groups["kinds"],
+            months=tuple(sorted(groups["month"])),
+            hosts=groups["host"],
+            collections=groups["collection"],
+        )
 
-    @abstractmethod
-    def remove(self, ids: Collection[str]) -> int:
-        """Remove the scores of captures; return how many there were."""
 
-    @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes, which may be millions, in the place of those of that name."""
+def _where(wanted: QualityFilter) -> EntryFilter:
+    found = {name: getattr(wanted, name) for name in ("collection", "host", "domain", "month")}
+    return {name: value for name, value in (found | {"kinds": wanted.kind}).items() if value}
 
-    @abstractmethod
-    def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
 
-    @abstractmethod
-    def states(self) -> list[str]:
-        """Return the names of all states, in order."""
+def _group(group: EntryGroup) -> QualityGroup:
+    return QualityGroup(*group)

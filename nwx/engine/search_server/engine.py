@@ -11,6 +11,7 @@ from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_de
 from nwx.engine.capture_index import CdxSpan, KeysAtTime
 from nwx.engine.dates_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
+from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.search_server import capture_lookups, capture_store
 from nwx.engine.search_server.access.index import ServerAccessIndex
@@ -25,13 +26,13 @@ from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
+from nwx.engine.search_server.entry_store import ServerEntryStore
 from nwx.engine.search_server.facet_store import ServerFacetStore
 from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
 from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
 from nwx.engine.search_server.pages import count_hits, pages
 from nwx.engine.search_server.pictures.index import ServerPictureIndex
 from nwx.engine.search_server.purger import ServerPurger
-from nwx.engine.search_server.quality.index import ServerQualityIndex
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.search_server.queue.store import QueueStore
@@ -59,12 +60,6 @@ from nwx.settings import RankingSettings, ServerSettings
 _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
 _EVERYTHING: Body = {"match_all": {}}
-_OF_ALL_VERSIONS = (
-    IndexName.DOCUMENTS,
-    IndexName.DATES,
-    IndexName.CAPTURES,
-    IndexName.FILES,
-)
 
 
 class SearchServerEngine(Engine):
@@ -279,7 +274,7 @@ class SearchServerEngine(Engine):
 
     def _is_not_made_yet(self, index: IndexName) -> bool:
         """Tell whether an archive of an older version lacks an index; others have them all."""
-        return index not in _OF_ALL_VERSIONS and not self._schema.is_made(index)
+        return INDICES[index].kind is not IndexKind.IMPORTED and not self._schema.is_made(index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         if index is IndexName.DATES:
@@ -297,7 +292,7 @@ class SearchServerEngine(Engine):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
         if index is IndexName.QUALITY:
-            return self.quality_index().remove(ids)
+            return self.entry_store(index).delete(ids)
         if index is IndexName.PICTURES:
             return self.picture_index().remove(ids)
         if index is IndexName.DATES:
@@ -324,8 +319,8 @@ class SearchServerEngine(Engine):
     def crawl_index(self) -> ServerCrawlIndex:
         return ServerCrawlIndex(self._server, self._schema)
 
-    def quality_index(self) -> ServerQualityIndex:
-        return ServerQualityIndex(self._server, self._schema, self._settings)
+    def entry_store(self, index: IndexName) -> ServerEntryStore:
+        return ServerEntryStore(self._server, self._schema, self._settings, index)
 
     def access_index(self) -> ServerAccessIndex:
         return self._access

@@ -10,6 +10,7 @@ from typing import Any
 from nwx import mappings
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineError, EngineVersionError, ErrorText
@@ -110,12 +111,7 @@ OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields}
 _OWN_VERSIONS = {IndexName.DATES: 1}
 """How often the fields of this engine alone changed so that an older nwx would read them wrong."""
 
-LAZY_INDICES = frozenset(
-    {
-        *(IndexName.ACCESS, IndexName.CRAWLS, IndexName.PICTURES),
-        *(IndexName.QUALITY, IndexName.QUEUE),
-    }
-)
+LAZY_INDICES = frozenset(indices_of(IndexKind.ENTRIES))
 """Indices that are made when they are first written to, not with the archive."""
 
 FIRST = "000001"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.engine import base
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.capture_index import CaptureIndex
@@ -17,20 +18,20 @@ from nwx.engine.embedded.access.index import EmbeddedAccessIndex
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
+from nwx.engine.embedded.entries.store import EmbeddedEntryStore
 from nwx.engine.embedded.facet_store import EmbeddedFacetStore
-from nwx.engine.embedded.quality.index import EmbeddedQualityIndex
 from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
 from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 from nwx.engine.facet_store import BlobStore, FacetStore
+from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.ledger import Ledger
-from nwx.engine.quality.quality_index import QualityIndex
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.search_server.access.index import ServerAccessIndex
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.builder import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
+from nwx.engine.search_server.entry_store import ServerEntryStore
 from nwx.engine.search_server.facet_store import ServerFacetStore, ServerLiveSelection
-from nwx.engine.search_server.quality.index import ServerQualityIndex
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.selection import LiveSelection
@@ -41,7 +42,7 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     base.Engine: (EmbeddedEngine, SearchServerEngine),
     FacetStore: (EmbeddedFacetStore, ServerFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ServerCrawlIndex),
-    QualityIndex: (EmbeddedQualityIndex, ServerQualityIndex),
+    EntryStore: (EmbeddedEntryStore, ServerEntryStore, RestrictedStore),
     AccessIndex: (EmbeddedAccessIndex, ServerAccessIndex),
     CrawlQueue: (EmbeddedCrawlQueue, ServerCrawlQueue),
     UpdateOutbox: (EmbeddedOutbox, ServerOutbox),

@@ -19,17 +19,38 @@ from nwx.engine.access.planned_changes import (
     checked_rules,
 )
 from nwx.engine.access.rules import AccessRule
-from nwx.engine.embedded.access.database import AccessDatabase
+from nwx.engine.embedded.entries.own_database import (
+    DURABLE,
+    STATES_TABLE,
+    DatabaseForm,
+    OwnDatabase,
+)
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexStats
 
 _NUMBER_DIGITS = 12
 
+_SCHEMA = """
+-- Entries as JSON. `changes` are the log: rows of it are never changed or deleted.
+CREATE TABLE IF NOT EXISTS rules (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
+CREATE TRIGGER IF NOT EXISTS changes_stay BEFORE UPDATE ON changes
+    BEGIN SELECT RAISE(ABORT, 'the log of access rules cannot be changed'); END;
+CREATE TRIGGER IF NOT EXISTS changes_are_kept BEFORE DELETE ON changes
+    BEGIN SELECT RAISE(ABORT, 'the log of access rules cannot be deleted'); END;
+-- Tells the rules of this file from those of another in its place.
+CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL);
+INSERT INTO marks SELECT lower(hex(randomblob(6))) WHERE NOT EXISTS (SELECT 1 FROM marks);
+"""
+# Each request of a service asks for the version of the rules: the reader is kept.
+ACCESS_FORM = DatabaseForm("access.db", _SCHEMA + STATES_TABLE, (DURABLE,), keeps_reader=True)
+
 
 class EmbeddedAccessIndex(AccessIndex):
     """The index access in a file beside that of the archive, so that no import is in its way."""
 
-    def __init__(self, database: AccessDatabase) -> None:
+    def __init__(self, database: OwnDatabase) -> None:
         self._database = database
         self._rules = AccessRules()
 
@@ -41,12 +62,7 @@ class EmbeddedAccessIndex(AccessIndex):
         with self._database.reading() as db:
             version = _version(db)
             if db is not None and version != self._rules.version:
-                db.execute("BEGIN")
-                try:
-                    version = _version(db)
-                    self._rules = AccessRules(_rules(db).values(), version)
-                finally:
-                    db.execute("COMMIT")
+                self._rules = AccessRules(_rules(db).values(), version)
             return self._rules if version else AccessRules()
 
     def put(self, rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...]:

@@ -1,9 +1,8 @@
 """The index crawls of an archive in a folder."""
 
 import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from nwx.engine.crawls.crawl_index import (
@@ -15,10 +14,9 @@ from nwx.engine.crawls.crawl_index import (
 )
 from nwx.engine.crawls.entries import encodable_score, specification_entry, specification_id
 from nwx.engine.embedded.crawls import scores as score_rows
-from nwx.engine.embedded.crawls.database import FILE, has_tables, open_database
-from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.entries.own_database import DURABLE, FAST, OwnDatabase
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineConflictError, EngineError, ErrorText
+from nwx.errors import EngineConflictError, ErrorText
 from nwx.model import IndexStats
 from nwx.values.timestamps import to_timestamp
 
@@ -29,19 +27,11 @@ _LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.n
 class EmbeddedCrawlIndex(CrawlIndex):
     """The index crawls in a file beside that of the archive, so that no import is in its way.
 
-    Threads may share it, processes open their own. A write waits for that of
-    another process. `make_archive` is called before the file is made.
+    A write waits for that of another process.
     """
 
-    def __init__(
-        self, folder: Folder, make_archive: Callable[[], None], *, read_only: bool
-    ) -> None:
-        self._folder = folder
-        self._path = folder.path / FILE
-        self._make_archive = make_archive
-        self._read_only = read_only
-        self._guard = threading.RLock()
-        self._db: sqlite3.Connection | None = None
+    def __init__(self, database: OwnDatabase) -> None:
+        self._database = database
 
     def specifications(self) -> list[StoredSpecification]:
         return self._specifications(f"WHERE {_LAST.format('specifications')} ORDER BY name")
@@ -62,14 +52,14 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def _specifications(
         self, condition: str, values: Sequence[object] = ()
     ) -> list[StoredSpecification]:
-        with self._reading() as db:
+        with self._database.reading() as db:
             rows = db.execute(_SPECIFICATION + condition, values) if db else ()
             return [StoredSpecification(*row) for row in rows]
 
     def save_specification(
         self, name: str, version: str, text: str, expected: int | None = None
     ) -> StoredSpecification:
-        with self._writing() as db:
+        with self._database.writing(DURABLE) as db:
             last = self.specification(name)
             number = last.number if last else 0
             if expected is not None and expected != number:
@@ -96,42 +86,42 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def replace_specification(self, stored: StoredSpecification) -> None:
         """Store a specification in the place of that of its name and number."""
-        with self._writing() as db:
+        with self._database.writing(DURABLE) as db:
             db.execute(
                 "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",
                 (stored.text, stored.version, stored.name, stored.number),
             )
 
     def remove_specification(self, name: str) -> bool:
-        if not self._path.exists():
+        if not self._database.path.exists():
             return False
-        with self._writing() as db:
+        with self._database.writing(DURABLE) as db:
             removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
             analyses = score_rows.remove_analyses(db, name)
         return bool(removed or analyses)
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        with self._reading() as db:
+        with self._database.reading() as db:
             return score_rows.analysed(db, crawl, version, ids) if db else set()
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        with self._reading() as db:
+        with self._database.reading() as db:
             return score_rows.analysed_versions(db, crawl) if db else []
 
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
             # What a power cut takes is analysed again: no disk has to be waited for.
             try:
-                with self._writing("NORMAL") as db:
+                with self._database.writing(FAST) as db:
                     score_rows.put_scores(db, scores)
             except UnicodeEncodeError:
-                with self._writing("NORMAL") as db:
+                with self._database.writing(FAST) as db:
                     score_rows.put_scores(db, [encodable_score(score) for score in scores])
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
         after = ""
         while True:
-            with self._reading() as db:
+            with self._database.reading() as db:
                 page = score_rows.document_scores(db, crawl, version, after) if db else []
             yield from page
             if len(page) < score_rows.PAGE:
@@ -140,17 +130,17 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
         after: int | None = 0
-        with self._reading() as db:
+        with self._database.reading() as db:
             analysis = score_rows.analysis_of(db, crawl, version) if db else None
         while analysis is not None and after is not None:
-            with self._reading() as db:
+            with self._database.reading() as db:
                 page, after = score_rows.score_values(db, analysis, after) if db else ([], None)
             yield from page
 
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
-        with self._reading() as db:
+        with self._database.reading() as db:
             if db is None:
                 return []
             return score_rows.best_links(db, crawl, version, limit, offset, host)
@@ -158,12 +148,12 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        with self._reading() as db:
+        with self._database.reading() as db:
             return score_rows.relevances(db, crawl, version, urls) if db else {}
 
     def count(self) -> int:
         """Return the number of entries of the index."""
-        with self._reading() as db:
+        with self._database.reading() as db:
             if db is None:
                 return 0
             (saved,) = db.execute("SELECT count(*) FROM specifications").fetchone()
@@ -171,12 +161,11 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def stats(self) -> IndexStats:
         """Return the size of the index."""
-        files = self._folder.path.glob(f"{FILE}*")
-        return IndexStats(self.count(), sum(file.stat().st_size for file in files))
+        return IndexStats(self.count(), self._database.stored_bytes())
 
     def entries(self) -> Iterator[IndexEntry]:
         """Stream all entries, as in the mapping, in the order of their ids."""
-        with self._reading() as db:
+        with self._database.reading() as db:
             analyses = score_rows.analyses(db) if db else []
         yield from self._pages(analyses, score_rows.link_entries)
         yield from self._pages(analyses, score_rows.score_entries)
@@ -190,7 +179,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
         for analysis in analyses:
             after: str | bytes | None = None
             while True:
-                with self._reading() as db:
+                with self._database.reading() as db:
                     page, after = read(db, analysis, after) if db else ([], None)
                 yield from page
                 if after is None:
@@ -198,72 +187,15 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
         """Remove the scores of documents, and the links to these URLs or found on them first."""
-        if not self._path.exists():
+        if not self._database.path.exists():
             return 0
-        with self._writing() as db:
+        with self._database.writing(DURABLE) as db:
             return score_rows.remove_documents(db, ids, urls)
 
-    @contextmanager
-    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
         """Give the connection outside of a transaction, None where there is no file."""
-        with self._guard, self._folder.our_errors(self._path):
-            if self._path.exists() and self._db is None:
-                self._folder.check(writing=True)
-                self._db = open_database(self._path, read_only=False)
-            yield self._db
+        return self._database.erasing()
 
     def close(self) -> None:
-        """Let go of the database; what is asked later opens it again."""
-        with self._guard:
-            if self._db is not None:
-                self._db.close()
-            self._db = None
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Give the connection to one thread at a time, None where nothing was written yet."""
-        with self._guard, self._folder.our_errors(self._path):
-            if self._db is None and self._path.exists():
-                self._folder.check(writing=True)
-                self._db = self._opened()
-            if self._db is None or self._db.in_transaction:
-                yield self._db
-                return
-            self._db.execute("BEGIN")  # all is read of one moment
-            try:
-                yield self._db
-            finally:
-                self._db.execute("ROLLBACK")
-
-    def _opened(self) -> sqlite3.Connection | None:
-        """Return a connection, None while another process makes the tables."""
-        db = open_database(self._path, read_only=self._read_only)
-        if has_tables(db):
-            return db
-        db.close()
-        return None
-
-    @contextmanager
-    def _writing(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
-        """Give the connection for one change, all of it or nothing."""
-        with self._guard, self._folder.our_errors(self._path):
-            if self._read_only:
-                raise EngineError(
-                    ErrorText(
-                        "the archive at %(path)s was opened for reading only",
-                        path=self._folder.path,
-                    )
-                )
-            if self._db is None:
-                self._make_archive()
-                self._folder.check(writing=True)
-                self._db = open_database(self._path, read_only=False)
-            self._db.execute(f"PRAGMA synchronous = {synchronous}")
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        """Let go of the file; what is asked later opens it again."""
+        self._database.close()

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.database import attached, connect, count_rows, database_uri
+from nwx.engine.embedded.database import attached, connect, count_rows
 from nwx.engine.embedded.dates.folder import dates_folder, joined_file, locked, named_errors
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.sqlite_files import sqlite_uri
 from nwx.errors import EngineError
 from nwx.model import Dates
 
@@ -147,7 +148,7 @@ class AttachedIndex:
         self._version = -1
         with self._our_errors():
             self._db = connect(folder.database, read_only=True)
-            uri = database_uri(archive.database, read_only=True)
+            uri = sqlite_uri(archive.database, read_only=True)
             self._db.execute("ATTACH DATABASE ? AS archive", (uri,))
 
     def is_current(self) -> bool:

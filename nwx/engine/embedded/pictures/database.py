@@ -1,16 +1,23 @@
 """The SQLite file of the index pictures: its tables, and connections to it."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from nwx.engine.embedded.own_database import CACHE_PRAGMA, OwnDatabase
+from nwx.engine.embedded.entries.own_database import (
+    CACHE_PRAGMA,
+    FAST,
+    JOURNAL_PRAGMA,
+    STATES_TABLE,
+    DatabaseForm,
+    OwnDatabase,
+)
+from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import Work, current_work
 
 _CHECKED_STEPS = 10_000
 
 _SCHEMA = """
-BEGIN IMMEDIATE;
 -- Pictures (page '') and appearances; `picture` is the number of a picture's entry, its own or
 -- that of the version that a page shows, 0 where the archive has none.
 CREATE TABLE IF NOT EXISTS entries (
@@ -34,10 +41,16 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
 -- Grows with each change, so that what was read before can be kept.
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
-CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state BLOB NOT NULL);
-PRAGMA user_version = 1;
-COMMIT;
 """
+
+
+_FORM = DatabaseForm(
+    "pictures.db",
+    _SCHEMA + STATES_TABLE,
+    # What a power cut takes is built again: no disk has to be waited for.
+    ("secure_delete = 1", FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
+    (CACHE_PRAGMA, "mmap_size = 268435456"),
+)
 
 
 @contextmanager
@@ -54,21 +67,15 @@ def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
 class PictureDatabase(OwnDatabase):
     """The file `pictures.db` of an archive."""
 
-    name = "pictures.db"
-    schema = _SCHEMA
-    # What a power cut takes is built again: no disk has to be waited for.
-    pragmas = (
-        "secure_delete = 1",
-        "synchronous = NORMAL",
-        CACHE_PRAGMA,
-        "journal_size_limit = 67108864",
-    )
-    read_pragmas = (CACHE_PRAGMA, "mmap_size = 268435456")
+    def __init__(
+        self, folder: Folder, make_archive: Callable[[], None], *, read_only: bool
+    ) -> None:
+        super().__init__(folder, make_archive, _FORM, read_only=read_only)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
         """Give the connection for one change, all of it or nothing."""
-        with super().writing() as db:
+        with super().writing(synchronous) as db:
             yield db
             db.execute("UPDATE changes SET number = number + 1")
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from nwx.engine.embedded.queue.database import QueueDatabase
+from nwx.engine.embedded.entries.own_database import OwnDatabase
 from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.engine.queue.entries import without_pages
 
@@ -15,7 +15,7 @@ _SENDER_BYTES = 12
 class EmbeddedOutbox(UpdateOutbox):
     """The outbox in the file `queue.db` of an archive."""
 
-    def __init__(self, database: QueueDatabase) -> None:
+    def __init__(self, database: OwnDatabase) -> None:
         self._database = database
 
     def sender(self) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from nwx.engine.embedded.entries.own_database import OwnDatabase
 from nwx.engine.embedded.queue.checks import queue_problems
-from nwx.engine.embedded.queue.database import QueueDatabase
 from nwx.engine.embedded.queue.leases import choose_urls
 from nwx.engine.embedded.queue.rows import EntriesById, entries_of, entries_where, write_entries
 from nwx.engine.queue.crawl_queue import (
@@ -28,7 +28,7 @@ _EXPIRED_AT_ONCE = 10_000
 class EmbeddedCrawlQueue(CrawlQueue):
     """The queue in the file `queue.db` of an archive; each method is one transaction."""
 
-    def __init__(self, database: QueueDatabase) -> None:
+    def __init__(self, database: OwnDatabase) -> None:
         self._database = database
 
     def put(
@@ -119,7 +119,6 @@ class EmbeddedCrawlQueue(CrawlQueue):
     def problems(self) -> Iterator[tuple[str, str]]:
         with self._database.reading() as db:
             if db is not None:
-                db.execute("BEGIN")  # all checks look at one state
                 yield from queue_problems(db)
 
     def crawls(self) -> list[str]:

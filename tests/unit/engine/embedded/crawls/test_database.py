@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.crawls.database import FILE
 from nwx.errors import EngineError, EngineVersionError
+
+FILE = "crawls.db"
 
 WRITER = """
 import sys

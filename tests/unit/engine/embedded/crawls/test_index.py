@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from nwx.engine.embedded.crawls.database import FILE
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
@@ -11,7 +10,7 @@ def test_a_file_without_tables_has_no_crawls_yet(tmp_path: Path) -> None:
     settings = Settings(str(tmp_path / "archive"))
     with open_engine(settings) as engine:
         engine.create()
-    (tmp_path / "archive" / FILE).touch()
+    (tmp_path / "archive" / "crawls.db").touch()
     with open_engine(settings, read_only=True) as reader, open_engine(settings) as writer:
         assert reader.crawl_index().specifications() == []
         writer.crawl_index().save_specification("votes", "v1", "name = 'votes'")

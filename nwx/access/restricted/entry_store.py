@@ -1,0 +1,123 @@
+"""The small entries of an index that a viewer may see."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from nwx.access.restricted.captures import reading_only
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import (
+    BY_ID,
+    EVERY_ENTRY,
+    Change,
+    EntryFilter,
+    EntryOrder,
+    EntryStore,
+    Totals,
+    count_entries,
+    matches,
+)
+from nwx.errors import NwxError
+from nwx.model import IndexStats
+
+if TYPE_CHECKING:
+    from nwx.access.restricted.engine import RestrictedEngine
+
+_AT_ONCE = 500
+
+
+class VisibleEntries(ABC):
+    """What a viewer may see of the entries of an index, as the index declares it.
+
+    `restricted` is the engine as the viewer sees it.
+    """
+
+    def __init__(self, restricted: "RestrictedEngine") -> None:
+        self._restricted = restricted
+
+    @abstractmethod
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        """Yield the visible ones of some entries, without the hidden things that they name."""
+
+    def refusal(self) -> NwxError:
+        """Return the error of who writes: only who sees the whole index does."""
+        return reading_only()
+
+    def withheld(self, state: str) -> NwxError | None:
+        """Return the error of a state that would tell of hidden captures, None where none would."""
+        del state
+        return None
+
+
+class RestrictedStore(EntryStore):
+    """Entries of another store as far as they are visible, which nobody writes here.
+
+    Totals are counted again from the visible entries, and kept until entries or captures change.
+    """
+
+    def __init__(
+        self, store: EntryStore, visible: VisibleEntries, restricted: "RestrictedEngine"
+    ) -> None:
+        self._store = store
+        self._visible = visible
+        self._restricted = restricted
+        self._counted: dict[object, tuple[tuple[Totals, str], Totals]] = {}
+
+    def is_made(self) -> bool:
+        return self._store.is_made()
+
+    def put(self, entries: Sequence[IndexEntry]) -> None:
+        raise self._visible.refusal()
+
+    def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
+        raise self._visible.refusal()
+
+    def delete(self, ids: Collection[str]) -> int:
+        raise self._visible.refusal()
+
+    def put_state(self, name: str, state: bytes) -> None:
+        raise self._visible.refusal()
+
+    def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
+        found = self._store.get(ids)
+        return {entry["id"]: entry for entry in self._shown(iter(found.values()))}
+
+    def find(
+        self,
+        where: EntryFilter = EVERY_ENTRY,
+        order: EntryOrder = BY_ID,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Iterator[IndexEntry]:
+        shown = self._shown(self._store.find(where, order))
+        # A value that stood for something hidden only is none of the entry any more.
+        found = (entry for entry in shown if matches(entry, where))
+        return islice(found, offset, None if limit is None else offset + limit)
+
+    def _shown(self, entries: Iterator[IndexEntry]) -> Iterator[IndexEntry]:
+        while some := list(islice(entries, _AT_ONCE)):
+            yield from self._visible.shown(some)
+
+    def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
+        return sum(1 for _ in self.find(where))
+
+    def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
+        key = (*sorted(where.items()), *groups.items(), mean)
+        stamp = self._store.totals(where, groups, mean), self._restricted.capture_mark()
+        known = self._counted.get(key)
+        if known is None or known[0] != stamp:
+            known = self._counted[key] = stamp, count_entries(self.find(where), groups, mean)
+        return known[1]
+
+    def state(self, name: str) -> bytes | None:
+        found = self._store.state(name)
+        if found is not None and (error := self._visible.withheld(name)):
+            raise error
+        return found
+
+    def states(self) -> list[str]:
+        return [name for name in self._store.states() if self._visible.withheld(name) is None]
+
+    def stats(self) -> IndexStats:
+        return IndexStats(self.count(), None)

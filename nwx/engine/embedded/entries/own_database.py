@@ -1,0 +1,163 @@
+"""A SQLite file of an archive beside its main one: opened when it is first needed."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nwx.engine.embedded.folder import Folder
+from nwx.engine.sqlite_files import connect_sqlite, file_format, snapshot, transaction
+from nwx.errors import EngineError, ErrorText
+
+CACHE_PRAGMA = f"cache_size = -{32 << 10}"
+JOURNAL_PRAGMA = "journal_size_limit = 67108864"
+DURABLE, FAST = "synchronous = FULL", "synchronous = NORMAL"
+"""Whether writing waits for the disk: what a power cut takes may have to be made again."""
+
+STATES_TABLE = "CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state BLOB NOT NULL);"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseForm:
+    """The name of a file, the script that makes its tables, and how it is opened.
+
+    `pragmas` are set where it is written, `read_pragmas` where it is read.
+    `keeps_reader` is for files that are read by many short questions: one
+    connection is kept for them, in place of one a question.
+    """
+
+    name: str
+    schema: str
+    pragmas: tuple[str, ...]
+    read_pragmas: tuple[str, ...] = ()
+    keeps_reader: bool = False
+    format: int = 1
+
+
+class OwnDatabase:
+    """A file with a schema, a format and locks of its own; threads may share it.
+
+    `make_archive` is called before the file is made.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        make_archive: Callable[[], None],
+        form: DatabaseForm,
+        *,
+        read_only: bool,
+    ) -> None:
+        self.path = folder.path / form.name
+        self._folder = folder
+        self._make_archive = make_archive
+        self._form = form
+        self._read_only = read_only
+        self._guard = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._read_file = (0, 0)
+        self._has_tables = False  # of the file that the kept reader reads
+
+    @contextmanager
+    def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
+        """Give the connection for one change, all of it or nothing."""
+        with self._guard, self._folder.our_errors(self.path):
+            db = self._writable()
+            if synchronous:
+                db.execute(f"PRAGMA {synchronous}")
+            with transaction(db):
+                yield db
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Give a connection that reads one state; None where nothing was written."""
+        if self._form.keeps_reader:
+            with self._guard, self._folder.our_errors(self.path):
+                yield from self._read(self._kept_reader())
+        elif not self.path.exists():
+            yield None
+        else:
+            with self._folder.our_errors(self.path):
+                db = self._opened_to_read()
+                try:
+                    yield from self._read(db)
+                finally:
+                    db.close()
+
+    def _read(self, db: sqlite3.Connection | None) -> Iterator[sqlite3.Connection | None]:
+        if db is None:
+            yield None
+            return
+        with snapshot(db):
+            is_known = db is self._reader and self._has_tables
+            has_tables = is_known or bool(file_format(db, self.path, self._form.format))
+            self._has_tables = has_tables and db is self._reader
+            yield db if has_tables else None
+
+    def _kept_reader(self) -> sqlite3.Connection | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        file = (found.st_dev, found.st_ino)
+        if self._reader is None or self._read_file != file:
+            self._close_reader()
+            self._reader, self._read_file = self._opened_to_read(), file
+        return self._reader
+
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection | None]:
+        """Give the connection outside of a transaction, None where there is no file."""
+        with self._guard, self._folder.our_errors(self.path):
+            self._close_reader()
+            yield self._writable() if self.path.exists() else None
+
+    def stored_bytes(self) -> int:
+        """Return the size of the file and its journal."""
+        files = self._folder.path.glob(f"{self._form.name}*")
+        return sum(file.stat().st_size for file in files)
+
+    def close(self) -> None:
+        """Let go of the file; a later use opens it again."""
+        with self._guard:
+            self._close_reader()
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = None
+        self._has_tables = False
+
+    def _writable(self) -> sqlite3.Connection:
+        if self._read_only:
+            raise EngineError(
+                ErrorText(
+                    "the archive at %(path)s was opened for reading only", path=self._folder.path
+                )
+            )
+        if self._db is None:
+            self._make_archive()
+            self._folder.check(writing=True)
+            self._db = self._opened_to_write()
+        return self._db
+
+    def _opened_to_write(self) -> sqlite3.Connection:
+        db = connect_sqlite(self.path, ("journal_mode = WAL", *self._form.pragmas))
+        try:
+            if not file_format(db, self.path, self._form.format):
+                script = f"{self._form.schema}PRAGMA user_version = {self._form.format};"
+                db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        self._folder.check(writing=True)
+        pragmas = ("query_only = 1", *self._form.read_pragmas)
+        return connect_sqlite(self.path, pragmas, read_only=True)

@@ -1,0 +1,220 @@
+"""The small entries of an index in a folder."""
+
+import sqlite3
+import threading
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import Any
+
+import msgspec
+from cachetools import LRUCache
+
+from nwx.engine.embedded.entries.own_database import OwnDatabase
+from nwx.engine.embedded.entries.tables import Condition, column_values, find_sql, groups_sql
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexDeclaration
+from nwx.engine.indices.entry_store import (
+    BY_ID,
+    EVERY_ENTRY,
+    Change,
+    EntryFilter,
+    EntryGroup,
+    EntryOrder,
+    EntryStore,
+    GroupSums,
+    Totals,
+)
+from nwx.model import IndexStats
+
+_AT_ONCE = 500
+_FAST_COMPRESSION = 1
+_TOTALS_KEPT = 64
+_CHANGED = "UPDATE changes SET number = number + 1"
+
+
+class EmbeddedEntryStore(EntryStore):
+    """Entries in a file beside that of the archive, so that no import is in its way."""
+
+    def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
+        self.database = database
+        self._declared = declared
+        self._fields = declared.fields
+        self._guard = threading.Lock()
+        self._counted: LRUCache[tuple[object, ...], Totals] = LRUCache(_TOTALS_KEPT)
+
+    def is_made(self) -> bool:
+        return self.database.path.exists()
+
+    def put(self, entries: Sequence[IndexEntry]) -> None:
+        if entries:
+            with self.database.writing() as db:
+                self._put(db, entries)
+
+    def _put(self, db: sqlite3.Connection, entries: Iterable[IndexEntry]) -> None:
+        fields = self._fields
+        columns = ", ".join(("id", *fields.columns))
+        marks = ", ".join("?" * (1 + len(fields.columns)))
+        add = f"INSERT INTO {fields.table} ({columns}) VALUES ({marks})"
+        db.execute(_CHANGED)
+        for entry in entries:
+            self._remove(db, entry["id"])
+            num = db.execute(add, column_values(fields, entry)).lastrowid
+            db.execute("INSERT INTO contents VALUES (?, ?)", (num, pack_entry(entry)))
+            for name in fields.lists:
+                first = fields.orders[0]
+                mean = entry[first[0].field] if first else num
+                rows = [(value, mean, entry["id"], num) for value in entry.get(name, ())]
+                db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
+
+    def _remove(self, db: sqlite3.Connection, id: str) -> bool:
+        table = self._fields.table
+        row = db.execute(f"SELECT num FROM {table} WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            return False
+        for one in ("contents", *self._fields.lists, table):
+            db.execute(f"DELETE FROM {one} WHERE num = ?", row)
+        return True
+
+    def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
+        with self.database.writing() as db:
+            changed = change({entry["id"]: entry for entry in self._entries_of(db, ids)})
+            for id, entry in changed.items():
+                if entry is None:
+                    self._remove(db, id)
+            self._put(db, (entry for entry in changed.values() if entry is not None))
+        return changed
+
+    def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
+        with self.database.reading() as db:
+            if db is None:
+                return {}
+            if not fields or not set(fields) <= set(self._fields.columns):
+                return {entry["id"]: entry for entry in self._entries_of(db, ids)}
+            command = f"SELECT id, {', '.join(fields)} FROM {self._fields.table} WHERE id IN ({{}})"
+            rows = among(db, command, ids)
+            return {id: dict(zip(fields, values, strict=True)) for id, *values in rows}
+
+    def _entries_of(self, db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
+        table = self._fields.table
+        command = f"SELECT content FROM {table} JOIN contents USING (num) WHERE id IN ({{}})"
+        return (unpack_entry(packed) for (packed,) in among(db, command, ids))
+
+    def delete(self, ids: Collection[str]) -> int:
+        if not self.is_made():
+            return 0
+        with self.database.writing() as db:
+            db.execute(_CHANGED)
+            return sum(self._remove(db, id) for id in ids)
+
+    def find(
+        self,
+        where: EntryFilter = EVERY_ENTRY,
+        order: EntryOrder = BY_ID,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Iterator[IndexEntry]:
+        condition = Condition(self._fields, where)
+        with self.database.reading() as db:
+            if db is not None:
+                command = find_sql(self._fields, condition, order)
+                most = -1 if limit is None else limit
+                for (packed,) in db.execute(command, (*condition.values, most, offset)):
+                    yield unpack_entry(packed)
+
+    def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
+        condition = Condition(self._fields, where)
+        with self.database.reading() as db:
+            if db is None:
+                return 0
+            command = f"SELECT count(*) FROM {self._fields.table} {condition.text}"
+            return int(db.execute(command, condition.values).fetchone()[0])
+
+    def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
+        with self.database.reading() as db:
+            if db is None:
+                return Totals(groups=dict.fromkeys(groups, ()))
+            (number,) = db.execute("SELECT number FROM changes").fetchone()
+            key = (number, *sorted(where.items()), *groups.items(), mean)
+            with self._guard:
+                counted = self._counted.get(key)
+            if counted is None:
+                count = self._totals_of_some if where else self._totals_of_all
+                counted = count(db, Condition(self._fields, where), groups, mean)
+                with self._guard:
+                    self._counted[key] = counted
+            return counted
+
+    def _totals_of_all(
+        self, db: sqlite3.Connection, _: Condition, groups: Mapping[str, int], mean: str
+    ) -> Totals:
+        """Count all entries, each group in the order of an index."""
+        command = f"SELECT count(*), avg({mean}) FROM {self._fields.table}"
+        entries, value = db.execute(command).fetchone()
+        found = {
+            name: tuple(starmap(EntryGroup, db.execute(groups_sql(self._fields, name, mean, most))))
+            for name, most in groups.items()
+        }
+        return Totals(entries, value, found)
+
+    def _totals_of_some(
+        self, db: sqlite3.Connection, condition: Condition, groups: Mapping[str, int], mean: str
+    ) -> Totals:
+        """Count entries in one pass over their rows: they are in the order of no group."""
+        fields = self._fields
+        plain = [name for name in groups if name not in fields.lists]
+        sums = [GroupSums() for _ in plain]
+        entries, total = 0, 0.0
+        rows = f"SELECT {', '.join((mean, *plain))} FROM {fields.table} {condition.text}"
+        for value, *values in db.execute(rows, condition.values):
+            entries += 1
+            total += value
+            for one, group in zip(sums, values, strict=True):
+                one.add(group, value)
+        found = {name: one.groups()[: groups[name]] for name, one in zip(plain, sums, strict=True)}
+        if name := condition.of_list:
+            among = f"{name} WHERE {fields.lists[name]} = ?"
+        else:
+            among = f"{fields.table} {condition.text}"
+        within = f"WHERE num IN (SELECT num FROM {among})"
+        for name in groups.keys() - set(plain):
+            command = groups_sql(fields, name, mean, groups[name], within)
+            found[name] = tuple(starmap(EntryGroup, db.execute(command, condition.values)))
+        return Totals(entries, total / entries if entries else None, found)
+
+    def put_state(self, name: str, state: bytes) -> None:
+        with self.database.writing() as db:
+            db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
+
+    def state(self, name: str) -> bytes | None:
+        with self.database.reading() as db:
+            command = "SELECT state FROM states WHERE name = ?"
+            row = db.execute(command, (name,)).fetchone() if db else None
+        return None if row is None else bytes(row[0])
+
+    def states(self) -> list[str]:
+        with self.database.reading() as db:
+            found = db.execute("SELECT name FROM states ORDER BY name") if db else ()
+            return [name for (name,) in found]
+
+    def stats(self) -> IndexStats:
+        return IndexStats(self.count(self._declared.shown), self.database.stored_bytes())
+
+
+def pack_entry(entry: IndexEntry) -> bytes:
+    """Return an entry as it is stored."""
+    return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
+
+
+def unpack_entry(packed: bytes) -> IndexEntry:
+    """Return an entry that was stored."""
+    entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
+    return entry
+
+
+def among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
+    """Stream the rows of a command with `IN ({})`, for each of some values once."""
+    listed = list(dict.fromkeys(values))
+    for start in range(0, len(listed), _AT_ONCE):
+        chunk = listed[start : start + _AT_ONCE]
+        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)

@@ -1,0 +1,134 @@
+"""The tables of small entries, and the SQL of what is asked of them.
+
+What is filtered, sorted and counted is apart from the rest: those rows are
+read in their thousands, packed entries (`contents`) for what is shown.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from nwx import mappings
+from nwx.engine.embedded.entries.own_database import (
+    CACHE_PRAGMA,
+    DURABLE,
+    FAST,
+    JOURNAL_PRAGMA,
+    STATES_TABLE,
+    DatabaseForm,
+)
+from nwx.engine.indices.declarations import INDICES, EntryFields
+from nwx.engine.indices.entry_store import EntryFilter, EntryOrder
+from nwx.model import IndexName
+
+_SQL_TYPES = {"double": "REAL NOT NULL", "integer": "INTEGER", "long": "INTEGER"}
+
+
+def entry_form(index: IndexName) -> DatabaseForm:
+    """Return the form of the file with the entries of an index."""
+    fields = INDICES[index].fields
+    written = (DURABLE if fields.is_durable else FAST, CACHE_PRAGMA, JOURNAL_PRAGMA)
+    read = (CACHE_PRAGMA, "mmap_size = 268435456")
+    return DatabaseForm(f"{index}.db", entry_schema(index, fields), written, read)
+
+
+def entry_schema(index: IndexName, fields: EntryFields) -> str:
+    """Return the script that makes the tables of an index."""
+    table, first = fields.table, fields.orders[0]
+    kinds = mappings.properties(index)
+    typed = {name: _SQL_TYPES.get(kinds[name]["type"], "TEXT NOT NULL") for name in fields.columns}
+    columns = "".join(f", {name} {kind}" for name, kind in typed.items())
+    script = [
+        f"CREATE TABLE IF NOT EXISTS {table} (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE"
+        f"{columns})",
+        "CREATE TABLE IF NOT EXISTS contents (num INTEGER PRIMARY KEY, content BLOB NOT NULL)",
+    ]
+    sorted_by = [*fields.orders, *((_by(name), *first) for name in fields.filtered)]
+    script += (
+        f"CREATE INDEX IF NOT EXISTS {table}_by_{order[0][0]} ON {table} ({order_sql(order)})"
+        for order in sorted_by
+        if order
+    )
+    mean = first[0].field if first else "num"
+    for name, column in fields.lists.items():
+        script += (
+            f"CREATE TABLE IF NOT EXISTS {name} ({column} TEXT NOT NULL,"
+            f" {mean} {typed.get(mean, 'INTEGER')}, id TEXT NOT NULL, num INTEGER NOT NULL,"
+            f" PRIMARY KEY ({column}, {mean}, id)) WITHOUT ROWID",
+            f"CREATE INDEX IF NOT EXISTS {name}_by_num ON {name} (num)",
+        )
+    script += (
+        # Grows with each change, so that what was counted before can be given again.
+        "CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL)",
+        "INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes)",
+    )
+    return "".join(f"{statement};\n" for statement in script) + STATES_TABLE
+
+
+def _by(field: str) -> tuple[str, bool]:
+    return field, False
+
+
+def order_sql(order: Sequence[tuple[str, bool]], table: str = "") -> str:
+    """Return the terms of ORDER BY, ties broken by id."""
+    of = f"{table}." if table else ""
+    return ", ".join([*(f"{of}{name}{' DESC' * desc}" for name, desc in order), f"{of}id"])
+
+
+class Condition:
+    """A condition on rows, in SQL: `text` begins with WHERE where there is any."""
+
+    def __init__(self, fields: EntryFields, where: EntryFilter) -> None:
+        self.values: list[object] = []
+        alone = next(iter(where)) if len(where) == 1 else ""
+        self.of_list = alone if alone in fields.lists else ""
+        """The list that the only condition is about, whose rows are in the usual order."""
+        parts: list[str] = []
+        # Conditions on columns come first: few rows are then looked up in lists one by one.
+        for name, value in sorted(where.items(), key=lambda one: one[0] in fields.lists):
+            wanted = value if isinstance(value, tuple) else (value,)
+            marks = "= ?" if len(wanted) == 1 else f"IN ({', '.join('?' * len(wanted))})"
+            if len(wanted) != 1:
+                self.of_list = ""
+            self.values += wanted
+            if name in fields.lists:
+                parts.append(_in_list(fields, name, marks, alone=not parts))
+            else:
+                parts.append(f"{fields.table}.{name} {marks}")
+        self.text = f"WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def _in_list(fields: EntryFields, name: str, marks: str, *, alone: bool) -> str:
+    column = f"{name}.{fields.lists[name]} {marks}"
+    if alone:  # all of a value are found in one pass
+        return f"{fields.table}.num IN (SELECT num FROM {name} WHERE {column})"
+    return f"EXISTS (SELECT 1 FROM {name} WHERE {name}.num = {fields.table}.num AND {column})"
+
+
+def find_sql(fields: EntryFields, condition: Condition, order: EntryOrder) -> str:
+    """Return what selects the packed entries that match, with LIMIT and OFFSET as parameters."""
+    of, found = fields.table, f"{fields.table} {condition.text}"
+    if name := condition.of_list:
+        # They are in the usual order within their value.
+        of = name
+        found = f"{name} JOIN {fields.table} USING (num) WHERE {name}.{fields.lists[name]} = ?"
+    if order != fields.orders[0]:
+        of = fields.table
+    # What is left out by the offset is not joined with its content.
+    return (
+        f"SELECT content FROM (SELECT {fields.table}.num FROM {found}"
+        f" ORDER BY {order_sql(order, of)} LIMIT ? OFFSET ?) AS found"
+        " CROSS JOIN contents USING (num)"
+    )
+
+
+def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str = "") -> str:
+    """Return what counts the values of a field, the most frequent first."""
+    table, column = (field, fields.lists[field]) if field in fields.lists else (fields.table, field)
+    return (
+        f"SELECT {column}, count(*), avg({mean}) FROM {table} {where} GROUP BY {column}"
+        f" ORDER BY count(*) DESC, {column} LIMIT {most}"
+    )
+
+
+def column_values(fields: EntryFields, entry: Mapping[str, object]) -> tuple[object, ...]:
+    """Return the values of an entry in the columns of its table, the id first."""
+    return (entry["id"], *(entry.get(name, "") for name in fields.columns))

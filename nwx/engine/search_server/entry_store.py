@@ -1,0 +1,198 @@
+"""The small entries of an index on a server."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import INDICES
+from nwx.engine.indices.entry_store import (
+    BY_ID,
+    EVERY_ENTRY,
+    Change,
+    EntryFilter,
+    EntryGroup,
+    EntryOrder,
+    EntryStore,
+    Totals,
+)
+from nwx.engine.search_server.blobs import ServerStates
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
+from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.server import Body, Server, pause
+from nwx.errors import EngineBusyError
+from nwx.model import IndexName, IndexStats
+from nwx.settings import ServerSettings
+
+_WINDOW = 10_000
+_MOST_VALUES = 10_000
+_ATTEMPTS = 20
+_LONGEST_PAUSE = 4
+
+
+class ServerEntryStore(EntryStore):
+    """The index `<prefix>-NAME`, made when it is first written to, and its states beside it."""
+
+    def __init__(
+        self, server: Server, schema: Schema, settings: ServerSettings, index: IndexName
+    ) -> None:
+        self.server = server
+        self.alias = schema.name(index)
+        self._schema = schema
+        self._name = index
+        self._declared = INDICES[index]
+        self._states = ServerStates(server, self.alias, settings)
+        self._is_made = False
+
+    def is_made(self) -> bool:
+        self._is_made = self._is_made or self._schema.is_made(self._name)
+        return self._is_made
+
+    def make(self) -> None:
+        """Make the index where there is none."""
+        if not self.is_made():
+            self._schema.create_lazily(self._name)
+            self._is_made = True
+
+    def refresh(self) -> bool:
+        """Make what was written visible to searches; return whether there is an index."""
+        if self.is_made():
+            refresh(self.server, self.alias)
+        return self._is_made
+
+    def put(self, entries: Sequence[IndexEntry]) -> None:
+        if entries:
+            self.make()
+            unique = {entry["id"]: entry for entry in entries}
+            actions = (BulkAction(self.alias, id, entry) for id, entry in unique.items())
+            send(self.server, actions)
+
+    def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
+        done: dict[str, IndexEntry | None] = {}
+        left = list(dict.fromkeys(ids))
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(min(attempt, _LONGEST_PAUSE))
+            found = entries_by_id(self.server, self.alias, left, "true") if self.is_made() else {}
+            changed = change({id: hit["_source"] for id, hit in found.items()})
+            if any(entry is not None for entry in changed.values()):
+                self.make()
+            actions = [self._action(id, one, found.get(id)) for id, one in changed.items()]
+            outcomes = dict(zip(changed, send(self.server, actions), strict=True))
+            left = [id for id, outcome in outcomes.items() if outcome == "conflict"]
+            done |= {id: one for id, one in changed.items() if id not in left}
+            if not left:
+                return done
+        raise EngineBusyError(
+            f"others keep writing {len(left)} entries of {self.alias} at {self.server.address}; "
+            "try again later"
+        )
+
+    def _action(self, id: str, entry: IndexEntry | None, found: Body | None) -> BulkAction:
+        """Return what puts an entry in the place of what was found, unless that has changed."""
+        operation = "delete" if entry is None else "index" if found else "create"
+        control = (
+            (("if_seq_no", found["_seq_no"]), ("if_primary_term", found["_primary_term"]))
+            if found
+            else ()
+        )
+        return BulkAction(self.alias, id, entry, operation, control)
+
+    def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
+        if not ids or not self.is_made():
+            return {}
+        wanted = ",".join(fields) or "true"
+        found = entries_by_id(self.server, self.alias, list(dict.fromkeys(ids)), wanted)
+        return {id: hit["_source"] for id, hit in found.items()}
+
+    def delete(self, ids: Collection[str]) -> int:
+        if not self.is_made():
+            return 0
+        actions = (BulkAction(self.alias, id, None, "delete") for id in dict.fromkeys(ids))
+        return send(self.server, actions).count("deleted")
+
+    def find(
+        self,
+        where: EntryFilter = EVERY_ENTRY,
+        order: EntryOrder = BY_ID,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Iterator[IndexEntry]:
+        if limit is not None and offset + limit <= _WINDOW:
+            yield from self._window(where, order, limit, offset)
+        else:
+            end = None if limit is None else offset + limit
+            yield from islice(self._all(where, order), offset, end)
+
+    def _window(
+        self, where: EntryFilter, order: EntryOrder, limit: int, offset: int
+    ) -> Iterator[IndexEntry]:
+        if self.refresh():
+            body: Body = {"query": query_of(where), "sort": _sort(order)}
+            body |= {"from": offset, "size": limit, "track_total_hits": False}
+            for hit in search_page(self.server, self.alias, body)["hits"]["hits"]:
+                yield hit["_source"]
+
+    def _all(self, where: EntryFilter, order: EntryOrder) -> Iterator[IndexEntry]:
+        if self.refresh():
+            for page in pages(self.server, self.alias, {"query": query_of(where)}, _sort(order)):
+                for hit in page:
+                    yield hit["_source"]
+
+    def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
+        return count_hits(self.server, self.alias, query_of(where)) if self.refresh() else 0
+
+    def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
+        if not self.refresh():
+            return Totals(groups=dict.fromkeys(groups, ()))
+        average = {"avg": {"field": mean}}
+        aggs: Body = {name: _grouped(name, most, average) for name, most in groups.items()}
+        body: Body = {"query": query_of(where), "size": 0, "track_total_hits": True}
+        found = search_page(self.server, self.alias, body | {"aggs": aggs | {"mean": average}})
+        counted = found["aggregations"]
+        return Totals(
+            found["hits"]["total"]["value"],
+            counted["mean"]["value"],
+            {name: tuple(map(_group, counted[name]["buckets"])) for name in groups},
+        )
+
+    def put_state(self, name: str, state: bytes) -> None:
+        self._states.put(name, state)
+
+    def state(self, name: str) -> bytes | None:
+        return self._states.get(name)
+
+    def states(self) -> list[str]:
+        return self._states.names()
+
+    def stats(self) -> IndexStats:
+        if not self.is_made():
+            return IndexStats(0, 0)
+        return IndexStats(self.count(self._declared.shown), self._schema.stored_bytes(self.alias))
+
+
+def query_of(where: EntryFilter) -> Body:
+    """Return the search for the entries that conditions hold for."""
+    return {"bool": {"filter": [_condition(name, value) for name, value in where.items()]}}
+
+
+def _condition(name: str, value: object) -> Body:
+    if value == "":
+        return {"bool": {"must_not": [{"exists": {"field": name}}]}}
+    return {"terms": {name: list(value)}} if isinstance(value, tuple) else {"term": {name: value}}
+
+
+def _sort(order: EntryOrder) -> list[Body]:
+    sort: list[Body] = [{by.field: "desc" if by.descending else "asc"} for by in order]
+    return [*sort, {"id": "asc"}]
+
+
+def _grouped(field: str, most: int, mean: Body) -> Body:
+    terms: Body = {"field": field, "size": min(most, _MOST_VALUES), "shard_size": _MOST_VALUES}
+    return {"terms": terms, "aggs": {"mean": mean}}
+
+
+def _group(bucket: dict[str, Any]) -> EntryGroup:
+    return EntryGroup(bucket["key"], bucket["doc_count"], bucket["mean"]["value"])

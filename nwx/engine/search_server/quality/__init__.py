@@ -1,1 +1,0 @@
-"""The index quality on a server."""

@@ -1,0 +1,90 @@
+"""Files of SQLite: connections, transactions, and the format that a file notes."""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nwx.errors import EngineVersionError, ErrorText
+
+_WAIT_SECONDS = 60.0
+
+
+def sqlite_uri(path: Path, *, read_only: bool) -> str:
+    """Return how SQLite opens a file; one in a folder that nobody may write to cannot change.
+
+    The journal of a writer that has not closed it yet is read where it lies
+    beside the file.
+    """
+    uri = path.absolute().as_uri()
+    if not read_only or os.access(path.parent, os.W_OK):
+        return uri
+    journal = path.with_name(f"{path.name}-wal")
+    pending = journal.exists() and journal.stat().st_size
+    return f"{uri}?mode=ro" if pending else f"{uri}?immutable=1"
+
+
+def connect_sqlite(
+    path: Path, pragmas: Iterable[str] = (), *, read_only: bool = False
+) -> sqlite3.Connection:
+    """Return a connection that begins no transactions of its own accord; threads may pass it on."""
+    db = sqlite3.connect(
+        sqlite_uri(path, read_only=read_only),
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=_WAIT_SECONDS,
+    )
+    try:
+        for pragma in pragmas:
+            db.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Keep all changes made inside, or none; others cannot write until then."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Read one state of a file, whatever others write meanwhile."""
+    if db.in_transaction:
+        yield db
+        return
+    db.execute("BEGIN")
+    try:
+        yield db
+    finally:
+        db.execute("ROLLBACK")
+
+
+def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
+    """Return the format of a file, 0 of a new one.
+
+    Raises EngineVersionError where it is above `known`.
+    """
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found > known:
+        raise EngineVersionError(
+            ErrorText(
+                "%(path)s was made by a newer version of nwx (format %(found)s, here "
+                "%(format)s); update nwx",
+                path=path,
+                found=found,
+                format=known,
+            )
+        )
+    return int(found)
