@@ -130,26 +130,26 @@ class ServerEntryStore(EntryStore):
         self, where: EntryFilter, order: EntryOrder, limit: int, offset: int
     ) -> Iterator[IndexEntry]:
         if self.refresh():
-            body: Body = {"query": query_of(where), "sort": _sort(order)}
+            body: Body = {"query": entry_query(where), "sort": _sort(order)}
             body |= {"from": offset, "size": limit, "track_total_hits": False}
             for hit in search_page(self.server, self.alias, body)["hits"]["hits"]:
                 yield hit["_source"]
 
     def _all(self, where: EntryFilter, order: EntryOrder) -> Iterator[IndexEntry]:
         if self.refresh():
-            for page in pages(self.server, self.alias, {"query": query_of(where)}, _sort(order)):
+            for page in pages(self.server, self.alias, {"query": entry_query(where)}, _sort(order)):
                 for hit in page:
                     yield hit["_source"]
 
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
-        return count_hits(self.server, self.alias, query_of(where)) if self.refresh() else 0
+        return count_hits(self.server, self.alias, entry_query(where)) if self.refresh() else 0
 
     def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
         if not self.refresh():
             return Totals(groups=dict.fromkeys(groups, ()))
         average = {"avg": {"field": mean}}
         aggs: Body = {name: _grouped(name, most, average) for name, most in groups.items()}
-        body: Body = {"query": query_of(where), "size": 0, "track_total_hits": True}
+        body: Body = {"query": entry_query(where), "size": 0, "track_total_hits": True}
         found = search_page(self.server, self.alias, body | {"aggs": aggs | {"mean": average}})
         counted = found["aggregations"]
         return Totals(
@@ -173,7 +173,7 @@ class ServerEntryStore(EntryStore):
         return IndexStats(self.count(self._declared.shown), self._schema.stored_bytes(self.alias))
 
 
-def query_of(where: EntryFilter) -> Body:
+def entry_query(where: EntryFilter) -> Body:
     """Return the search for the entries that conditions hold for."""
     return {"bool": {"filter": [_condition(name, value) for name, value in where.items()]}}
 
