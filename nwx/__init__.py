@@ -1,3 +1,95 @@
-"""nwx makes web archives searchable, measurable and cheap to keep."""
+"""nwx makes web archives searchable, measurable and cheap to keep.
 
-__version__ = "0.1.0"
+What is named here is the public API, kept stable by semantic versioning; all modules below
+are internal. Names are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from nwx.version import __version__
+
+if TYPE_CHECKING:
+    from nwx import zipnum
+    from nwx.answers.archive_records import ArchiveRecord
+    from nwx.answers.archive_records import archive_records as records
+    from nwx.answers.archived_capture import ArchivedCapture
+    from nwx.answers.capture_table import Captures
+    from nwx.answers.counts import FacetTable, TrendTable
+    from nwx.answers.hits import Hits
+    from nwx.answers.link_table import Inlinks
+    from nwx.answers.rows import Rows
+    from nwx.answers.tables import ResultTable
+    from nwx.archive import Archive, open
+    from nwx.dedup import dedup_cdx
+    from nwx.engine.access.rules import Viewer
+    from nwx.errors import (
+        EngineError,
+        EngineUnavailableError,
+        FormatError,
+        NwxError,
+        QueryError,
+        SourceError,
+        UsageError,
+    )
+    from nwx.importing.report import ImportReport
+
+__all__ = [
+    "Archive",
+    "ArchiveRecord",
+    "ArchivedCapture",
+    "Captures",
+    "EngineError",
+    "EngineUnavailableError",
+    "FacetTable",
+    "FormatError",
+    "Hits",
+    "ImportReport",
+    "Inlinks",
+    "NwxError",
+    "QueryError",
+    "ResultTable",
+    "Rows",
+    "SourceError",
+    "TrendTable",
+    "UsageError",
+    "Viewer",
+    "__version__",
+    "dedup_cdx",
+    "open",
+    "records",
+    "zipnum",
+]
+
+_PLACES = {
+    "Archive": "nwx.archive",
+    "ArchiveRecord": "nwx.answers.archive_records",
+    "ArchivedCapture": "nwx.answers.archived_capture",
+    "Captures": "nwx.answers.capture_table",
+    "FacetTable": "nwx.answers.counts",
+    "Hits": "nwx.answers.hits",
+    "ImportReport": "nwx.importing.report",
+    "Inlinks": "nwx.answers.link_table",
+    "Rows": "nwx.answers.rows",
+    "ResultTable": "nwx.answers.tables",
+    "TrendTable": "nwx.answers.counts",
+    "Viewer": "nwx.engine.access.rules",
+    "dedup_cdx": "nwx.dedup",
+    "open": "nwx.archive",
+    "records": "nwx.answers.archive_records:archive_records",
+}
+"""Where names are that are not in `nwx.errors`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "zipnum":
+        return import_module("nwx.zipnum")
+    if name not in __all__:
+        raise AttributeError(f"module 'nwx' has no attribute {name!r}")
+    module, _, other = _PLACES.get(name, "nwx.errors").partition(":")
+    found = globals()[name] = getattr(import_module(module), other or name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,9 +1,11 @@
 """Work shared by processes, or done here where there is little."""
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -81,3 +83,20 @@ class Pool:
     ) -> None:
         if self._processes is not None:
             self._processes.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def hidden_main_module() -> Iterator[None]:
+    """Start child processes without the script of this program.
+
+    `multiprocessing` runs it again in each child, which needs nothing of it: a script
+    without `if __name__ == "__main__":` would do all of its work once more there.
+    """
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name, None) for name in ("__file__", "__spec__")}
+    main.__file__ = main.__spec__ = None
+    try:
+        yield
+    finally:
+        for name, value in hidden.items():
+            setattr(main, name, value)

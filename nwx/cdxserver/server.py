@@ -108,6 +108,11 @@ class CdxServer:
         """Return the captures that a question asks for."""
         return SelectedRows(query, self.source)
 
+    def lines(self, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
+        """Return the captures that a question asks for as pieces of text, whole lines each."""
+        lines = plain_lines(query, self.source, dialect)
+        return pieces(self.rows(query), query, dialect) if lines is None else lines
+
     def close(self) -> None:
         """Close the sources."""
         self.source.close()

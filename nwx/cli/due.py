@@ -1,7 +1,5 @@
 """nwx due"""
 
-import re
-import time
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,17 +9,13 @@ import click
 from nwx.cli.output import clean, counted, date_words, json_text
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
-from nwx.errors import TimestampError, UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
-    from nwx.steering.due.due_urls import DueQuestion, DueReport, DueUrl
+    from nwx.steering.due.due_urls import DueReport, DueUrl
     from nwx.steering.specifications.specification import CrawlSpecification
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([hdwy])")
-_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
-_SECONDS_A_DAY = 86_400
 _AT_ONCE = 1_000
 
 
@@ -82,15 +76,11 @@ def command(
     captures show them. --queue has the crawler fetch them again: the URLs wait in
     the queue of the archive, or in the outbox for the queue of the specification.
     """
-    from nwx.steering.due.due_urls import DueReport, due_urls
+    from nwx.steering.due.due_urls import DueReport, asked_due, due_urls
 
-    if shortest > longest:
-        raise UsageError(f"--shortest {shortest:g} is above --longest {longest:g}")
     with open_for_reading(settings, writes=into_queue) as engine:
         specification = _specification(engine, name)
-        question = _question(
-            specification, _days(since), _instant(at), collection, (shortest, longest), limit
-        )
+        question = asked_due(since, specification, collection, at, shortest, longest, limit)
         report = DueReport()
         with progress_bar(quiet=quiet) as show:
             found = due_urls(engine, question, report, show)
@@ -107,55 +97,6 @@ def _specification(engine: "Engine", name: str) -> "CrawlSpecification | None":
     from nwx.steering.specifications.specification_store import specification_at
 
     return specification_at(engine.crawl_index(), name)
-
-
-def _question(
-    specification: "CrawlSpecification | None",
-    given: "tuple[float | None, float | None]",
-    at: float,
-    collection: str,
-    bounds: tuple[float, float],
-    limit: int | None,
-) -> "DueQuestion":
-    from nwx.steering.due.due_urls import DueIntervals, DueQuestion, EstimateBounds
-    from nwx.steering.specifications.link_rules import LinkRules
-
-    days, since = given
-    if since is not None:
-        days = max(0.0, (at - since) / _SECONDS_A_DAY)
-    usual = EstimateBounds()
-    estimates = EstimateBounds(*bounds, min(max(usual.usual_days, bounds[0]), bounds[1]))
-    intervals = DueIntervals(days, specification.intervals if specification else (), estimates)
-    return DueQuestion(
-        at,
-        intervals,
-        collection or (specification.collection if specification else ""),
-        LinkRules(specification.rules) if specification and specification.rules else None,
-        limit,
-    )
-
-
-def _days(since: str) -> tuple[float | None, float | None]:
-    """Return what --since says: days, or an instant; None for what it does not."""
-    if not since:
-        return None, None
-    span = _SPAN.fullmatch(since.strip().lower())
-    if span:
-        return float(span[1]) * _DAYS[span[2]], None
-    return None, _instant(since)
-
-
-def _instant(text: str) -> float:
-    """Return the seconds since 1970 of a date, or now."""
-    if not text:
-        return time.time()
-    from nwx.query.dates import date_span
-    from nwx.values.timestamps import parse_timestamp
-
-    try:
-        return parse_timestamp(date_span(text)[0]).timestamp()
-    except TimestampError as error:
-        raise UsageError(f"{error}; write 2026-03-05, or for --since 30d") from error
 
 
 def _print(found: "Iterator[DueUrl]", *, as_json: bool) -> None:

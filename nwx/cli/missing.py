@@ -10,14 +10,13 @@ import click
 
 from nwx.cli.output import clean, json_text
 from nwx.cli.restricted import open_for_reading
-from nwx.errors import TimestampError, UsageError
-from nwx.query.dates import date_span
+from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
 from nwx.values.links import KINDS
 
 if TYPE_CHECKING:
-    from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter
+    from nwx.links.missing_urls import MissingUrl
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -84,9 +83,10 @@ def command(settings: Settings, /, **given: Any) -> None:
         raise UsageError("--csv, --json and --seeds exclude each other")
     # Here and not above: what counts links takes a while to load.
     from nwx.links.archive_links import ArchiveLinks
-    from nwx.links.missing_urls import missing_urls
+    from nwx.links.missing_urls import asked_missing, asked_pages, missing_urls
 
-    question = _question(asked)
+    pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
+    question = asked_missing(asked.kinds, pages, asked.host)
     with open_for_reading(settings) as engine:
         links = ArchiveLinks(engine)
         if not links.is_current():
@@ -95,28 +95,6 @@ def command(settings: Settings, /, **given: Any) -> None:
         if asked.as_seeds:
             found = (one for one in found if one.url.lower().startswith(_SEEDS))
         _print(islice(found, asked.limit), asked)
-
-
-def _question(asked: _Options) -> "MissingQuestion":
-    from nwx.links.missing_urls import KIND_GROUPS, MissingQuestion
-
-    kinds: set[str] = set()
-    for name in asked.kinds or _GROUPS:
-        kinds |= KIND_GROUPS.get(name, {name})
-    pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
-    return MissingQuestion(frozenset(kinds), pages, asked.host)
-
-
-def asked_pages(site: str, collection: str, date_from: str, date_to: str) -> "PageFilter":
-    """Return the pages that options ask for; raises UsageError for what is no date."""
-    from nwx.links.missing_urls import PageFilter
-
-    try:
-        since = date_span(date_from)[0] if date_from else ""
-        until = date_span(date_to)[1] if date_to else ""
-    except TimestampError as error:
-        raise UsageError(str(error)) from error
-    return PageFilter(site, collection, since, until)
 
 
 def _print(found: Iterable["MissingUrl"], asked: _Options) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.missing import asked_pages
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
+from nwx.links.missing_urls import asked_pages
 from nwx.settings import Settings
 from nwx.values.links import EMBEDDED, KINDS
 

@@ -1,0 +1,70 @@
+"""Deduplication: duplicates among captures, and what is done about them."""
+
+from collections.abc import Iterable, Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.dedup.key_hashes import Keep, Key, Revisits
+
+if TYPE_CHECKING:
+    from nwx.dedup.tasks import DedupReport
+
+_Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+
+
+def dedup_cdx(
+    files: _Paths,
+    out: str | PathLike[str],
+    *,
+    against: _Paths = (),
+    key: str = Key.URL_DIGEST,
+    keep: str = Keep.OLDEST,
+    revisits: str = Revisits.IN,
+    min_size: int = 0,
+    mime: Iterable[str] = (),
+    not_mime: Iterable[str] = (),
+    memory_bytes: int = MEMORY_BYTES,
+    jobs: int | None = None,
+    strict: bool = False,
+    progress: ShowProgress = no_progress,
+) -> "DedupReport":
+    """Write a line `date digest url` for each duplicate in CDX files to `out`; return the counts.
+
+    Duplicates are the second and later captures of a URL and digest. `against` are CDX files
+    whose captures are held already. Options are those of `nwx dedup-cdx`.
+    """
+    # Imported here: modules of this package do without.
+    from nwx.bulk.pool import hidden_main_module
+    from nwx.bulk.whole_files import whole_file
+    from nwx.cdx.inputs import CdxSource
+    from nwx.dedup.capture_filter import CaptureFilter
+    from nwx.dedup.duplicates import find_duplicates
+
+    selection = CaptureFilter(
+        Key(key),
+        Keep(keep),
+        min_size,
+        tuple(one.lower() for one in mime),
+        tuple(one.lower() for one in not_mime),
+        Revisits(revisits),
+    )
+    sources = [CdxSource(file) for file in _paths(files)]
+    sources += [CdxSource(file, held=True) for file in _paths(against)]
+    with whole_file(Path(out)) as stream, hidden_main_module():
+        return find_duplicates(
+            sources,
+            stream,
+            selection,
+            resources=Resources(memory_bytes, None, jobs),
+            strict=strict,
+            summary=True,
+            progress=progress,
+        )
+
+
+def _paths(files: _Paths) -> Iterator[str]:
+    for file in (files,) if isinstance(files, str | PathLike) else files:
+        yield fspath(file)

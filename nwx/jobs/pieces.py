@@ -22,7 +22,6 @@ from typing import Generic, NoReturn, TypeVar
 
 import pyarrow as pa
 
-from nwx import __version__
 from nwx.bulk.child_processes import Death
 from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
 from nwx.bulk.process_limits import forbid_core_dumps
@@ -30,6 +29,7 @@ from nwx.bulk.progress import Note
 from nwx.errors import JobError, NwxError
 from nwx.jobs.output import PieceReport, ReportFolder
 from nwx.model import ReadError
+from nwx.version import __version__
 
 PieceT = TypeVar("PieceT")
 

@@ -16,6 +16,7 @@ from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls
 from nwx.model import Document, Link
+from nwx.query.dates import date_bound
 from nwx.values.links import EMBEDDED, NAVIGATIONAL, STYLESHEET, present_kind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
@@ -246,3 +247,20 @@ def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) ->
         if close:
             found.append(close.document_id)
     yield from engine.documents(found).values()
+
+
+def asked_missing(
+    kinds: Iterable[str] = (), pages: PageFilter | None = None, host: str = ""
+) -> MissingQuestion:
+    """Return the question for links of some kinds, or of groups of them; none are all groups."""
+    wanted: set[str] = set()
+    for name in tuple(kinds) or KIND_GROUPS:
+        wanted |= KIND_GROUPS.get(name, {name})
+    return MissingQuestion(frozenset(wanted), pages or PageFilter(), host)
+
+
+def asked_pages(
+    site: str = "", collection: str = "", date_from: str = "", date_to: str = ""
+) -> PageFilter:
+    """Return the pages that options ask for; raises UsageError for an invalid date."""
+    return PageFilter(site, collection, date_bound(date_from, 0), date_bound(date_to, 1))

@@ -75,6 +75,11 @@ def build_pictures(
     return build.report()
 
 
+def is_current(engine: Engine) -> bool:
+    """Tell whether pictures were built of all captures that are stored."""
+    return _mark(engine.picture_index().state(_STATE)) == engine.capture_mark()
+
+
 def _mark(state: bytes | None) -> str:
     """Return the mark behind the captures that were looked at; "" for the beginning."""
     known = msgspec.json.decode(state) if state else {}

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from nwx.errors import ErrorText, TimestampError
+from nwx.errors import ErrorText, TimestampError, UsageError
 
 _DATE = re.compile(
     r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T ]?(\d\d)(?::?(\d\d)(?::?(\d\d)Z?)?)?)?)?)?", re.ASCII
@@ -56,3 +56,14 @@ class TrendPoint(NamedTuple):
     period: str
     captures: int
     documents: int
+
+
+def date_bound(text: str, end: int) -> str:
+    """Return the first (0) or last (1) timestamp of a date, "" for none.
+
+    Raises UsageError where `date_span` raises TimestampError.
+    """
+    try:
+        return date_span(text)[end] if text else ""
+    except TimestampError as error:
+        raise UsageError(error.text) from error

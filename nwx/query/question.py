@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from nwx.errors import ErrorText, QueryError, TimestampError, UsageError
+from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
-from nwx.query.dates import date_span
+from nwx.query.dates import date_bound
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.tree import Node, check_tree
@@ -98,8 +98,8 @@ def resolve(question: Question) -> DocumentQuery:
     return DocumentQuery(
         tree=_checked(_parsed(query) if isinstance(query, str) else query),
         filters=filters,
-        date_from=_bound(question.date_from, 0),
-        date_to=_bound(question.date_to, 1),
+        date_from=date_bound(question.date_from, 0),
+        date_to=date_bound(question.date_to, 1),
     )
 
 
@@ -119,13 +119,6 @@ def _checked(tree: Node) -> Node:
 def facet_fields(question: Question) -> tuple[str, ...]:
     """Return the fields that the facets of a question count; raises UsageError for others."""
     return tuple(dict.fromkeys(_field(_no_facet, name) for name in question.facets))
-
-
-def _bound(date: str, end: int) -> str:
-    try:
-        return date_span(date)[end] if date else ""
-    except TimestampError as error:
-        raise UsageError(error.text) from error
 
 
 def _field(refusal: Callable[[str, str], ErrorText], name: str) -> str:

@@ -11,6 +11,7 @@ from nwx.errors import DigestError, ErrorText, UsageError
 from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 from nwx.values.digests import normal_digest
+from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -38,6 +39,15 @@ class UrlVersion:
     first: str
     last: str
     captures: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureDate:
+    """A date of a URL: the collection, and the document that was captured, "" where unknown."""
+
+    timestamp: str
+    collection: str
+    document_id: str
 
 
 def id_of_key(text: str) -> str | None:
@@ -84,6 +94,34 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
     if not found:
         check_url_shown(engine, url)
     return sorted(found, key=lambda version: (version.first, version.id))
+
+
+def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
+    """Return all dates of a URL, those included of which the archive has no record."""
+    found = {
+        CaptureDate(one.timestamp, one.collection, one.document_id)
+        for one in engine.captures(urlkey(url))
+    }
+    ids = [id for id in {one.document_id for one in found} if id]
+    for start in range(0, len(ids), _MOST_AT_ONCE):
+        for id, dates in engine.dates(ids[start : start + _MOST_AT_ONCE]).items():
+            found |= {CaptureDate(*seen, id) for seen in dates.seen}
+    if not found:
+        check_url_shown(engine, url)
+    return sorted(found, key=lambda one: (one.timestamp, one.collection, one.document_id))
+
+
+def version_at(engine: Engine, url: str, timestamp: str) -> Document:
+    """Return the document of the capture of a URL that is nearest to a moment.
+
+    Raises UsageError where no capture of the URL has a document.
+    """
+    dated = [one for one in capture_dates(engine, url) if one.document_id]
+    dated.sort(key=lambda one: seconds_between(one.timestamp, timestamp))
+    for one in dated:
+        if document := engine.documents([one.document_id]).get(one.document_id):
+            return document
+    raise UsageError(ErrorText("there is no document of %(url)s in this archive", url=url))
 
 
 def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:

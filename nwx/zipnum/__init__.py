@@ -1,1 +1,46 @@
 """ZipNum clusters: capture indexes in compressed blocks, for billions of lines."""
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nwx.bulk.pool import hidden_main_module
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.cdx.inputs import CdxSource
+from nwx.zipnum.shards import LINES_A_BLOCK, ClusterBuildOptions
+
+if TYPE_CHECKING:
+    from nwx.zipnum.builds import ClusterBuildReport
+
+
+def build(
+    folder: str | PathLike[str],
+    files: Iterable[str | PathLike[str]],
+    *,
+    shards: int = 1,
+    lines: int = LINES_A_BLOCK,
+    splits: str | PathLike[str] | None = None,
+    summary: bool = False,
+    memory_bytes: int = MEMORY_BYTES,
+    jobs: int | None = None,
+    progress: ShowProgress = no_progress,
+) -> "ClusterBuildReport":
+    """Build a cluster from CDX or CDXJ files, sorted or not, in a folder that has none.
+
+    Raises what `nwx.zipnum.builds.build_cluster` does.
+    """
+    # Imported here: readers of clusters do without.
+    from nwx.zipnum.builds import build_cluster
+    from nwx.zipnum.shards import read_splits
+
+    points = None if splits is None else tuple(read_splits(Path(splits)))
+    with hidden_main_module():
+        return build_cluster(
+            Path(folder),
+            [CdxSource(fspath(file)) for file in files],
+            ClusterBuildOptions(shards, lines, points, summary),
+            Resources(memory_bytes, None, jobs),
+            progress,
+        )

@@ -22,6 +22,7 @@ SHARED_NAMES = {
     "command": "each command module of nwx/cli defines the command of its name",
     "main": "the console scripts dedup-cdx, revisits and add-dates, nwx itself, and the player",
     "open_engine": "each engine is opened by its own, and nwx/engine/open.py chooses",
+    "build": "nwx.zipnum.build is public API, and `nwx triples build` a command",
     "blueprint": "each module of routes registers one under this name",
 }
 """Public names that several modules define, with the reason."""
@@ -37,6 +38,8 @@ CROWDED = {"nwx/cli": "one module a command"}
 
 TESTED_ELSEWHERE = {
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
+    "nwx/answers": "tests/unit/test_archive.py",
+    "nwx/archive_work.py": "tests/unit/test_archive.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/cli/spark": "tests/spark/test_commands.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",
@@ -107,6 +110,7 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/quality.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
+    "nwx/version.py": "tests/unit/test_archive.py",
     "webapp": "tests/web",
 }
 """Where modules are tested that have no unit test of their own: records, interfaces, and what

@@ -16,6 +16,7 @@ from nwx.links.missing_urls import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.lookup import PageMoment
 from nwx.query.parser import parse_query
+from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
 from nwx.values.method_query import method_prefix
 from nwx.values.urlkeys import urlkey
@@ -30,7 +31,6 @@ from webapp.replay.routes import address as replay_address
 from webapp.search.bars import year_bars
 from webapp.search.calendar import busy_days, months_of, weekdays
 from webapp.search.citations import Citation, cite
-from webapp.search.differences import difference
 from webapp.search.history import History, nearest, read_history
 from webapp.search.records import record_id
 from webapp.site import parameters

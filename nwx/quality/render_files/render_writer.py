@@ -11,7 +11,6 @@ from typing import NamedTuple, Self
 
 from warcio.warcwriter import WARCWriter
 
-from nwx import __version__
 from nwx.errors import SourceError, TimestampError, UrlError
 from nwx.model import Comparison, RenderPlace
 from nwx.quality.browser.page_render import PageRender
@@ -20,6 +19,7 @@ from nwx.quality.render_files.stored_renders import whole_bytes
 from nwx.values.render_names import RenderKind, target_uri
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urls import clean_url
+from nwx.version import __version__
 
 VERSION = "WARC/1.1"
 _DIGITS = 14

@@ -1,6 +1,7 @@
 """Which playback scores are asked for, read from words."""
 
 import re
+from dataclasses import replace
 
 from nwx.engine.quality.quality_index import QualityFilter
 from nwx.errors import ErrorText, UsageError
@@ -20,6 +21,13 @@ def of_site(site: str, host: str = "") -> QualityFilter:
     only = host or ("" if is_domain else site)
     named = host_parts(only).host or only  # what is no host is found nowhere
     return QualityFilter(host=named, domain=parts.domain if is_domain else "")
+
+
+def asked_scores(
+    site: str = "", host: str = "", month: str = "", kind: str = "", collection: str = ""
+) -> QualityFilter:
+    """Return the filter that options ask for; raises UsageError for an invalid month."""
+    return replace(of_site(site, host), month=read_month(month), kind=kind, collection=collection)
 
 
 def read_month(text: str) -> str:

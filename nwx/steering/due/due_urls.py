@@ -1,7 +1,9 @@
 """The URLs that are due to be captured again, those that wait longest first."""
 
 import heapq
+import re
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +19,8 @@ from nwx.bulk.sorted_runs import ExternalSort
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.errors import TimestampError, UsageError
+from nwx.query.dates import date_span
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.specifications.link_rules import (
@@ -25,9 +29,12 @@ from nwx.steering.specifications.link_rules import (
     covering_hosts,
     normal_host,
 )
-from nwx.steering.specifications.specification import DueInterval
-from nwx.values.timestamps import to_timestamp
+from nwx.steering.specifications.specification import CrawlSpecification, DueInterval
+from nwx.values.timestamps import parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)([hdwy])")
+_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
 
 
 class IntervalBasis(StrEnum):
@@ -250,3 +257,52 @@ def _line(due: DueUrl) -> bytes:
 
 def _read_line(line: bytes) -> DueUrl:
     return msgspec.json.decode(line.partition(b"\x00")[2], type=DueUrl)
+
+
+def asked_due(
+    since: str = "",
+    specification: CrawlSpecification | None = None,
+    collection: str = "",
+    at: str = "",
+    shortest: float = 1.0,
+    longest: float = 365.0,
+    limit: int | None = None,
+) -> DueQuestion:
+    """Return the question for URLs that are due `at` a date, now without one.
+
+    `since` is a span (12h, 30d, 8w, 1y) or a date; `shortest` and `longest` bound the
+    intervals that are estimated, in days. Raises UsageError on what makes no sense.
+    """
+    if shortest > longest:
+        raise UsageError(f"--shortest {shortest:g} is above --longest {longest:g}")
+    instant = _instant(at)
+    usual = EstimateBounds().usual_days
+    estimates = EstimateBounds(shortest, longest, min(max(usual, shortest), longest))
+    intervals = specification.intervals if specification else ()
+    return DueQuestion(
+        instant,
+        DueIntervals(_days(since, instant), intervals, estimates),
+        collection or (specification.collection if specification else ""),
+        LinkRules(specification.rules) if specification and specification.rules else None,
+        limit,
+    )
+
+
+def _days(since: str, instant: float) -> float | None:
+    """Return the days before an instant that a span or a date says, None for none."""
+    if not since:
+        return None
+    span = _SPAN.fullmatch(since.strip().lower())
+    if span:
+        return float(span[1]) * _DAYS[span[2]]
+    return max(0.0, (instant - _instant(since)) / SECONDS_A_DAY)
+
+
+def _instant(text: str) -> float:
+    """Return the seconds since 1970 of a date, or now."""
+    if not text:
+        return time.time()
+    try:
+        return parse_timestamp(date_span(text)[0]).timestamp()
+    except TimestampError as error:
+        raise UsageError(f"{error}; write 2026-03-05, or for --since 30d") from error

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.search import differences
-from webapp.search.differences import MAX_LINES, MAX_TEXT, Difference, difference
+from nwx.searching import differences
+from nwx.searching.differences import MAX_LINES, MAX_TEXT, Difference, difference
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "long line of words", "x y", "x z"]), max_size=30)
 

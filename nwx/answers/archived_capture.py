@@ -1,0 +1,197 @@
+"""One capture with its record: headers, payload and text, read from the archive's files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from nwx.answers.markup import html_table
+from nwx.engine.file_places import FilePlaces
+from nwx.errors import ErrorText, FormatError, SourceError
+from nwx.model import Capture
+from nwx.quality.stored_blocks import block_of_capture
+from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head
+from nwx.values.timestamps import seconds_between
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+
+MOST_RECORD_BYTES = 256 << 20
+"""The longest record that is read."""
+
+_MOST_ORIGINALS = 100
+_VISIT_SECONDS = 3_600
+_SAFE = "/:?&=;,@!$'()*+~%#[]"
+
+
+class HeaderFields(Mapping[str, str]):
+    """The lines of a head by their names, in any case; of a name met twice the first counts."""
+
+    def __init__(self, head: bytes) -> None:
+        self._pairs = tuple(_pairs(head))
+
+    def __getitem__(self, name: str) -> str:
+        for each, value in self._pairs:
+            if each.lower() == name.lower():
+                return value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for name, _ in self._pairs))
+
+    def __len__(self) -> int:
+        return len(dict(self._pairs))
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return all values of a name."""
+        return tuple(value for each, value in self._pairs if each.lower() == name.lower())
+
+    def __repr__(self) -> str:
+        return repr(list(self._pairs))
+
+
+def _pairs(head: bytes) -> Iterator[tuple[str, str]]:
+    name, value = "", ""
+    for line in head.decode("utf-8", "replace").splitlines()[1:]:
+        if line[:1] in (" ", "\t"):
+            value += f" {line.strip()}"
+            continue
+        if name:
+            yield name, value
+        name, colon, value = line.partition(":")
+        name, value = (name.strip() if colon else ""), value.strip()
+    if name:
+        yield name, value
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A stored record: the fields of its own head, the HTTP head of its block, and the block."""
+
+    fields: HeaderFields
+    head: HeaderFields
+    head_bytes: int
+    block: bytes = field(repr=False)
+
+    @property
+    def body(self) -> bytes:
+        """The block after the HTTP head, as it is stored."""
+        return self.block[self.head_bytes :]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedCapture:
+    """A capture, and what its record holds; records are read when they are asked for.
+
+    What is a revisit has the payload of the capture that it repeats. All of `headers`,
+    `payload`, `text` and `record` raise SourceError where the file cannot be read,
+    and FormatError where another record or a damaged one is in its place.
+    """
+
+    capture: Capture
+    replay_url: str
+    _engine: "Engine" = field(repr=False, compare=False)
+    _places: FilePlaces = field(repr=False, compare=False)
+
+    @property
+    def url(self) -> str:
+        """The URL that was captured."""
+        return self.capture.url
+
+    @property
+    def timestamp(self) -> str:
+        """When it was captured: 14 digits, UTC."""
+        return self.capture.timestamp
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status."""
+        return self.capture.status_code
+
+    @property
+    def record(self) -> StoredRecord:
+        """The record as it is stored; of a revisit the record of the revisit."""
+        return _record(self._places, self.capture)
+
+    @property
+    def headers(self) -> HeaderFields:
+        """The HTTP headers; of a revisit without its own those of the capture it repeats."""
+        own = self.record.head
+        return own if own or self.capture.record_type != "revisit" else self._original().head
+
+    @property
+    def payload(self) -> bytes:
+        """The payload without transfer and content codings."""
+        found = self._original() if self.capture.record_type == "revisit" else self.record
+        head = response_head(found.block) if found.head_bytes else NO_HEAD
+        decoded = decode_body(head, memoryview(found.block)[found.head_bytes :], MOST_RECORD_BYTES)
+        if decoded.cut:
+            raise FormatError(
+                ErrorText("the payload has more than %(limit)s bytes", limit=MOST_RECORD_BYTES)
+            )
+        return bytes(decoded.data)
+
+    @property
+    def text(self) -> str:
+        """The text that is extracted from the payload, "" where there is none."""
+        from nwx.extract import extract
+
+        capture, content_type = self.capture, self.headers.get("content-type", "")
+        return extract(
+            self.payload,
+            url=capture.url,
+            content_type_norm=capture.content_type_norm,
+            content_type=capture.content_type,
+            charset=charset_of(content_type),
+        ).content
+
+    def _original(self) -> StoredRecord:
+        """Return the record of the capture that this revisit repeats."""
+        own = self.capture
+        of_url = self._engine.captures_by_digest(own.digest, own.urlkey) if own.digest else ()
+        anywhere = self._engine.captures_by_digest(own.digest) if own.digest else ()
+        for capture in islice(chain(of_url, anywhere), _MOST_ORIGINALS):
+            if capture.record_type != "revisit" and self._places.is_there(capture):
+                return _record(self._places, capture)
+        raise SourceError(
+            ErrorText("the archive has no record of what %(url)s repeats", url=own.url)
+        )
+
+    def _repr_html_(self) -> str:
+        capture = self.capture
+        rows = [
+            ("URL", capture.url),
+            ("captured", capture.timestamp),
+            ("status", capture.status_code),
+            ("type", capture.content_type),
+            ("digest", capture.digest),
+            ("record", f"{capture.source_file} at {capture.source_file_offset}"),
+        ]
+        return html_table(("capture", ""), rows)
+
+
+def of_same_visit(near: Sequence[Capture], url: str) -> Capture:
+    """Return the nearest of captures, or one of the same hour that is of the very URL."""
+    nearest = near[0].timestamp
+    for capture in near:
+        seconds = seconds_between(capture.timestamp, nearest)
+        if capture.url == url and seconds <= _VISIT_SECONDS:
+            return capture
+    return near[0]
+
+
+@lru_cache(maxsize=4)
+def _record(places: FilePlaces, capture: Capture) -> StoredRecord:
+    """Return the record of a capture; the last few are kept: each is asked for several times."""
+    stored = block_of_capture(places, capture, MOST_RECORD_BYTES)
+    http = NO_HEAD if stored.head.kind == "resource" else response_head(stored.block)
+    return StoredRecord(
+        HeaderFields(stored.lines), HeaderFields(stored.block[: http.size]), http.size, stored.block
+    )
+
+
+def replay_address(service: str, timestamp: str, url: str) -> str:
+    """Return where a service plays a capture; without a service the path on any."""
+    return f"{service.rstrip('/')}/replay/{timestamp}/{quote(url, safe=_SAFE)}"

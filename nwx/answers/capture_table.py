@@ -1,0 +1,162 @@
+"""The captures of an archive as rows of a CDX: streamed, or put into tables block by block."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from nwx.answers.markup import bar_chart
+from nwx.answers.rows import rows_by_year
+from nwx.answers.tables import ResultTable
+from nwx.cdx.layouts import CDX_FIELDS
+from nwx.cdx.rows import CdxRow
+from nwx.cdxserver.filters import field_value, field_values
+from nwx.cdxserver.parameters import Parameters
+from nwx.cdxserver.query_model import PYWB, OutputForm
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources import EngineSource
+from nwx.engine.capture_index import CdxSpan
+from nwx.values.digests import DigestForm
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from nwx.cdxserver.query_model import CdxQuery
+    from nwx.engine.base import Engine
+
+TABLE_COLUMNS = (
+    "urlkey",
+    "timestamp",
+    "url",
+    "mime",
+    "status",
+    "digest",
+    "length",
+    "offset",
+    "filename",
+)
+"""The columns of captures where none are named; all fields of a CDX can be."""
+
+_NUMBERS = frozenset(("status", "statuscode", "length", "offset"))
+_REPEATED = frozenset(("mime", "mimetype", "filename", "collection", "redirect", "robotflags"))
+_BLOCK_BYTES = 8 << 20
+_EVERYTHING = CdxSpan("", chr(0x10FFFF))
+_SOME_URLS = "example.org/*"  # in the place of which everything is asked for
+
+
+class Captures(ResultTable[CdxRow]):
+    """Captures in the order of urlkey and timestamp, each a row of a CDX.
+
+    Digests are spelled as a CDX has them, without the name of their algorithm.
+    """
+
+    def __init__(
+        self,
+        engine: "Callable[[], Engine]",
+        parameters: Sequence[tuple[str, str]],
+        columns: Sequence[str] = TABLE_COLUMNS,
+    ) -> None:
+        self._engine = engine
+        self._columns = tuple(columns)
+        self._cells = field_values(self._columns, None)
+        for name in self._columns:
+            field_value(name, "columns")
+        self.query = self._question(parameters)
+
+    def _question(self, parameters: Sequence[tuple[str, str]]) -> "CdxQuery":
+        named = [*parameters, ("output", "cdx"), ("digest", "bare")]
+        everywhere = not any(name == "url" for name, _ in parameters)
+        named += [("url", _SOME_URLS)] if everywhere else []
+        query = CdxServer(()).query(Parameters(named), PYWB)
+        span = replace(_EVERYTHING, collection=query.span.collection) if everywhere else query.span
+        return replace(query, span=span, fields=self._columns, output=OutputForm.TEXT)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the table."""
+        return self._columns
+
+    def _server(self) -> CdxServer:
+        return CdxServer([EngineSource(self._engine())])
+
+    def __iter__(self) -> Iterator[CdxRow]:
+        spelled = field_values(CDX_FIELDS, DigestForm.BARE)
+        for row in self._server().rows(self.query):
+            yield CdxRow._make((*spelled(row), row.collection, row.extra))
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(piece.count(b"\n") for piece in self.lines())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def lines(self) -> Iterator[bytes]:
+        """Stream whole lines of text: the columns of each capture, blanks between them."""
+        return self._server().lines(self.query, PYWB)
+
+    def cells(self, row: CdxRow) -> Sequence[object]:
+        """Return the values of a capture in the order of the columns."""
+        return [
+            _number(cell) if name in _NUMBERS else cell
+            for name, cell in zip(self._columns, self._cells(row), strict=True)
+        ]
+
+    def frames(self) -> Iterator["pl.DataFrame"]:
+        """Stream the captures as frames."""
+        blocks = _blocks(self.lines())
+        for block in chain((next(blocks, b""),), blocks):
+            yield _frame(block, self._columns)
+
+    def chart(self) -> str:
+        """Return the captures by year as SVG."""
+        return bar_chart(rows_by_year(row.timestamp for row in self))
+
+
+def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Join pieces to blocks that are worth parsing at once."""
+    held: list[bytes] = []
+    size = 0
+    for piece in lines:
+        held.append(piece)
+        size += len(piece)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _frame(block: bytes, columns: Sequence[str]) -> "pl.DataFrame":
+    import polars as pl
+
+    schema = {name: _column_type(name) for name in columns}
+    if not block:
+        return pl.DataFrame(schema=schema)
+    return pl.read_csv(
+        block,
+        separator=" ",
+        has_header=False,
+        quote_char=None,
+        new_columns=list(columns),
+        schema=schema,
+        null_values=_missing(columns),
+        encoding="utf8-lossy",
+    )
+
+
+def _missing(columns: Sequence[str]) -> dict[str, str]:
+    return {name: "-" for name in columns if name in _NUMBERS}
+
+
+def _column_type(name: str) -> "pl.DataType":
+    import polars as pl
+
+    if name in _NUMBERS:
+        return pl.Int64()
+    return pl.Categorical() if name in _REPEATED else pl.String()
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None

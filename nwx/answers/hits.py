@@ -1,0 +1,184 @@
+"""The results of a search: counted, paged and streamed when they are needed."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nwx.answers.markup import bar_chart
+from nwx.answers.tables import ColumnTypes, ResultTable, frames_of
+from nwx.bulk.whole_files import whole_file
+from nwx.model import FacetValue, Hit, SearchResult, Total
+from nwx.query.fields import FILTERS
+from nwx.query.question import Question
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from nwx.engine.base import Engine
+
+_COLUMNS: ColumnTypes = {
+    "url": str,
+    "title": str,
+    "first_date": str,
+    "last_date": str,
+    "captures": int,
+    "versions": int,
+    "status": int,
+    "type": str,
+    "language": str,
+    "length_bytes": int,
+    "digest": str,
+    "collections": (str,),
+    "score": float,
+    "snippet": str,
+    "id": str,
+}
+
+
+class Hits(ResultTable[Hit]):
+    """What a query finds, best first: counted by `len`, cut by slices, gone through in pages.
+
+    Slices reach the 10,000th hit. Whoever goes through all of more gets every
+    version, in no order: the engine then streams them.
+    """
+
+    def __init__(self, engine: "Callable[[], Engine]", question: Question) -> None:
+        self._engine = engine
+        self.question = question
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the table."""
+        return tuple(_COLUMNS)
+
+    @cached_property
+    def _first(self) -> SearchResult:
+        return self.page()
+
+    @property
+    def total(self) -> Total:
+        """The number of hits, exact (`eq`) or a lower bound (`gte`)."""
+        return self._first.total
+
+    def __len__(self) -> int:
+        return self.total.value
+
+    def __iter__(self) -> Iterator[Hit]:
+        from nwx.exports.captures import all_hits
+
+        return all_hits(self._engine(), self.question)
+
+    def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
+        """Return some of the hits with the totals and facets; those of the question by default."""
+        asked = self.question
+        offset = asked.offset if offset is None else offset
+        limit = asked.limit if limit is None else limit
+        return self._engine().search(replace(asked, offset=offset, limit=limit))
+
+    def rows_between(self, start: int, stop: int | None) -> list[Hit]:
+        """Return the hits from one place up to, but without, another."""
+        if stop is None:
+            return list(islice(self, start, None))
+        from nwx.exports.captures import RESULTS_AT_ONCE
+
+        found: list[Hit] = []
+        while (offset := start + len(found)) < stop:
+            wanted = min(stop - offset, RESULTS_AT_ONCE)
+            hits = self.page(offset, wanted).hits
+            found += hits
+            if len(hits) < wanted:
+                break
+        return found
+
+    def scroll(self, limit: int | None = None) -> Iterator[Hit]:
+        """Stream every version that matches, in no order and without snippets."""
+        return islice(self._engine().scroll(self.question), limit)
+
+    @cached_property
+    def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
+        """The values of the facets that were asked for, or of all, with their documents."""
+        names = self.question.facets or tuple(FILTERS)
+        found = self._engine().search(replace(self.question, facets=names, limit=0)).facets
+        return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
+
+    def explain(self, limit: int = 10) -> list[str]:
+        """Return what the scores of the first hits are made of, in words."""
+        from nwx.searching.highlights import score_words
+
+        return [f"{hit.url}: {score_words(hit)}" for hit in self[:limit]]
+
+    def did_you_mean(self, found: SearchResult | None = None) -> str:
+        """Return what a query that finds little may have meant, "" where it is right as it is."""
+        from nwx.searching.suggestions import FEW_RESULTS, corrected_query
+
+        asked, total = self.question, (found.total if found else self.total)
+        if total.value > FEW_RESULTS or not asked.text or asked.offset:
+            return ""
+        return corrected_query(self._engine(), asked.text)
+
+    def cells(self, row: Hit) -> Sequence[object]:
+        """Return the values of a hit in the order of the columns."""
+        return (
+            row.url,
+            row.title,
+            row.dates[0] if row.dates else "",
+            row.dates[-1] if row.dates else "",
+            len(row.dates),
+            row.versions,
+            row.status_code,
+            row.content_type_norm,
+            row.content_language,
+            row.content_length,
+            row.digest,
+            row.collections,
+            row.score,
+            "".join(text for text, _ in row.snippet),
+            row.id,
+        )
+
+    def frames(self) -> Iterator["pl.DataFrame"]:
+        """Stream the hits as frames."""
+        return frames_of(_COLUMNS, map(self.cells, self))
+
+    def write(self, path: str | PathLike[str], form: str, fields: Sequence[str] = ()) -> int:
+        """Write all hits as csv, json or txt (URLs), with fields of choice; return how many."""
+        with whole_file(Path(path)) as stream:
+
+            def write(text: str) -> object:
+                return stream.write(text.encode("utf-8", "replace"))
+
+            return self.write_to(write, form, fields)
+
+    def write_to(
+        self, write: Callable[[str], object], form: str, fields: Sequence[str] = ()
+    ) -> int:
+        """Give what `write` would put into a file to a function, in pieces; count hits."""
+        from nwx.exports.captures import RESULT_FORMATS, checked_fields
+
+        count = 0
+
+        def hits() -> Iterator[Hit]:
+            nonlocal count
+            for hit in self:
+                count += 1
+                yield hit
+
+        _, pieces = RESULT_FORMATS[form]
+        for piece in pieces(hits(), checked_fields(fields)):
+            write(piece)
+        return count
+
+    def chart(self) -> str:
+        """Return the documents by year as SVG."""
+        years = self._engine().search(replace(self.question, facets=("year",), limit=0)).facets
+        return bar_chart(
+            {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}
+        )
+
+
+def _value(one: FacetValue) -> str:
+    return one.value

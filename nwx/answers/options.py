@@ -1,0 +1,59 @@
+"""Options of the public API: one value or several, in one form for the areas."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import islice
+from typing import TypeVar
+
+from nwx.errors import UsageError
+
+_T = TypeVar("_T")
+_Choice = TypeVar("_Choice", bound=StrEnum)
+OptionValues = str | int | Sequence[str | int]
+"""One value of a filter, or several of which any will do."""
+
+_ESCAPED_COMMA = "\\,"
+
+
+def chosen(kind: type[_Choice], value: str) -> _Choice:
+    """Return the member of an enumeration; raises UsageError naming all of them."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise UsageError(f"there is no {value!r}; choose one of {', '.join(kind)}") from error
+
+
+def first_of(rows: Iterable[_T], limit: int | None) -> Iterator[_T]:
+    """Return the first rows, all without a limit."""
+    return islice(rows, limit)
+
+
+def several(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one text or several as a tuple, without an empty one."""
+    return (value,) if isinstance(value, str) and value else tuple(value)
+
+
+def texts(values: OptionValues) -> tuple[str, ...]:
+    """Return one value or several as texts."""
+    found: Iterable[str | int] = (values,) if isinstance(values, str | int) else values
+    return tuple(str(one) for one in found if one != "")
+
+
+def filters_of(filters: Mapping[str, OptionValues]) -> dict[str, tuple[str, ...]]:
+    """Return filters by name with all their values as texts."""
+    return {name: texts(values) for name, values in filters.items()}
+
+
+def conditions_of(where: Mapping[str, OptionValues] | Sequence[str]) -> list[str]:
+    """Return conditions of facet questions as they are written."""
+    if not isinstance(where, Mapping):
+        return list(several(where))
+    return [
+        f"{name}={','.join(one.replace(',', _ESCAPED_COMMA) for one in texts(values))}"
+        for name, values in where.items()
+    ]
+
+
+def digits(date: str) -> str:
+    """Return a date as a CDX server takes it: its digits alone."""
+    return "".join(sign for sign in date if sign.isdigit())

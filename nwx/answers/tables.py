@@ -1,0 +1,158 @@
+"""What all answers that are lists have in common: their rows as tables of other libraries."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from nwx.answers.markup import html_table
+from nwx.bulk.whole_files import whole_file
+from nwx.errors import UsageError
+from nwx.values.csv_cells import csv_line
+
+if TYPE_CHECKING:  # each takes a while to load, and few answers become tables
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+_T = TypeVar("_T")
+ColumnTypes = Mapping[str, type | tuple[type]]
+"""Columns by name: str, int, float or bool, and a tuple of one of them for lists."""
+
+SHOWN_ROWS = 20
+"""So many rows are shown in a notebook."""
+
+_ROWS_AT_ONCE = 20_000
+
+
+class ResultTable(ABC, Generic[_T]):
+    """A list that is read when it is needed, and can be written as a table.
+
+    It has `len`, can be gone through several times, and is cut by slices.
+    """
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the table."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[_T]: ...
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def frames(self) -> Iterator["pl.DataFrame"]:
+        """Stream the rows as frames of the same columns, one at least."""
+
+    @abstractmethod
+    def cells(self, row: _T) -> Sequence[object]:
+        """Return the values of a row in the order of the columns."""
+
+    @overload
+    def __getitem__(self, place: int) -> _T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[_T]: ...
+
+    def __getitem__(self, place: int | slice) -> _T | list[_T]:
+        if isinstance(place, slice):
+            return self._slice(place)
+        found = self._slice(slice(place, place + 1 or None))
+        if not found:
+            raise IndexError("there is no such row")
+        return found[0]
+
+    def _slice(self, place: slice) -> list[_T]:
+        bounds = (place.start or 0, 0 if place.stop is None else place.stop, place.step or 1)
+        if min(bounds) < 0:
+            return list(self)[place]
+        return self.rows_between(place.start or 0, place.stop)[:: place.step]
+
+    def rows_between(self, start: int, stop: int | None) -> list[_T]:
+        """Return the rows from one place up to, but without, another."""
+        return list(islice(self, start, stop))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return all rows as a polars DataFrame."""
+        import polars as pl
+
+        return pl.concat(self.frames(), rechunk=False)
+
+    def to_arrow(self) -> "pa.Table":
+        """Return all rows as a pyarrow ResultTable; raises UsageError without pyarrow."""
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise UsageError("to_arrow() needs pyarrow; pip install pyarrow") from error
+        frames = iter(self.frames())
+        first = next(frames).to_arrow()
+        batches = chain.from_iterable(frame.to_arrow().to_batches() for frame in frames)
+        return pa.Table.from_batches(chain(first.to_batches(), batches), first.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the rows by the Arrow PyCapsule interface, which needs no pyarrow."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return all rows as a pandas DataFrame; raises UsageError without pandas."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise UsageError("to_pandas() needs pandas; pip install pandas") from error
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def to_csv(self, path: str | PathLike[str]) -> int:
+        """Write all rows to a CSV file that is safe to open in a spreadsheet; return how many."""
+        count = 0
+        with whole_file(Path(path)) as stream:
+            stream.write(csv_line(self.columns).encode())
+            for row in self:
+                count += 1
+                stream.write(csv_line(map(_cell, self.cells(row))).encode("utf-8", "replace"))
+        return count
+
+    def _repr_html_(self) -> str:
+        total = len(self)
+        rows = [self.cells(row) for row in self[:SHOWN_ROWS]]
+        note = f"{total:,} rows" if total == len(rows) else f"{len(rows):,} of {total:,} rows"
+        return f"{self.chart()}{html_table(self.columns, rows, note)}"
+
+    def chart(self) -> str:
+        """Return a small chart of the answer as SVG, "" where there is nothing to draw."""
+        return ""
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def frame_of(columns: ColumnTypes, rows: Sequence[Sequence[object]]) -> "pl.DataFrame":
+    """Return rows as a frame with columns of these types."""
+    import polars as pl
+
+    types: Any = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+    schema = {
+        name: pl.List(types[kind[0]]) if isinstance(kind, tuple) else types[kind]
+        for name, kind in columns.items()
+    }
+    return pl.DataFrame([[_plain(cell) for cell in row] for row in rows], schema, orient="row")
+
+
+def _plain(value: object) -> object:
+    """Return a value as polars takes it: halves of surrogate pairs are no Unicode."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def frames_of(columns: ColumnTypes, rows: Iterator[Sequence[object]]) -> Iterator["pl.DataFrame"]:
+    """Stream rows as frames, an empty one where there are none."""
+    yield frame_of(columns, list(islice(rows, _ROWS_AT_ONCE)))
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        yield frame_of(columns, some)

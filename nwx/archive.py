@@ -1,0 +1,395 @@
+"""An archive as programs use it: its questions, and the work on it, each a method.
+
+What a method needs is imported by it: a program loads the areas that it uses.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from nwx.answers.options import (
+    OptionValues,
+    chosen,
+    conditions_of,
+    digits,
+    filters_of,
+    first_of,
+    several,
+    texts,
+)
+from nwx.answers.rows import Rows
+from nwx.archive_work import ArchiveWork
+from nwx.engine.access.rules import EVERYBODY, Role, Viewer
+from nwx.errors import UsageError
+from nwx.model import Collapse, LinkCell, Sort
+from nwx.query.dates import date_bound
+from nwx.settings import VARIABLES, Settings, load_settings
+
+if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.answers.archived_capture import ArchivedCapture
+    from nwx.answers.capture_table import Captures
+    from nwx.answers.counts import FacetTable, TrendTable
+    from nwx.answers.hits import Hits
+    from nwx.answers.link_table import Inlinks
+    from nwx.engine.quality.quality_index import PlaybackScore
+    from nwx.links.missing_urls import MissingUrl
+    from nwx.links.outlinks import PageOutlink
+    from nwx.model import IndexStats
+    from nwx.pictures.answers import PictureAnswer
+    from nwx.searching.differences import Difference
+    from nwx.searching.distinctive_words import DistinctiveWords
+    from nwx.searching.documents import CaptureDate, Shown, UrlVersion
+    from nwx.steering.due.due_urls import DueUrl
+
+_NEWEST = "99991231235959"
+_NEAR = 50
+
+
+def open(
+    place: str | PathLike[str] = "",
+    *,
+    viewer: Viewer | str = EVERYBODY,
+    service: str = "",
+    **settings: str,
+) -> "Archive":
+    """Return the archive at a place: a folder, or the address of a search server.
+
+    Without a place it is that of NWX_ENGINE, or the folder `archive`. `viewer` is whom access
+    rules see: "reader", "curator" or "administrator", or a `Viewer`. `service` is the address
+    of a running `nwx serve`, for replay URLs. `settings` are named as in the environment
+    without NWX_: prefix, api_key … It is opened by the first question.
+    """
+    unknown = sorted(set(settings) - set(VARIABLES))
+    if unknown:
+        raise UsageError(f"there is no setting {unknown[0]!r}; known are {', '.join(VARIABLES)}")
+    return Archive(load_settings({"engine": fspath(place), **settings}), _viewer(viewer), service)
+
+
+def _viewer(viewer: Viewer | str) -> Viewer:
+    if isinstance(viewer, Viewer):
+        return viewer
+    return Viewer(role=chosen(Role, viewer))
+
+
+class Archive(ArchiveWork):
+    """An archive as a viewer sees it; questions are always answered by its present state.
+
+    It is a context manager. One object may not be used by several threads at once.
+    Every method raises EngineUnavailableError when a server is away, and UsageError
+    for options that make no sense.
+    """
+
+    def __init__(self, settings: Settings, viewer: Viewer = EVERYBODY, service: str = "") -> None:
+        super().__init__(settings, viewer)
+        self.service = service
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"nwx.open({self.settings.engine!r})"
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        from_: str = "",
+        to: str = "",
+        sort: str = "relevance",
+        collapse: str = "url",
+        facets: Sequence[str] = (),
+        limit: int = 10,
+        offset: int = 0,
+        **filters: OptionValues,
+    ) -> "Hits":
+        """Return what a query finds: words, "phrases", AND OR NOT, field:value, wild*cards.
+
+        Filters are collection, domain, host, type, status, language and year. `collapse` is
+        url, similar or none. `limit` and `offset` are those of `page()`; slices have their own.
+        """
+        from nwx.answers.hits import Hits
+        from nwx.query.question import Question
+
+        question = Question(
+            query,
+            filters_of(filters),
+            from_,
+            to,
+            sort=chosen(Sort, sort),
+            collapse=chosen(Collapse, collapse),
+            facets=tuple(facets),
+            offset=offset,
+            limit=limit,
+        )
+        return Hits(self._seen, question)
+
+    def captures(
+        self,
+        pattern: str = "",
+        *,
+        from_: str = "",
+        to: str = "",
+        collapse: str | Sequence[str] = (),
+        filter: str | Sequence[str] = (),
+        collection: str = "",
+        limit: int | None = None,
+        columns: Sequence[str] = (),
+    ) -> "Captures":
+        """Return captures by their URLs: `http://example.org/`, `example.org/*`, `*.example.org`.
+
+        Without a pattern all. `collapse` keeps one of those that follow each other with the same
+        field (`urlkey`, `digest`, `timestamp:4`). `filter` is written as pywb's CDX server has
+        it: `mime:pdf`, `=status:200`, `!~url:.*login`.
+        """
+        from nwx.answers.capture_table import TABLE_COLUMNS, Captures
+
+        asked = [("url", pattern)] if pattern else []
+        asked += [("from", digits(from_)), ("to", digits(to)), ("collection", collection)]
+        asked += [("limit", str(limit or 0))]
+        asked += [("collapse", one) for one in several(collapse)]
+        asked += [("filter", one) for one in several(filter)]
+        return Captures(self._seen, asked, columns or TABLE_COLUMNS)
+
+    def capture(self, url: str, at: str = "") -> "ArchivedCapture | None":
+        """Return the capture of a URL that is nearest to a date, the newest without one.
+
+        Of those of one visit, that of the URL as it is spelled (`www`, https) comes first.
+        None where there is none. Raises HiddenError where there are some that may not be shown.
+        """
+        from nwx.access.refusals import check_url_shown
+        from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
+        from nwx.engine.capture_index import KeysAtTime
+        from nwx.values.urlkeys import urlkey
+
+        moment = date_bound(at, 0) if at else _NEWEST
+        engine = self._seen()
+        (near,) = engine.captures_near([KeysAtTime((urlkey(url),), moment)], _NEAR)
+        if not near:
+            check_url_shown(engine, url)
+            return None
+        found = of_same_visit(near, url)
+        replay = replay_address(self.service, found.timestamp, found.url)
+        return ArchivedCapture(found, replay, engine, self._places())
+
+    def document(self, key: str) -> "Shown | None":
+        """Return a document by its id or `<url> <digest>`, or the only version of a URL."""
+        from nwx.searching.documents import id_of_key, show, versions
+
+        engine, id = self._seen(), id_of_key(key)
+        if id is None:
+            found = versions(engine, key)
+            if len(found) > 1:
+                raise UsageError(f"{key} has {len(found):,} versions; name one by its id")
+            id = found[0].id if found else None
+        return show(engine, id) if id else None
+
+    def versions(self, url: str) -> "Rows[UrlVersion]":
+        """Return the versions of a URL by their first date."""
+        from nwx.searching.documents import UrlVersion, versions
+
+        return Rows(UrlVersion, lambda: versions(self._seen(), url), bars="first")
+
+    def dates(self, url: str) -> "Rows[CaptureDate]":
+        """Return all dates of a URL, those included of which the archive has no record."""
+        from nwx.searching.documents import CaptureDate, capture_dates
+
+        return Rows(CaptureDate, lambda: capture_dates(self._seen(), url), bars="timestamp")
+
+    def diff(self, url: str, old: str, new: str) -> "Difference":
+        """Return what changed in the text of a URL between the versions of two dates."""
+        from nwx.searching.differences import difference
+        from nwx.searching.documents import version_at
+
+        before, after = (version_at(self._seen(), url, date_bound(at, 0)) for at in (old, new))
+        return difference(before.extract.content, after.extract.content)
+
+    def facets(
+        self,
+        by: str | Sequence[str] = (),
+        where: Mapping[str, OptionValues] | Sequence[str] = (),
+        *,
+        features: str | Sequence[str] = (),
+        sort: str = "",
+        order: str = "",
+        limit: int | None = None,
+        approximate: bool = False,
+    ) -> "FacetTable":
+        """Count captures, documents, URLs and bytes, listed by one criterion or two.
+
+        `where` has conditions: {"tld": "org", "month": "2013-01..2013-12"}, or as written for
+        `nwx facets`: ["type!=html"].
+        """
+        from nwx.answers.counts import FacetTable
+        from nwx.facets.answers import FacetAnswers
+        from nwx.facets.question import parse_facet_question, parse_features
+
+        wanted = parse_features(",".join(several(features)))
+        question = parse_facet_question(
+            conditions_of(where), ",".join(several(by)), sort, wanted, order, limit
+        )
+        answer = FacetAnswers(self._seen()).answer(question, approximate=approximate)
+        return FacetTable(answer, wanted)
+
+    def trends(
+        self,
+        queries: str | Sequence[str],
+        *,
+        by: str = "year",
+        from_: str = "",
+        to: str = "",
+        **filters: OptionValues,
+    ) -> "TrendTable":
+        """Compare up to six queries over time, by year or month."""
+        from nwx.answers.counts import TrendTable
+        from nwx.query.dates import Period
+        from nwx.query.question import Question
+        from nwx.searching.trends import trends
+
+        question = Question(filters=filters_of(filters), date_from=from_, date_to=to)
+        return TrendTable(trends(self._seen(), several(queries), question, chosen(Period, by)))
+
+    def words(
+        self,
+        query: str = "",
+        *,
+        limit: int = 30,
+        from_: str = "",
+        to: str = "",
+        **filters: OptionValues,
+    ) -> "DistinctiveWords":
+        """Return the words unusually frequent in the results of a query."""
+        from nwx.query.question import Question
+        from nwx.searching.distinctive_words import distinctive_words
+
+        question = Question(query, filters_of(filters), from_, to)
+        return distinctive_words(self._seen(), question, limit)
+
+    def links(
+        self, to: str, *, year: int | None = None, collection: str = "", limit: int | None = None
+    ) -> "Inlinks":
+        """Return who links to a URL or host; `build("links")` comes first."""
+        from nwx.answers.link_table import Inlinks
+
+        return Inlinks(self._seen(), to, LinkCell(year, collection), limit)
+
+    def outlinks(
+        self, of: str, *, year: int | None = None, collection: str = "", limit: int | None = None
+    ) -> "Rows[PageOutlink]":
+        """Return what the newest capture of a URL, or of each URL of a host, links to."""
+        from nwx.links.outlinks import PageOutlink, asked_place, outlinks_of
+
+        place, cell = asked_place(of), LinkCell(year, collection)
+        return Rows(PageOutlink, lambda: first_of(outlinks_of(self._seen(), place, cell), limit))
+
+    def missing(
+        self,
+        *,
+        kind: str | Sequence[str] = (),
+        site: str = "",
+        host: str = "",
+        collection: str = "",
+        from_: str = "",
+        to: str = "",
+        limit: int | None = None,
+    ) -> "Rows[MissingUrl]":
+        """Return what captured pages need and the archive lacks, most needed first."""
+        from nwx.links.archive_links import ArchiveLinks
+        from nwx.links.missing_urls import MissingUrl, asked_missing, asked_pages, missing_urls
+
+        asked = asked_missing(several(kind), asked_pages(site, collection, from_, to), host)
+
+        def found() -> Iterator[MissingUrl]:
+            engine = self._seen()
+            return first_of(missing_urls(engine, ArchiveLinks(engine), asked), limit)
+
+        return Rows(MissingUrl, found)
+
+    def pictures(
+        self,
+        query: str = "",
+        *,
+        size: str = "",
+        colour: OptionValues = (),
+        host: OptionValues = (),
+        domain: OptionValues = (),
+        collection: OptionValues = (),
+        year: OptionValues = (),
+        limit: int = 50,
+        offset: int = 0,
+    ) -> "Rows[PictureAnswer]":
+        """Return pictures by the words of pages that show them; `build("pictures")` comes first."""
+        from nwx.engine.pictures.picture_index import ImageSize, PictureQuestion
+        from nwx.pictures.answers import PictureAnswer, listed_picture
+
+        asked = PictureQuestion(
+            query,
+            chosen(ImageSize, size) if size else None,
+            texts(colour),
+            texts(host),
+            texts(domain),
+            texts(collection),
+            texts(year),
+            limit=limit,
+            offset=offset,
+        )
+
+        def found() -> Iterator[PictureAnswer]:
+            pictures = self._seen().picture_index().search(asked).pictures
+            return (listed_picture(one.picture, one.appearance) for one in pictures)
+
+        return Rows(PictureAnswer, found)
+
+    def quality(
+        self,
+        *,
+        site: str = "",
+        host: str = "",
+        month: str = "",
+        kind: str = "",
+        collection: str = "",
+        limit: int | None = None,
+    ) -> "Rows[PlaybackScore]":
+        """Return how captured pages play, the worst first, as `nwx check-playback` found it."""
+        from nwx.engine.quality.quality_index import PlaybackScore
+        from nwx.quality.scores.score_filter import asked_scores
+
+        asked = asked_scores(site, host, month, kind, collection)
+        return Rows(
+            PlaybackScore, lambda: first_of(self._seen().quality_index().scan(asked), limit)
+        )
+
+    def due(
+        self,
+        *,
+        since: str = "",
+        spec: str = "",
+        collection: str = "",
+        at: str = "",
+        shortest: float = 1.0,
+        longest: float = 365.0,
+        limit: int | None = None,
+    ) -> "Rows[DueUrl]":
+        """Return URLs that are due to be captured again, most overdue first."""
+        from nwx.steering.due.due_urls import DueReport, DueUrl, asked_due, due_urls
+        from nwx.steering.specifications.specification_store import specification_at
+
+        def found() -> Iterator[DueUrl]:
+            engine = self._seen()
+            specification = specification_at(engine.crawl_index(), spec) if spec else None
+            asked = asked_due(since, specification, collection, at, shortest, longest, limit)
+            return due_urls(engine, asked, DueReport())
+
+        return Rows(DueUrl, found)
+
+    def stats(self) -> Mapping[str, "IndexStats"]:
+        """Return the entries and bytes of each index."""
+        return {name.value: one for name, one in self._seen().stats().items()}

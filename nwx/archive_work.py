@@ -1,0 +1,228 @@
+"""What is done with an archive beside asking it: importing, building, exporting."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nwx.bulk.pool import hidden_main_module
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.engine.access.rules import EVERYBODY, Viewer
+from nwx.engine.open import open_engine
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.access.restricted.engines import RestrictedEngines
+    from nwx.engine.base import Engine
+    from nwx.engine.file_places import FilePlaces
+    from nwx.exports import PackReport
+    from nwx.exports.captures import ExportReport
+    from nwx.exports.links import LinkExportReport
+    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.importing import ImportReport
+    from nwx.links.build import InlinkBuildReport
+    from nwx.pictures.build import PictureBuildReport
+
+    BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport
+
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+BUILT_INDICES = ("facets", "links", "pictures")
+"""What `Archive.build` builds."""
+
+
+class ArchiveWork:
+    """An archive that is opened when it is first needed, and the work on it."""
+
+    def __init__(self, settings: Settings, viewer: Viewer = EVERYBODY) -> None:
+        self.settings = settings
+        self.viewer = viewer
+        self._engine: Engine | None = None
+        self._shown: RestrictedEngines | None = None
+        self._files: FilePlaces | None = None
+
+    def close(self) -> None:
+        """Let go of files and connections; the next question opens them again."""
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = self._shown = self._files = None
+
+    def _whole(self) -> "Engine":
+        """Return the archive with all that rules hide."""
+        if self._engine is None:
+            self._engine = open_engine(self.settings, read_only=True)
+        return self._engine
+
+    def _seen(self) -> "Engine":
+        """Return the archive as the viewer sees it, by the rules of this moment."""
+        engine = self._whole()
+        if self.viewer.sees_all or not engine.access_index().rules().rules:
+            return engine
+        if self._shown is None:
+            # Imported here: most archives have no rules, and this loads all their readers.
+            from nwx.access.restricted.engines import RestrictedEngines
+
+            self._shown = RestrictedEngines(engine)
+        return self._shown.for_viewer(self.viewer)
+
+    def _places(self) -> "FilePlaces":
+        if self._files is None:
+            from nwx.engine.file_places import FilePlaces
+
+            self._files = FilePlaces(self._whole())
+        return self._files
+
+    def import_(
+        self,
+        files: Paths,
+        *,
+        collection: str = "default",
+        exclude: Paths = (),
+        manifests: Paths = (),
+        progress: ShowProgress = no_progress,
+        stopping: Callable[[], bool] = lambda: False,
+        **options: Any,
+    ) -> "ImportReport":
+        """Import archive files: files, folders, globs, addresses; return what was done.
+
+        The archive is made where there is none. `exclude` are lists as `dedup_cdx` writes them.
+        `options` are the fields of `ImportOptions`: jobs, verify, deduplicate, parser … What
+        the archive holds already is skipped; an interrupted import goes on where it stopped.
+        """
+        from nwx.dedup.exclusion_lists import ExclusionList
+        from nwx.importing import ImportOptions, import_files, report_of_errors
+        from nwx.model import ReadError
+        from nwx.warc.sources import expand
+
+        wanted = ImportOptions(collection=collection, **options)
+        sources = list(expand(_paths(files), _paths(manifests)))
+        missing = [source for source in sources if isinstance(source, ReadError)]
+        if len(missing) == len(sources):  # then no archive is made
+            return report_of_errors(missing)
+        lists = _paths(exclude)
+        excluded = ExclusionList.load(lists, progress=progress) if lists else None
+        self.close()
+        try:
+            with open_engine(self.settings) as engine, hidden_main_module():
+                engine.create()
+                return import_files(
+                    engine, self.settings, sources, wanted, progress, stopping, excluded
+                )
+        finally:
+            if excluded is not None:
+                excluded.close()
+
+    def build(
+        self,
+        *names: str,
+        anew: bool = False,
+        workers: int | None = None,
+        progress: ShowProgress = no_progress,
+        **options: Any,
+    ) -> "Mapping[str, BuildReport]":
+        """Bring built indices up to date: facets, links, pictures; return a report of each.
+
+        Without names those are built that are stale, or were never built. `options` are the
+        fields of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
+        """
+        unknown = set(names) - set(BUILT_INDICES)
+        if unknown:
+            raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(BUILT_INDICES)}")
+        builds: Mapping[str, Callable[[], BuildReport]] = {
+            "facets": partial(self._build_facets, progress, anew=anew, **options),
+            "links": partial(self._build_links, workers, progress, anew=anew),
+            "pictures": partial(self._build_pictures, workers, progress, anew=anew),
+        }
+        wanted = names or [name for name in BUILT_INDICES if anew or self.is_stale(name)]
+        with hidden_main_module():
+            return {name: builds[name]() for name in wanted}
+
+    def is_stale(self, name: str) -> bool:
+        """Tell whether an index was never built, or the archive changed since."""
+        engine = self._whole()
+        if name == "pictures":
+            from nwx.pictures.build import is_current
+
+            return not is_current(engine)
+        store = engine.facet_store() if name == "facets" else engine.inlink_index()
+        build = store.current()
+        return build is None or build.notes.get("stamp") != store.stamp()
+
+    def _build_facets(self, progress: ShowProgress, **options: Any) -> "FacetBuildReport":
+        from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+
+        return build_archive_facets(self._whole(), FacetBuildOptions(**options), progress)
+
+    def _build_links(
+        self, workers: int | None, progress: ShowProgress, *, anew: bool
+    ) -> "InlinkBuildReport":
+        from nwx.links.build import InlinkBuildOptions, invert_links
+
+        reopen = partial(open_engine, self.settings, read_only=True)
+        options = InlinkBuildOptions(workers=workers, anew=anew)
+        return invert_links(self._whole(), reopen, options, progress)
+
+    def _build_pictures(
+        self, workers: int | None, progress: ShowProgress, *, anew: bool
+    ) -> "PictureBuildReport":
+        from nwx.pictures.build import build_pictures
+
+        self._whole()  # no archive is made here
+        self.close()
+        with open_engine(self.settings) as engine:
+            return build_pictures(engine, workers=workers, anew=anew, progress=progress)
+
+    def export_captures(
+        self, folder: str | PathLike[str], progress: ShowProgress = no_progress
+    ) -> "ExportReport":
+        """Write the captures as Parquet, a folder a month, into a new folder."""
+        from nwx.exports.captures import export_captures
+
+        return export_captures(self._seen(), Path(folder), progress)
+
+    def export_links(
+        self,
+        folder: str | PathLike[str],
+        *,
+        formats: Sequence[str] = (),
+        year: int | None = None,
+        collection: str = "",
+        progress: ShowProgress = no_progress,
+    ) -> "LinkExportReport":
+        """Write the links and the graphs of hosts and domains into a new folder."""
+        from nwx.exports.links import LINK_FORMATS, export_links
+        from nwx.model import LinkCell
+
+        cell = LinkCell(year, collection)
+        return export_links(self._seen(), Path(folder), formats or LINK_FORMATS, cell, progress)
+
+    def export_warc(
+        self,
+        path: str | PathLike[str],
+        query: str = "",
+        *,
+        from_: str = "",
+        to: str = "",
+        collection: str = "",
+        with_resources: bool = False,
+        progress: ShowProgress = no_progress,
+    ) -> "PackReport":
+        """Write the records of what a query finds to a WARC file."""
+        from nwx.exports import WaczSelection, pack_warc
+        from nwx.query.dates import date_bound
+
+        selection = WaczSelection(
+            query=query,
+            collections=(collection,) if collection else (),
+            date_from=date_bound(from_, 0),
+            date_to=date_bound(to, 1),
+            with_resources=with_resources,
+        )
+        return pack_warc(self._seen(), selection, Path(path), progress)
+
+
+def _paths(given: Paths) -> list[str]:
+    if isinstance(given, str | PathLike):
+        return [fspath(given)]
+    return [fspath(one) for one in given]
