@@ -8,10 +8,13 @@ read as well.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO, NamedTuple
+
+from warcio.timeutils import timestamp_to_datetime
 
 from nwx.engine.access.entries import rule_fields, rule_from_entry
 from nwx.engine.access.matches import reached_keys
@@ -28,6 +31,7 @@ _ACTIONS = {
     "exclude": Action.EXCLUDE,
 }
 _LISTS, _YES_OR_NO = ("addresses", "users"), ("is_exact", "purged")
+_PYWB_LINE = re.compile(r"(\S+)\s+([^{]*)(\{.*)", re.DOTALL)
 _LONGEST_LINE = 100_000
 _SECOND = timedelta(seconds=1)
 
@@ -80,8 +84,8 @@ def _rule(text: str, reason: str, action: Action | None) -> AccessRule:
         raise FormatError(f"the line has more than {_LONGEST_LINE:,} bytes")
     if text.startswith("{"):
         rule = _own_rule(_object(text))
-    elif "{" in text:
-        rule = _pywb_rule(text)
+    elif line := _PYWB_LINE.fullmatch(text):
+        rule = _pywb_rule(line[1], line[2].split(), _object(line[3]))
     elif action is not None:
         scope = scope_of(text)
         rule = AccessRule("", action, replace(scope, is_exact=text.endswith(EXACT_MARK)))
@@ -119,19 +123,16 @@ def _is_of_kind(name: str, value: object) -> bool:
     return type(value) is kind
 
 
-def _pywb_rule(text: str) -> AccessRule:
-    head, _, values = text.partition("{")
-    fields = _object("{" + values)
-    parts = head.split()
+def _pywb_rule(key: str, dates: list[str], fields: Mapping[str, Any]) -> AccessRule:
     access, user = str(fields.get("access")), fields.get("user", "")
-    if not 1 <= len(parts) <= 2 or access not in _ACTIONS or not isinstance(user, str):
+    if len(dates) > 1 or access not in _ACTIONS or not isinstance(user, str):
         raise FormatError(
             f"the line is no rule of pywb: access is {access[:40]!r}; "
             f"urlkey - {{…}} with access {', '.join(_ACTIONS)} is read"
         )
-    scope = Scope() if parts[0] == _EVERY_URL else surt_scope(parts[0])
+    scope = Scope() if key == _EVERY_URL else surt_scope(key)
     url = fields.get("url")
-    scope = replace(scope, url=url if isinstance(url, str) else parts[0])
+    scope = replace(scope, url=url if isinstance(url, str) else key)
     rule = AccessRule("", _ACTIONS[access], scope, users=(user,) if user else ())
     return _dated(rule, fields)
 
@@ -139,10 +140,10 @@ def _pywb_rule(text: str) -> AccessRule:
 def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
     """Return a rule with the dates of a line; pywb looks at the first of them only."""
     if before := fields.get("before"):
-        last = to_timestamp(parse_timestamp(str(before)) - _SECOND)
+        last = to_timestamp(_end_of_period(before) - _SECOND)
         return replace(rule, scope=replace(rule.scope, date_to=last))
     if after := fields.get("after"):
-        first = to_timestamp(parse_timestamp(str(after)) + _SECOND)
+        first = to_timestamp(_end_of_period(after) + _SECOND)
         return replace(rule, scope=replace(rule.scope, date_from=first))
     newer = fields.get("newer")
     if newer and rule.action is not Action.ALLOW and _is_years(newer):
@@ -153,6 +154,16 @@ def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
             "whole years can be read; write a rule with dates, or an embargo"
         )
     return rule
+
+
+def _end_of_period(date: object) -> datetime:
+    """Return the last second of a year, month, day and so on, which pywb compares with."""
+    digits = str(date)
+    if len(digits) < 4 or not (digits.isascii() and digits.isdigit()):
+        raise FormatError(
+            f"{digits[:40]!r} is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed"
+        )
+    return timestamp_to_datetime(digits, tz_aware=True)  # type: ignore[no-any-return]
 
 
 def _is_years(span: object) -> bool:

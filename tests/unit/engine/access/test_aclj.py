@@ -1,8 +1,10 @@
 """Access rules as the files of pywb, which answers as nwx does."""
 
 import io
+import json
+import random
 import warnings
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from nwx.engine.access.aclj import UnwrittenRule, aclj_lines, own_line, rules_of_file
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer, checked_rule
+from nwx.query.dates import date_span
 from nwx.values.urlkeys import urlkey
 
 NOW = datetime(2026, 5, 17, tzinfo=UTC)
@@ -64,10 +67,10 @@ def rules_of(content: bytes) -> list[AccessRule]:
     return [each.rule for each in read if each.rule]
 
 
-def asked(url: str) -> SimpleNamespace:
+def asked(url: str, timestamp: str = "20200101000000") -> SimpleNamespace:
     return SimpleNamespace(
         urlkey=urlkey(url), url=url, digest="", collection="", source_file="",
-        timestamp="20200101000000",
+        timestamp=timestamp,
     )  # fmt: skip
 
 
@@ -86,6 +89,56 @@ def test_pywb_decides_as_nwx_does(
     theirs = [pywb.find_access_rule(url, acl_user=user or None)["access"] for url in URLS]
     ours = [str(decisions.decide(asked(url)).action) for url in URLS]  # type: ignore[arg-type]
     assert ours == [access.replace("allow_ignore_embargo", "allow") for access in theirs]
+
+
+def test_dated_rules_decide_as_in_pywb(tmp_path: Path, checker: Any) -> None:
+    chance = random.Random(25)
+    place = tmp_path / "empty.aclj"
+    place.write_bytes(b"")
+    pywb = checker(str(place))
+    differing = []
+    for _ in range(1_500):
+        moment = _any_moment(chance)
+        field = {chance.choice(["before", "after"]): _any_moment(chance)[: chance.randint(4, 14)]}
+        seen = asked("http://example.com/", chance.choice([moment, _near(chance, *field.values())]))
+        line = {"access": "exclude", **field}
+        rules = rules_of(f"com,example)/ - {json.dumps(line)}".encode())
+        ours = AccessRules(rules).for_viewer(Viewer()).decide(seen).action  # type: ignore[arg-type]
+        theirs = pywb.check_date_access(seen.timestamp, "exclude", "allow", line)
+        if str(ours) != theirs:
+            differing.append((line, seen.timestamp, str(ours), theirs))
+    assert differing == []
+
+
+def _any_moment(chance: random.Random) -> str:
+    start = datetime(2012, 1, 1, tzinfo=UTC)
+    return f"{start + timedelta(seconds=chance.randrange(5 * 366 * 86_400)):%Y%m%d%H%M%S}"
+
+
+def _near(chance: random.Random, digits: str) -> str:
+    """Return a second at an end of the period that these digits name."""
+    first, last = date_span(digits[: len(digits) // 2 * 2])
+    moment = datetime.strptime(chance.choice([first, last]), "%Y%m%d%H%M%S")
+    return f"{moment + timedelta(seconds=chance.randint(-1, 1)):%Y%m%d%H%M%S}"
+
+
+def test_a_short_date_is_the_end_of_its_period() -> None:
+    (rule,) = rules_of(b'com,example)/ - {"access": "exclude", "before": "2014"}')
+    assert rule.scope.date_to == "20141231235958"
+    (rule,) = rules_of(b'com,example)/ - {"access": "exclude", "after": "201402"}')
+    assert rule.scope.date_from == "20140301000000"
+
+
+@pytest.mark.parametrize("date", ["garbage", "2014abc", "201", "2014-01-01", ""])
+def test_a_date_that_is_none_is_told(date: str) -> None:
+    line = f'com,example)/ - {{"access": "exclude", "before": "{date or " "}"}}'
+    (read,) = rules_of_file(io.BytesIO(line.encode()), "")
+    assert read.rule is None and "is no timestamp" in read.problem
+
+
+def test_a_urlkey_may_contain_a_brace() -> None:
+    rules = rules_of(b'com,example)/a?b={c} - {"access": "exclude"}')
+    assert [rule.scope.prefix for rule in rules] == ["com,example)/a?b={c}"]
 
 
 def test_files_are_written_in_descending_order_and_read_back() -> None:
