@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from nwx.answers.markup import bar_chart
 from nwx.answers.tables import ColumnTypes, ResultTable, frames_of
 from nwx.bulk.whole_files import whole_file
+from nwx.errors import UsageError
 from nwx.model import FacetValue, Hit, SearchResult, Total
+from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 
@@ -167,7 +169,9 @@ class Hits(ResultTable[Hit]):
                 count += 1
                 yield hit
 
-        _, pieces = RESULT_FORMATS[form]
+        _, pieces = RESULT_FORMATS.get(form, ("", plugin("exporters", form)))
+        if pieces is None:
+            raise UsageError(f"there is no format {form!r}; use {', '.join(RESULT_FORMATS)}")
         for piece in pieces(hits(), checked_fields(fields)):
             write(piece)
         return count

@@ -10,6 +10,7 @@ import click
 from nwx.cli.output import clean
 from nwx.cli.restricted import UNRESTRICTED
 from nwx.errors import NwxError, QueryError, UsageError
+from nwx.plugins import plugin, plugins
 from nwx.settings import load_settings
 from nwx.steering.specifications.problems import SpecificationError
 
@@ -92,7 +93,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            return plugin("commands", cmd_name)  # type: ignore[return-value]
         name = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
         command: click.Command = import_module(f"nwx.cli.{name}").command
         return command
@@ -100,18 +101,22 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        named = args[0] if args and not args[0].startswith("-") else ""
+        if named and named not in COMMANDS and named not in plugins("commands"):
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
+            near = get_close_matches(named, COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " `nwx --help` lists the commands."
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+            ctx.fail(f"No such command {named!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, commands in GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl(list(commands.items()), col_max=12)
+        if added := plugins("commands"):
+            with formatter.section("Plugins"):
+                formatter.write_dl([(name, one.value) for name, one in added.items()], col_max=12)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

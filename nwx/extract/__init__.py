@@ -1,6 +1,6 @@
 """Payloads to title, text, language and links: pure computing, no input or output.
 
-A family of content types is a module and one line in `_FAMILIES`.
+A family of content types is a module and one line in `_FAMILIES`, or a plugin.
 """
 
 import time
@@ -14,6 +14,7 @@ from nwx.extract.page import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain
 from nwx.model import PARSERS, Extract
+from nwx.plugins import extractor_plugin
 
 __all__ = ["PARSERS", "ExtractLimits", "extract", "extractable"]
 
@@ -36,9 +37,11 @@ _FAMILIES: dict[str, Callable[[ExtractPayload], Extract]] = {
 _DEFAULT_LIMITS = ExtractLimits()
 
 
-def extractable(content_type_norm: str) -> bool:
+def extractable(content_type_norm: str, content_type: str = "") -> bool:
     """Return whether `extract` can say more than nothing about such a payload."""
-    return content_type_norm in _FAMILIES
+    if content_type_norm in _FAMILIES:
+        return True
+    return extractor_plugin(content_type, content_type_norm) is not None
 
 
 def extract(
@@ -61,6 +64,7 @@ def extract(
     `kind: message`.
     """
     family = _extract_office if data.startswith(OFFICE_MAGICS) else _FAMILIES.get(content_type_norm)
+    family = family or extractor_plugin(content_type, content_type_norm)
     if family is None or not data:
         return Extract()
     problems: tuple[str, ...] = ()

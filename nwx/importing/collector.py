@@ -15,6 +15,7 @@ from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
 from nwx.model import Capture, Dates, Document, Extract, ReadError
+from nwx.plugins import enricher_plugins
 from nwx.warc.reader import CaptureRecord, StoredPayload
 
 # A lookup takes so many records or bytes of payload, a part so many captures,
@@ -180,7 +181,8 @@ class Collector:
 
     def _has_text(self, capture: Capture) -> bool:
         return makes_document(capture) and (
-            extractable(capture.content_type_norm) or self._extractor(capture) is not None
+            extractable(capture.content_type_norm, capture.content_type)
+            or self._extractor(capture) is not None
         )
 
     def _extractor(self, capture: Capture) -> Extractor | None:
@@ -265,6 +267,8 @@ class Collector:
             memory = self._options.item_bytes
             told = extract_by_command(extractor, payload.data, seconds=left, memory_bytes=memory)
             found = _with_text(found, told)
+        for enrich in enricher_plugins():
+            found = enrich(capture, payload.data, found)
         problems = (*_problems(payload), *found.problems)
         for problem in problems:
             self._report(capture, problem)

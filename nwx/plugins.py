@@ -1,0 +1,58 @@
+"""Parts that other packages add, found by their entry points.
+
+Groups are `nwx.extractors`, `nwx.enrichers`, `nwx.exporters` and `nwx.commands`. Entry points
+are looked up when something is asked for that nwx has no part of its own for: that takes
+as long as reading the metadata of all installed packages.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from nwx.errors import UsageError
+
+
+@cache
+def plugins(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group (`extractors`) by their names."""
+    return {one.name: one for one in sorted(entry_points(group=f"nwx.{group}"))}
+
+
+@cache
+def plugin(group: str, name: str) -> Callable[..., Any] | None:
+    """Return the part that a package registered under a name, None where there is none.
+
+    Raises UsageError where it cannot be loaded.
+    """
+    point = plugins(group).get(name)
+    if point is None:
+        return None
+    try:
+        found: Callable[..., Any] = point.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"the plugin {point.value} of nwx.{group} cannot be loaded: {error}"
+        ) from error
+    return found
+
+
+def extractor_plugin(content_type: str, family: str) -> Callable[..., Any] | None:
+    """Return what extracts text from a MIME type, None where no package does.
+
+    Plugins are named after a family (`image`) or a type, where `*` stands for
+    anything (`application/epub+zip`, `image/*`).
+    """
+    for name in plugins("extractors"):
+        if fnmatchcase(content_type if "/" in name else family, name):
+            return plugin("extractors", name)
+    return None
+
+
+def enricher_plugins() -> Iterator[Callable[..., Any]]:
+    """Yield what changes the fields of documents, in the order of names."""
+    for name in plugins("enrichers"):
+        found = plugin("enrichers", name)
+        if found is not None:
+            yield found
