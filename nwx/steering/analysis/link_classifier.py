@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+from nwx.errors import SourceError
 from nwx.steering.analysis.link_roles import LinkAddress, LinkRole
 from nwx.steering.specifications.link_rules import LinkRules, covering_hosts, normal_host
 from nwx.steering.specifications.specification import CrawlSpecification
@@ -128,17 +129,21 @@ class LinkClassifier:
         return next((name for name in names if name in self._spam_hosts), "")
 
 
-def read_spam_hosts(lines: Iterable[str]) -> frozenset[str]:
+def read_spam_hosts(path: Path) -> frozenset[str]:
     """Return the hosts of a list: one a line, also in the form of a hosts file; `#` is a comment.
 
-    Each stands for its subdomains too.
+    Each stands for its subdomains too. Raises SourceError where it cannot be read.
     """
     hosts: set[str] = set()
-    for line in lines:
-        words = line.partition("#")[0].split()
-        host = normal_host(words[-1][:300]) if words else ""
-        if "." in host:
-            hosts.add(host)
-        if len(hosts) >= MOST_SPAM_HOSTS:
-            break
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                words = line.partition("#")[0].split()
+                host = normal_host(words[-1][:300]) if words else ""
+                if "." in host:
+                    hosts.add(host)
+                if len(hosts) >= MOST_SPAM_HOSTS:
+                    break
+    except OSError as error:
+        raise SourceError(f"the list of spam hosts cannot be read: {error}") from error
     return frozenset(hosts)

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import accumulate
-from types import TracebackType
 from typing import Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
@@ -111,12 +110,7 @@ class QueueClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -338,12 +332,7 @@ class QueueDelivery:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()

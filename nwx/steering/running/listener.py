@@ -9,7 +9,6 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Self
 
 from nwx.bulk.guarded_process import Pulse, cause_of_death
@@ -21,11 +20,10 @@ from nwx.steering.running.options import (
     Figures,
     NewPages,
     Order,
+    ProcessAnswer,
     SteeringCommand,
     SteeringPlan,
     SteeringReport,
-    Told,
-    added_reports,
 )
 from nwx.warc.sources import ArchiveSource
 
@@ -80,7 +78,7 @@ class SteeringListener:
     def sweep(self) -> None:
         """Let pages that were left be analysed when nothing else waits; after a crash anew."""
         if self._process is not None and self._process.has_ended:
-            self._bury()
+            self._end_process()
         process = self._running()
         if process is not None:
             self._left = 0
@@ -90,7 +88,8 @@ class SteeringListener:
     def report(self) -> SteeringReport:
         """Return the figures so far."""
         now = self._process.report() if self._process else SteeringReport()
-        return added_reports(self._past, now, self._left)
+        both = self._past + now
+        return replace(both, waiting=both.waiting + self._left)
 
     def finish(
         self,
@@ -108,7 +107,7 @@ class SteeringListener:
                 show(self.report())
                 time.sleep(_LOOK_SECONDS)
                 interrupted = stopping()
-            self._bury()
+            self._end_process()
         return replace(self.report(), interrupted=interrupted)
 
     def _running(self) -> "_Process | None":
@@ -123,22 +122,17 @@ class SteeringListener:
                 return None
         return None if self._process.has_ended else self._process
 
-    def _bury(self) -> None:
+    def _end_process(self) -> None:
         if self._process is not None:
             self._process.end()
-            self._past = added_reports(self._past, self._process.report(), 0)
+            self._past = self._past + self._process.report()
             self._process = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bury()
+    def __exit__(self, *_: object) -> None:
+        self._end_process()
         self._resources.close()
 
 
@@ -154,7 +148,7 @@ class _Process:
         self._is_over = threading.Event()
         self._stop = Pulse()
         log.touch()  # a process may die before it says anything
-        self._connection: Connection[Order, Told]
+        self._connection: Connection[Order, ProcessAnswer]
         self._connection, theirs = _context.Pipe()
         self._process = _context.Process(target=_steer, args=(theirs, self._stop, plan, log))
         self._process.start()
@@ -196,11 +190,11 @@ class _Process:
     def _listen(self) -> None:
         try:
             while not self._last.is_last:
-                told = self._connection.recv()
-                if isinstance(told, NwxError):
-                    self._stopped = str(told)
+                answer = self._connection.recv()
+                if isinstance(answer, NwxError):
+                    self._stopped = str(answer)
                 else:
-                    self._last = told
+                    self._last = answer
         except (EOFError, OSError):
             if not self._stopped:
                 seconds = self._plan.options.item_seconds
@@ -228,7 +222,7 @@ class _Process:
 
 
 def _steer(
-    connection: "Connection[Told, Order]", stop: Pulse, plan: SteeringPlan, log: Path
+    connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan, log: Path
 ) -> None:
     # Imported here, as the parent needs none of the libraries that analyse.
     from nwx.steering.running.steering_process import steer

@@ -1,6 +1,5 @@
 """Options, orders and reports of a run of analysis."""
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -25,9 +24,6 @@ class PageAnalyzer(Protocol):
         """Return the score of a page and those of its links, of which `known` are captured."""
 
 
-MakeAnalyzer = Callable[[CrawlSpecification, TermStatistics], PageAnalyzer]
-
-
 @dataclass(frozen=True, slots=True)
 class SteeringOptions:
     """How to analyse.
@@ -50,7 +46,7 @@ class SteeringOptions:
     nlp: str = ""
     spam_hosts: str = ""
     triples: bool = False
-    make_analyzer: MakeAnalyzer | None = None
+    make_analyzer: Callable[[CrawlSpecification, TermStatistics], PageAnalyzer] | None = None
 
     def __post_init__(self) -> None:
         if self.jobs < 0 or self.item_seconds <= 0 or self.queue_pages < 1:
@@ -62,12 +58,24 @@ class SteeringOptions:
         return self.jobs or max(1, processors() - 1)
 
 
-_ERRORS_LISTED = 1_000
+@dataclass(frozen=True, slots=True)
+class SteeringPlan:
+    """What processes need to know; `statistics` are read by the one that writes."""
+
+    settings: Settings
+    specification: CrawlSpecification
+    options: SteeringOptions
+    statistics: TermStatistics = field(default_factory=TermStatistics)
+
+
+MOST_ERRORS_LISTED = 1_000
 ANALYSIS = "analysis"
 """The kind of the errors of pages that could not be analysed."""
 
+_ADDED = "analysed relevant links blacklisted sent triples waiting failed seconds".split()
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class SteeringReport:
     """What the analysis by a version of a specification did.
 
@@ -97,77 +105,27 @@ class SteeringReport:
     interrupted: bool = False
     seconds: float = 0.0
 
+    def fail(self, error: ReadError) -> None:
+        """Count a page that could not be analysed."""
+        self.failed += 1
+        if len(self.errors) < MOST_ERRORS_LISTED:
+            self.errors = (*self.errors, error)
+
+    def __add__(self, later: "SteeringReport") -> "SteeringReport":
+        """Return the figures of two runs, one after the other."""
+        return replace(
+            later,
+            crawl=self.crawl,
+            version=self.version,
+            errors=(*self.errors, *later.errors)[:MOST_ERRORS_LISTED],
+            stopped=later.stopped or self.stopped,
+            **{name: getattr(self, name) + getattr(later, name) for name in _ADDED},
+        )
+
 
 def steering_report_json(report: SteeringReport) -> dict[str, Any]:
     """Return a report as programs read it."""
     return asdict(report) | {"seconds": round(report.seconds, 3)}
-
-
-@dataclass(slots=True)
-class SteeringTally:
-    """The running figures of a run; `left` counts pages left for later."""
-
-    crawl: str
-    version: str
-    counts: Counter[str] = field(default_factory=Counter)
-    errors: list[ReadError] = field(default_factory=list)
-
-    def fail(self, error: ReadError) -> None:
-        """Count a page that could not be analysed."""
-        self.counts["failed"] += 1
-        if len(self.errors) < _ERRORS_LISTED:
-            self.errors.append(error)
-
-    def report(self, waiting: int, seconds: float) -> SteeringReport:
-        """Return the figures with so many pages that wait."""
-        counts = self.counts
-        return SteeringReport(
-            self.crawl,
-            self.version,
-            analysed=counts["analysed"],
-            relevant=counts["relevant"],
-            links=counts["links"],
-            blacklisted=counts["blacklisted"],
-            sent=counts["sent"],
-            triples=counts["triples"],
-            waiting=waiting + counts["left"],
-            failed=counts["failed"],
-            errors=tuple(self.errors),
-            seconds=seconds,
-        )
-
-
-def added_reports(past: SteeringReport, now: SteeringReport, left: int) -> SteeringReport:
-    """Return the figures of two runs, one behind the other; `left` more pages wait."""
-    return replace(
-        now,
-        crawl=past.crawl,
-        version=past.version,
-        analysed=past.analysed + now.analysed,
-        relevant=past.relevant + now.relevant,
-        links=past.links + now.links,
-        blacklisted=past.blacklisted + now.blacklisted,
-        sent=past.sent + now.sent,
-        triples=past.triples + now.triples,
-        waiting=past.waiting + now.waiting + left,
-        failed=past.failed + now.failed,
-        errors=(*past.errors, *now.errors)[:_ERRORS_LISTED],
-        stopped=now.stopped or past.stopped,
-        seconds=past.seconds + now.seconds,
-    )
-
-
-STOP = 1
-"""The position of a pulse that tells the process to end at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringPlan:
-    """What the process needs to know."""
-
-    settings: Settings
-    specification: CrawlSpecification
-    options: SteeringOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +137,7 @@ class NewPages:
 
 
 class SteeringCommand(StrEnum):
-    """What the process is told beside pages."""
+    """Orders of a listener beside pages."""
 
     SWEEP = "sweep"  # go through the archive for pages that were left, as soon as there is time
     FINISH = "finish"  # end when everything is analysed that waits
@@ -187,7 +145,7 @@ class SteeringCommand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How far the process is, and how many pages it has taken; `is_last` says that it ends."""
+    """How far a steering process is, and how many pages it has taken; `is_last`: it ends."""
 
     report: SteeringReport
     taken: int
@@ -195,5 +153,8 @@ class Figures:
 
 
 Order = NewPages | SteeringCommand
-Told = Figures | NwxError
-"""What the process tells: how far it is, or why it cannot go on."""
+ProcessAnswer = Figures | NwxError
+"""What a steering process sends: how far it is, or why it cannot go on."""
+
+STOP = 1
+"""The position of a pulse that tells the process to end at once."""

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
@@ -30,10 +30,12 @@ class PageTask:
     source: ArchiveSource | None
 
 
-def stored_source(place: PagePlace, path: str) -> ArchiveSource:
-    """Return the file of a page that lies at a path, as the ledger knows it."""
+def page_task(places: FilePlaces, place: PagePlace) -> PageTask:
+    """Return a page with its file where the ledger knows this to be."""
+    path = places.path(place.collection, place.source_file)
     member = place.source_file.partition("#")[2]
-    return ArchiveSource(place.source_file, path, None, member)
+    source = ArchiveSource(place.source_file, path, None, member) if path else None
+    return PageTask(place, source)
 
 
 class PageReader:
@@ -47,9 +49,7 @@ class PageReader:
     def page(self, task: PageTask) -> PageView:
         """Return a page; raises SourceError where it cannot be read anywhere."""
         place = task.place
-        payload = stored_payload(place, task.source) if task.source else None
-        if payload is None:
-            payload = self._payload_elsewhere(task)
+        payload = _stored_payload(task) or self._payload_elsewhere(task)
         if payload is not None:
             return page_view(payload.data, place.url, place.timestamp, payload.charset)
         document = self._opened().documents([place.document_id]).get(place.document_id)
@@ -67,10 +67,9 @@ class PageReader:
         """Look where the ledger says that the file is now."""
         if self._places is None:
             self._places = FilePlaces(self._opened())
-        path = self._places.path(task.place.collection, task.place.source_file)
-        if path is None or (task.source and path == task.source.path):
-            return None
-        return stored_payload(task.place, stored_source(task.place, path))
+        now = page_task(self._places, task.place)
+        is_known = now.source and task.source and now.source.path == task.source.path
+        return None if is_known else _stored_payload(now)
 
     def _opened(self) -> Engine:
         if self._engine is None:
@@ -83,12 +82,7 @@ class PageReader:
             self._opened()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._engine is not None:
             self._engine.close()
 
@@ -101,12 +95,13 @@ def _key(url: str) -> str:
         return ""
 
 
-def stored_payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | None:
+def _stored_payload(task: PageTask) -> StoredPayload | None:
     """Return the payload of the record at a place, None where another or none is there.
 
     A payload that lies in yet another file is not read again.
     """
-    if "://" not in source.path and not Path(source.path).exists():
+    place, source = task.place, task.source
+    if source is None or ("://" not in source.path and not Path(source.path).exists()):
         return None
     reader = ArchiveReader(source, place.collection, start=place.offset)
     for item in reader:
@@ -120,18 +115,24 @@ def stored_payload(place: PagePlace, source: ArchiveSource) -> StoredPayload | N
 _BATCH_PAGES, _BATCH_CAPTURES = 1_000, 10_000
 _LAST_KEY = "\U0010ffff"
 
-_Seen = Callable[[int, int], object]
+
+class PageBatch(NamedTuple):
+    """Pages without scores, and the number of pages and captures that these were found among."""
+
+    tasks: list[PageTask]
+    pages: int
+    captures: int
 
 
 class PageSweeps:
-    """Goes through an archive as often as it is asked to; asked on the way, once more afterwards.
+    """Goes through an archive as often as asked; asked on the way, once more afterwards.
 
-    What came on the way may lie behind. `begin` gives the pages from the start on.
+    `begin` gives the pages from the start on.
     """
 
-    def __init__(self, begin: Callable[[], Iterator[list[PageTask]]]) -> None:
+    def __init__(self, begin: Callable[[], Iterator[PageBatch]]) -> None:
         self._begin = begin
-        self._pages: Iterator[list[PageTask]] | None = None
+        self._pages: Iterator[PageBatch] | None = None
         self._is_asked = False
 
     def ask(self) -> None:
@@ -145,27 +146,21 @@ class PageSweeps:
 
     def next_pages(self) -> list[PageTask]:
         """Return the next pages, which may be none."""
-        if self._pages is None:
-            if not self._is_asked:
-                return []
+        if self._pages is None and self._is_asked:
             self._is_asked, self._pages = False, self._begin()
-        found = next(self._pages, None)
-        if found is None:
+        batch = next(self._pages, None) if self._pages else None
+        if batch is None:
             self._pages = None
-        return found or []
+        return batch.tasks if batch else []
 
 
 def unanalysed_pages(
-    engine: Engine,
-    specification: CrawlSpecification,
-    version: str,
-    seen: _Seen = lambda pages, captures: None,
-) -> Iterator[list[PageTask]]:
+    engine: Engine, specification: CrawlSpecification, version: str
+) -> Iterator[PageBatch]:
     """Yield the pages of an archive that have no scores of a version, up to a thousand at a time.
 
     They come in the order of urlkeys, those of a batch in the order of
-    their places. `seen` is told how many pages were looked at for a batch,
-    and how many captures, before the batch is given.
+    their places.
     """
     places = FilePlaces(engine)
     index = engine.crawl_index()
@@ -174,17 +169,15 @@ def unanalysed_pages(
         batch, captures, start = _batch(engine, specification.collection, start)
         held = engine.known(batch)
         done = index.analysed(specification.name, version, held)
-        missing = (batch[id] for id in held if id not in done)
-        seen(len(batch), captures)
-        yield sorted((_task(places, page) for page in missing), key=_place_in_file)
+        missing = [batch[id] for id in held if id not in done]
+        missing.sort(key=attrgetter("collection", "source_file", "offset"))
+        yield PageBatch([page_task(places, page) for page in missing], len(batch), captures)
 
 
 def _batch(
     engine: Engine, collection: str, start: str
 ) -> tuple[dict[str, PagePlace], int, str | None]:
-    """Return pages from a urlkey on by the ids of their documents, and the next urlkey.
-
-    Between the two is the number of captures that were looked at.
+    """Return pages from a urlkey on by document id, the captures read, and the next urlkey.
 
     All pages of a urlkey are in one batch; of several captures of a
     document the first counts. The archive is not read while these are
@@ -201,15 +194,6 @@ def _batch(
             for page in page_places([capture]):
                 found.setdefault(page.document_id, page)
     return found, count, None
-
-
-def _task(places: FilePlaces, page: PagePlace) -> PageTask:
-    path = places.path(page.collection, page.source_file)
-    return PageTask(page, stored_source(page, path) if path else None)
-
-
-def _place_in_file(task: PageTask) -> tuple[str, str, int]:
-    return task.place.collection, task.place.source_file, task.place.offset
 
 
 @dataclass(slots=True)
@@ -232,8 +216,7 @@ class StoredPages:
     def view(self, capture: Capture, timestamp: str) -> PageView | None:
         """Return a page with the timestamp of its newest capture; None where it cannot be read."""
         place = next(page_places([capture]))
-        path = self._places.path(place.collection, place.source_file)
-        payload = stored_payload(place, stored_source(place, path)) if path else None
+        payload = _stored_payload(page_task(self._places, place))
         if payload is not None:
             self.counts.records += 1
             return page_view(payload.data, capture.url, timestamp, payload.charset)

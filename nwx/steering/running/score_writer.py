@@ -19,7 +19,7 @@ from nwx.errors import EngineBusyError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
 from nwx.steering.queue.protocol import queue_url
-from nwx.steering.running.options import SteeringTally
+from nwx.steering.running.options import SteeringReport
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urls import url_parts
 
@@ -141,7 +141,7 @@ class ScoreWriter:
         self,
         engine: Engine,
         specification: CrawlSpecification,
-        tally: SteeringTally,
+        report: SteeringReport,
         patience_seconds: float,
         triples: "TripleWriter | None" = None,
     ) -> None:
@@ -150,7 +150,7 @@ class ScoreWriter:
         self._engine, self._specification = engine, specification
         self._index = engine.crawl_index()
         self._limits = LinkLimits(specification, self._index)
-        self._tally, self._patience = tally, patience_seconds
+        self._report, self._patience = report, patience_seconds
         self._scores: list[DocumentScore] = []
         self._updates: list[UrlUpdate] = []
         self._links = 0
@@ -183,13 +183,12 @@ class ScoreWriter:
         self._scores.append(score)
         self._links += len(score.links)
         self._limits.count(score.url)
-        updates = list(self._news(place, score))
-        self._updates += updates
-        counts = self._tally.counts
-        counts["analysed"] += 1
-        counts["relevant"] += score.score >= self._specification.thresholds.relevant
-        counts["links"] += len(score.links)
-        counts["blacklisted"] += sum(link.relevance is None for link in score.links)
+        self._updates += self._news(place, score)
+        report = self._report
+        report.analysed += 1
+        report.relevant += score.score >= self._specification.thresholds.relevant
+        report.links += len(score.links)
+        report.blacklisted += sum(link.relevance is None for link in score.links)
 
     def _news(self, place: PagePlace, score: DocumentScore) -> Iterator[UrlUpdate]:
         """Yield what the queue does not know yet of the links of a page.
@@ -217,10 +216,10 @@ class ScoreWriter:
         scores, updates, graphs = self._scores, self._updates, self._graphs
         self._scores, self._updates, self._graphs, self._links = [], [], [], 0
         if graphs and self._triples:
-            self._tally.counts["triples"] += self._triples.put(graphs)
+            self._report.triples += self._triples.put(graphs)
         if updates and (news := self._without_lower(updates)):
             self._retried(partial(self._send, news))
-            self._tally.counts["sent"] += len(news)
+            self._report.sent += len(news)
         if scores:
             self._retried(partial(self._index.put_scores, scores))
         return [score.document_id for score in scores]
@@ -235,7 +234,7 @@ class ScoreWriter:
             return updates
         urls = {update.url for update in updates}
         known = self._retried(
-            lambda: self._index.relevances(specification.name, self._tally.version, urls)
+            lambda: self._index.relevances(specification.name, self._report.version, urls)
         )
         return [
             update

@@ -17,11 +17,11 @@ from nwx.steering.running.options import (
     Figures,
     NewPages,
     Order,
+    ProcessAnswer,
     SteeringCommand,
     SteeringPlan,
-    Told,
 )
-from nwx.steering.running.pages import PageSweeps, PageTask, unanalysed_pages
+from nwx.steering.running.pages import PageBatch, PageSweeps, PageTask, unanalysed_pages
 from nwx.steering.running.steering_run import SteeringRun
 
 _REPORT_SECONDS = 0.5
@@ -29,14 +29,14 @@ _NICENESS = 5
 
 
 def steer(
-    connection: "Connection[Told, Order]", stop: Pulse, plan: SteeringPlan, log: Path
+    connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan, log: Path
 ) -> None:
     """Analyse what comes over a connection; end soon when told to stop, or the parent is gone."""
     prepare_process(plan.options.item_bytes, log)
     os.nice(_NICENESS)  # where cores are few, loading comes first
     try:
         with open_engine(plan.settings) as engine:
-            run = SteeringRun(engine, plan.settings, plan.specification, plan.options)
+            run = SteeringRun(engine, plan)
             steering = _Steering(connection, stop, plan, engine, run)
             with run, suppress(EOFError, BrokenPipeError, ConnectionResetError):  # a lost parent
                 steering.work()
@@ -51,7 +51,7 @@ def steer(
 class _Steering:
     def __init__(
         self,
-        connection: "Connection[Told, Order]",
+        connection: "Connection[ProcessAnswer, Order]",
         stop: Pulse,
         plan: SteeringPlan,
         engine: Engine,
@@ -61,18 +61,20 @@ class _Steering:
         self._engine, self._run = engine, run
         self._sweeps = PageSweeps(self._all_pages)
         self._is_finishing = False
-        self._told = 0.0
+        self._reported = 0.0
         self.taken = 0
 
     def work(self) -> None:
-        """Do what is wanted until the end."""
+        """Obey orders and analyse until the end."""
         while self._has_work():
             if self._run.wants_more and not self._sweeps.is_over:
                 self._run.offer(self._sweeps.next_pages())
             listened = [self._connection] if self._run.room else []
             for _ in self._run.turn(listened):
                 self._obey(self._connection.recv())
-            self._tell()
+            if time.monotonic() - self._reported >= _REPORT_SECONDS:
+                self._reported = time.monotonic()
+                self._connection.send(Figures(self._run.report(), self.taken))
 
     def is_left_to_work(self) -> bool:
         """Tell whether nobody wants an end at once."""
@@ -80,9 +82,8 @@ class _Steering:
         return self._stop.position != STOP and parent is not None and parent.is_alive()
 
     def _has_work(self) -> bool:
-        if not self.is_left_to_work():
-            return False
-        return not self._is_finishing or not self._sweeps.is_over or self._run.is_busy
+        is_done = self._is_finishing and self._sweeps.is_over and not self._run.is_busy
+        return self.is_left_to_work() and not is_done
 
     def _obey(self, order: Order) -> None:
         if isinstance(order, NewPages):
@@ -93,11 +94,6 @@ class _Steering:
         else:
             self._sweeps.ask()
 
-    def _all_pages(self) -> Iterator[list[PageTask]]:
+    def _all_pages(self) -> Iterator[PageBatch]:
         self._run.forget_left()
         return unanalysed_pages(self._engine, self._plan.specification, self._run.version)
-
-    def _tell(self) -> None:
-        if time.monotonic() - self._told >= _REPORT_SECONDS:
-            self._told = time.monotonic()
-            self._connection.send(Figures(self._run.report(), self.taken))

@@ -2,11 +2,10 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import wait
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
@@ -16,20 +15,14 @@ from nwx.engine.base import Engine
 from nwx.model import IndexName, ReadError
 from nwx.settings import Settings
 from nwx.steering.queue.delivery import QueueDelivery
-from nwx.steering.running.analysis_process import (
-    AnalysisPlan,
-    AnalysisPool,
-    PageProblem,
-    PageResult,
-)
-from nwx.steering.running.options import ANALYSIS, SteeringOptions, SteeringReport, SteeringTally
+from nwx.steering.running.analysis_process import AnalysisPool, PageProblem, PageResult
+from nwx.steering.running.options import ANALYSIS, SteeringOptions, SteeringPlan, SteeringReport
 from nwx.steering.running.pages import PageTask, unanalysed_pages
 from nwx.steering.running.score_writer import CurrentStatistics, ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification
 
 if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import TripleWriter
-
 
 _LOOK_SECONDS = 0.25
 _WAIT_SECONDS = 60.0
@@ -42,33 +35,28 @@ class SteeringRun:
     One process has it, and calls `turn` again and again.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        settings: Settings,
-        specification: CrawlSpecification,
-        options: SteeringOptions,
-    ) -> None:
+    def __init__(self, engine: Engine, plan: SteeringPlan) -> None:
         self._began = time.monotonic()
-        self._options, self._specification = options, specification
+        self._options, self._specification = plan.options, plan.specification
         self._index = engine.crawl_index()
-        self.version = specification.version()
-        self._tally = SteeringTally(specification.name, self.version)
-        self._statistics = CurrentStatistics(engine, specification)
-        plan = AnalysisPlan(settings, specification, self._statistics.terms, options)
+        self.version = plan.specification.version()
+        self._report = SteeringReport(plan.specification.name, self.version)
+        self._left = 0
+        """Pages that could not be read and are left for later."""
+        self._statistics = CurrentStatistics(engine, plan.specification)
         self._waiting: deque[PageTask] = deque()
         self._taken: set[str] = set()
         self._resources = ExitStack()
-        triples = _triple_writer(settings) if options.triples else None
+        triples = _triple_writer(plan.settings) if plan.options.triples else None
         if triples is not None:
             self._resources.enter_context(triples)
-        self._writer = ScoreWriter(
-            engine, specification, self._tally, options.patience_seconds, triples
-        )
+        patience = plan.options.patience_seconds
+        self._writer = ScoreWriter(engine, plan.specification, self._report, patience, triples)
         self._writer.send_seeds()
         folder = self._resources.enter_context(temporary_folder())
-        self._pool = self._resources.enter_context(AnalysisPool(plan, folder))
-        delivery = QueueDelivery(engine, specification.queue, settings.queue_token)
+        pool = AnalysisPool(replace(plan, statistics=self._statistics.terms), folder)
+        self._pool = self._resources.enter_context(pool)
+        delivery = QueueDelivery(engine, plan.specification.queue, plan.settings.queue_token)
         self._delivery = self._resources.enter_context(delivery)
 
     @property
@@ -87,23 +75,20 @@ class SteeringRun:
         return bool(self._waiting) or self._pool.pages > 0
 
     def offer(self, tasks: Iterable[PageTask]) -> None:
-        """Take pages that were not analysed yet; those that were, or are in hand, are left out."""
-        new = {task.place.document_id: task for task in tasks if self._is_wanted(task)}
-        done = self._analysed(new)
+        """Take new pages; those that are analysed or in hand are left out."""
+        name, collection = self._specification.name, self._specification.collection
+        new = {
+            task.place.document_id: task
+            for task in tasks
+            if collection in ("", task.place.collection)
+            and task.place.document_id not in self._taken
+        }
+        done = retry_unavailable(
+            lambda: self._index.analysed(name, self.version, new), self._options.patience_seconds
+        )
         fresh = [task for id, task in new.items() if id not in done]
         self._taken.update(task.place.document_id for task in fresh)
         self._waiting.extend(fresh)
-
-    def _is_wanted(self, task: PageTask) -> bool:
-        collection = self._specification.collection
-        is_ours = not collection or task.place.collection == collection
-        return is_ours and task.place.document_id not in self._taken
-
-    def _analysed(self, ids: Collection[str]) -> set[str]:
-        name, version = self._specification.name, self.version
-        return retry_unavailable(
-            lambda: self._index.analysed(name, version, ids), self._options.patience_seconds
-        )
 
     def turn(self, others: Sequence[Any] = (), seconds: float = _LOOK_SECONDS) -> list[Any]:
         """Go on for a moment; return those of the other connections that have something to say.
@@ -125,19 +110,19 @@ class SteeringRun:
         return heard
 
     def _take(self, task: PageTask, result: PageResult) -> None:
+        place = task.place
         if not isinstance(result, PageProblem):
-            self._writer.add(task.place, result.score, result.graphs)
+            self._writer.add(place, result.score, result.graphs)
         elif result.temporary:
-            self._tally.counts["left"] += 1
-            self._taken.discard(task.place.document_id)
+            self._left += 1
+            self._taken.discard(place.document_id)
         else:
-            place = task.place
             message = f"{place.url}: {result.message}"
-            self._tally.fail(ReadError(place.source_file, place.offset, ANALYSIS, message))
+            self._report.fail(ReadError(place.source_file, place.offset, ANALYSIS, message))
 
     def forget_left(self) -> None:
         """Count no pages as left for later any more, as they are looked for now."""
-        self._tally.counts["left"] = 0
+        self._left = 0
 
     def flush(self) -> None:
         """Store what was found so far."""
@@ -151,23 +136,18 @@ class SteeringRun:
 
     def report(self) -> SteeringReport:
         """Return the figures so far; what waits or is in hand counts as waiting."""
-        in_hand = len(self._waiting) + self._pool.pages
-        report = self._tally.report(in_hand, time.monotonic() - self._began)
         return replace(
-            report,
+            self._report,
+            waiting=len(self._waiting) + self._pool.pages + self._left,
             undelivered=self._delivery.undelivered(),
             delivery_problem=self._delivery.problem,
+            seconds=time.monotonic() - self._began,
         )
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
                 self.flush()
@@ -180,25 +160,6 @@ def _triple_writer(settings: Settings) -> "TripleWriter":
     from nwx.steering.triples.visible_store import triple_store
 
     return triple_store(settings).writer(_WAIT_SECONDS)
-
-
-@dataclass(slots=True)
-class _Seen:
-    """How far an archive of so many captures was gone through."""
-
-    captures_in_all: int
-    pages: int = 0
-    captures: int = 0
-
-    def add(self, pages: int, captures: int) -> None:
-        """Count pages that were looked at, and the captures that these were found among."""
-        self.pages += pages
-        self.captures += captures
-
-    @property
-    def pages_in_all(self) -> int:
-        """How many pages the archive has, as far as can be told."""
-        return estimated_total(self.pages, self.captures, self.captures_in_all)
 
 
 def steer_archive(
@@ -216,18 +177,21 @@ def steer_archive(
     interrupted; another call goes on from there. Raises NwxError where
     nothing can be analysed or written.
     """
-    seen = _Seen(engine.count(IndexName.CAPTURES))
-    with SteeringRun(engine, settings, specification, options) as run:
+    captures_in_all = engine.count(IndexName.CAPTURES)
+    with SteeringRun(engine, SteeringPlan(settings, specification, options)) as run:
+        pages = captures = 0
 
         def work() -> None:
             run.turn()
             counts = run.report()
             found = {"page": counts.analysed, "link": counts.links, "failure": counts.failed}
-            done = seen.pages - counts.waiting
-            progress(WorkProgress("analysing", done, seen.pages_in_all, counts=found))
+            total = estimated_total(pages, captures, captures_in_all)
+            progress(WorkProgress("analysing", pages - counts.waiting, total, counts=found))
 
-        for tasks in unanalysed_pages(engine, specification, run.version, seen.add):
-            run.offer(tasks)
+        for batch in unanalysed_pages(engine, specification, run.version):
+            pages += batch.pages
+            captures += batch.captures
+            run.offer(batch.tasks)
             while not run.wants_more and not stopping():
                 work()
             if stopping():

@@ -16,7 +16,7 @@ from nwx.errors import SourceError
 from nwx.model import Capture, IndexName, ReadError
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.running.pages import PageReader, PageTask, stored_source
+from nwx.steering.running.pages import PageReader, page_task
 from nwx.steering.specifications.specification_store import specification_of
 from nwx.steering.triples.capture_graphs import (
     CaptureGraph,
@@ -124,10 +124,8 @@ class ArchiveTriples:
     ) -> Iterator[CaptureGraph]:
         for count, place in enumerate(new):
             self._show(left=len(new) - count)
-            path = places.path(place.collection, place.source_file)
-            source = stored_source(place, path) if path else None
             try:
-                page = reader.page(PageTask(place, source))
+                page = reader.page(page_task(places, place))
             except SourceError as error:
                 self._fail(place, str(error))
                 continue

@@ -1,5 +1,7 @@
 """Traps for crawlers."""
 
+from pathlib import Path
+
 import pytest
 
 from nwx.steering.analysis.link_classifier import (
@@ -80,8 +82,10 @@ def test_rules_decide_first() -> None:
     assert verdict("http://a.test/news/", *rules).outside
 
 
-def test_spam_hosts_cover_their_subdomains() -> None:
-    spam = read_spam_hosts(["# spam", "0.0.0.0 casino.example", "*.Win.example", "localhost", ""])
+def test_spam_hosts_cover_their_subdomains(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("# spam\n0.0.0.0 casino.example\n*.Win.example\nlocalhost\n\n")
+    spam = read_spam_hosts(path)
     assert spam == {"casino.example", "win.example"}
     found = verdict("http://www.casino.example:8080/x", spam=spam)
     assert found == LinkVerdict(blacklisted=True, reason="spam host casino.example")

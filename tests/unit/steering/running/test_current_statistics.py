@@ -10,7 +10,7 @@ from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.running import score_writer
-from nwx.steering.running.options import SteeringOptions
+from nwx.steering.running.options import SteeringOptions, SteeringPlan
 from nwx.steering.running.pages import PageTask, unanalysed_pages
 from nwx.steering.running.score_writer import CurrentStatistics
 from nwx.steering.running.steering_run import SteeringRun
@@ -59,11 +59,11 @@ def test_a_run_goes_on_with_new_statistics(
     engine: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     options = SteeringOptions(jobs=1, make_analyzer=CountingAnalyzer)
-    with SteeringRun(engine, settings, STONES, options) as run:
+    with SteeringRun(engine, SteeringPlan(settings, STONES, options)) as run:
         for count in (1, 20):
             load(engine, settings, tmp_path / f"{count}.warc.gz", count)
-            for pages in unanalysed_pages(engine, STONES, run.version):
-                analyse(run, pages)
+            for batch in unanalysed_pages(engine, STONES, run.version):
+                analyse(run, batch.tasks)
             run.flush()
     scores = [score.score for score in engine.crawl_index().document_scores("stones")]
     assert sorted(scores) == [0.0, *[0.02] * 19]

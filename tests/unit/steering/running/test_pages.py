@@ -8,16 +8,18 @@ import pytest
 
 from nwx.captures import PagePlace, page_places
 from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.file_places import FilePlaces
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.running import pages as places_module
 from nwx.steering.running.pages import (
+    PageBatch,
     PageReader,
     PageSweeps,
     PageTask,
-    stored_source,
+    page_task,
     unanalysed_pages,
 )
 from nwx.warc.sources import ArchiveSource, expand
@@ -77,8 +79,14 @@ def test_captured_urls_are_known(settings: Settings) -> None:
 
 
 def test_a_file_within_a_wacz_is_named_by_its_member(settings: Settings) -> None:
+    class Places(FilePlaces):
+        def path(self, collection: str, name: str) -> str:
+            return "/files/a.wacz"
+
     place = tasks(settings, None)[0].place._replace(source_file="a.wacz#archive/b.warc.gz")
-    source = stored_source(place, "/files/a.wacz")
+    with open_engine(settings) as engine:
+        source = page_task(Places(engine), place).source
+    assert source is not None
     assert (source.path, source.member) == ("/files/a.wacz", "archive/b.warc.gz")
 
 
@@ -89,22 +97,22 @@ def test_pages_without_scores_in_the_order_of_their_places(tmp_path: Path) -> No
     settings = Settings(str(tmp_path / "archive"))
     pages = [*stone_pages(4), Page("http://a.example/missing", "20150101000000", status="404 No")]
     path = write_warc(tmp_path / "a.warc.gz", [pages[3], *pages[:3], *pages[3:]])
-    seen: list[tuple[int, int]] = []
     with open_engine(settings) as engine:
         engine.create()
         import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
-        [batch] = unanalysed_pages(engine, STONES, "v", lambda *counts: seen.append(counts))
-        assert [task.place.url[-2:] for task in batch] == ["/3", "/0", "/1", "/2"]
-        assert all(task.source and task.source.path == str(path) for task in batch)
-        done = batch[0].place
+        [batch] = unanalysed_pages(engine, STONES, "v")
+        assert (batch.pages, batch.captures) == (4, 6)
+        assert [task.place.url[-2:] for task in batch.tasks] == ["/3", "/0", "/1", "/2"]
+        assert all(task.source and task.source.path == str(path) for task in batch.tasks)
+        done = batch.tasks[0].place
         score = DocumentScore("stones", "v", done.document_id, done.url, done.timestamp, 1)
         engine.crawl_index().put_scores([score])
         [batch] = unanalysed_pages(engine, STONES, "v")
-        assert [task.place.url[-2:] for task in batch] == ["/0", "/1", "/2"]
+        assert [task.place.url[-2:] for task in batch.tasks] == ["/0", "/1", "/2"]
         [batch] = unanalysed_pages(engine, STONES, "another")
-        assert len(batch) == 4
-        assert list(unanalysed_pages(engine, replace(STONES, collection="other"), "v")) == [[]]
-    assert seen == [(4, 6)]
+        assert len(batch.tasks) == 4
+        [batch] = unanalysed_pages(engine, replace(STONES, collection="other"), "v")
+        assert batch.tasks == []
 
 
 def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +127,7 @@ def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
         import_files(engine, settings, expand([str(path)]), ImportOptions(jobs=1))
         batches = list(unanalysed_pages(engine, STONES, "v"))
     assert len(batches) > 3
-    found = [task.place for batch in batches for task in batch]
+    found = [task.place for batch in batches for task in batch.tasks]
     assert len(found) == len({place.document_id for place in found}) == 16
     assert sum(place.timestamp.startswith("2015") for place in found) == 8
 
@@ -127,9 +135,9 @@ def test_an_archive_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
 def test_a_sweep_that_is_asked_for_on_the_way_of_another_comes_after_it() -> None:
     begun = []
 
-    def begin() -> Iterator[list[PageTask]]:
+    def begin() -> Iterator[PageBatch]:
         begun.append(len(begun))
-        return iter([[TASK], [TASK, TASK]])
+        return iter([PageBatch([TASK], 1, 1), PageBatch([TASK, TASK], 2, 2)])
 
     sweeps = PageSweeps(begin)
     assert sweeps.is_over

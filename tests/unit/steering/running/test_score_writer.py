@@ -12,7 +12,7 @@ from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.open import open_engine
 from nwx.errors import EngineError
 from nwx.settings import Settings
-from nwx.steering.running.options import SteeringTally
+from nwx.steering.running.options import SteeringReport
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from tests.hostile_analysis import STONES
@@ -28,7 +28,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def writer_of(engine: Engine, specification: CrawlSpecification = STONES) -> ScoreWriter:
-    return ScoreWriter(engine, specification, SteeringTally("stones", VERSION), 0)
+    return ScoreWriter(engine, specification, SteeringReport("stones", VERSION), 0)
 
 
 def add(writer: ScoreWriter, number: int, links: Sequence[LinkScore], hops: str = "") -> None:
