@@ -102,9 +102,6 @@ TESTED_ELSEWHERE = {
     "nwx/steering/specifications/parts.py": (
         "tests/unit/steering/specifications/test_specification_files.py"
     ),
-    "nwx/steering/specifications/tables.py": (
-        "tests/unit/steering/specifications/test_specification_files.py"
-    ),
     "nwx/warc/zip_entries.py": "tests/unit/warc/test_wacz.py",
     "nwx/steering/comparison/comparison.py": "tests/conformance/test_34_compare.py",
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_34_compare.py",

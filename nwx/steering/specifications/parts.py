@@ -1,9 +1,8 @@
-"""The parts of a crawl specification, read from the tables of a file."""
+"""The parts of a crawl specification, read from the values of a file."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, fields
 from urllib.parse import urlsplit
 
 from nwx.errors import UrlError
@@ -14,6 +13,7 @@ from nwx.steering.specifications.link_rules import (
     normal_host,
     normal_surt,
 )
+from nwx.steering.specifications.problems import FileValue, shown_value
 from nwx.steering.specifications.specification import (
     DueInterval,
     Entity,
@@ -25,7 +25,6 @@ from nwx.steering.specifications.specification import (
     ScoreWeights,
     Thresholds,
 )
-from nwx.steering.specifications.tables import Table, most_similar, shown_value
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import MAX_URL_CHARACTERS, host_parts
 
@@ -52,10 +51,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = ("compare", "new")
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _SURT_HOST = re.compile(r"[\w-]+(?:,[\w-]+)*(?::\d{1,5})?")
-
-KEYWORD_KEYS = ("text", "weight", "language")
-ENTITY_KEYS = ("name", "aliases", "kind", "identifier", "weight")
-CONDITION_KEYS = ("expressions", "surts", "hosts")
+_CONDITIONS = ("expressions", "surts", "hosts")
 
 
 def name_problem(name: str) -> str:
@@ -68,19 +64,6 @@ def name_problem(name: str) -> str:
     if name.lower() in _RESERVED:
         return f"{name!r} is the name of a page; choose another name"
     return ""
-
-
-def seeds_of(root: Table) -> Iterator[str]:
-    """Yield the seeds, each once."""
-    seen: dict[str, str] = {}
-    for place, value in root.items("seeds", MOST_ENTRIES):
-        entry = Table({place: value}, "", root.problems)
-        url = entry.text(place, most=MAX_URL_CHARACTERS)
-        reason = url_problem(url) if url or value == "" else ""
-        if reason:
-            entry.note(place, reason)
-        elif url and _is_first(entry, place, url, place, seen):
-            yield url
 
 
 def url_problem(url: str) -> str:
@@ -96,204 +79,187 @@ def url_problem(url: str) -> str:
     return ""
 
 
-def keywords_of(root: Table) -> Iterator[Keyword]:
+def seeds_of(root: FileValue) -> Iterator[str]:
+    """Yield the seeds, each once."""
+    seen: dict[str, str] = {}
+    for item in root["seeds"].items(MOST_ENTRIES):
+        url = item.text(MAX_URL_CHARACTERS)
+        if reason := url_problem(url) if url or item.found == "" else "":
+            item.note(reason)
+        elif url and item.is_first(url, seen):
+            yield url
+
+
+def keywords_of(root: FileValue) -> Iterator[Keyword]:
     """Yield the keywords; a text stands for a keyword of weight 1 in any language."""
     seen: dict[tuple[str, str], str] = {}
-    for number, table in enumerate(root.tables("keywords", MOST_ENTRIES, "text"), 1):
-        table.check_keys(KEYWORD_KEYS)
+    known = [field.name for field in fields(Keyword)]
+    for table in root["keywords"].tables(MOST_ENTRIES, known, "text"):
         text = _words(table, "text")
-        language = table.text("language")
+        language = table["language"].text()
         if language and not _LANGUAGE.fullmatch(language):
-            table.note("language", f"is {shown_value(language)}; two lower-case letters are wanted")
-        weight = _weight(table)
-        key = (text.casefold(), language)
-        if text and _is_first(table, "", key, f"keywords[{number}]", seen):
+            table["language"].note(f"is {shown_value(language)}; two lower-case letters are wanted")
+        weight = table["weight"].number(1.0, _LEAST_WEIGHT, _MOST_WEIGHT)
+        if text and table.is_first((text.casefold(), language), seen):
             yield Keyword(text, weight, language)
 
 
-def entities_of(root: Table) -> Iterator[Entity]:
+def entities_of(root: FileValue) -> Iterator[Entity]:
     """Yield the entities; a text stands for an entity with that name alone."""
     seen: dict[str, str] = {}
-    for number, table in enumerate(root.tables("entities", MOST_ENTRIES, "name"), 1):
-        table.check_keys(ENTITY_KEYS)
+    known = [field.name for field in fields(Entity)]
+    for table in root["entities"].tables(MOST_ENTRIES, known, "name"):
         name = _words(table, "name")
-        aliases = table.texts("aliases", MOST_ALIASES, _MOST_TEXT)
-        kind = _choice(table, "kind", list(EntityKind), EntityKind.OTHER)
-        identifier, weight = table.text("identifier"), _weight(table)
-        if name and _is_first(table, "", name.casefold(), f"entities[{number}]", seen):
-            unique = tuple(one for one in dict.fromkeys(aliases) if one != name)
+        aliases = dict.fromkeys(_aliases(table))
+        kind = table["kind"].choice(list(EntityKind), EntityKind.OTHER)
+        identifier = table["identifier"].text()
+        weight = table["weight"].number(1.0, _LEAST_WEIGHT, _MOST_WEIGHT)
+        if name and table.is_first(name.casefold(), seen):
+            unique = tuple(one for one in aliases if one != name)
             yield Entity(name, unique, EntityKind(kind), identifier, weight)
 
 
-def _is_first(table: Table, key: str, value: object, place: str, seen: dict[Any, str]) -> bool:
-    """Return whether a value was not there before, and note where it was."""
-    before = seen.setdefault(value, place)
-    if before != place:
-        table.note(key, f"is the same as {before}")
-    return before == place
+def _aliases(table: FileValue) -> Iterator[str]:
+    for item in table["aliases"].items(MOST_ALIASES):
+        if text := item.text(_MOST_TEXT):
+            yield text
+        elif isinstance(item.found, str) and not item.found.strip():
+            item.note("is empty")
 
 
-def _words(table: Table, key: str) -> str:
+def _words(table: FileValue, key: str) -> str:
     """Return a text that has letters or digits, which must be there."""
-    text = table.text(key, most=_MOST_TEXT)
-    if key not in table:
-        table.note("", f"lacks {key!r}")
+    value = table[key]
+    text = value.text(_MOST_TEXT)
+    if not value.is_there:
+        table.note(f"lacks {key!r}")
     elif text and not any(sign.isalnum() for sign in text):
-        table.note(key, f"{shown_value(text)} has neither letters nor digits")
+        value.note(f"{shown_value(text)} has neither letters nor digits")
         return ""
-    elif not text and table.is_text(key):
-        table.note(key, "is empty")
+    elif not text and isinstance(value.found, str):
+        value.note("is empty")
     return text
 
 
-def _weight(table: Table) -> float:
-    return table.number("weight", 1.0, _LEAST_WEIGHT, _MOST_WEIGHT)
-
-
-def _choice(table: Table, key: str, known: Sequence[str], default: str) -> str:
-    """Return one of some known texts."""
-    given = table.text(key).lower()
-    if given and given not in known:
-        like = most_similar(given, known)
-        advice = f"did you mean {like!r}?" if like else f"choose one of {', '.join(known)}"
-        table.note(key, f"is {shown_value(given)}; {advice}")
-    return given if given in known else default
-
-
-def rules_of(root: Table) -> Iterator[LinkRule]:
+def rules_of(root: FileValue) -> Iterator[LinkRule]:
     """Yield the link rules."""
     expressions, conditions = 0, 0
     sizes: list[int] = []
-    for table in root.tables("rules", MOST_RULES):
-        table.check_keys(("action", *CONDITION_KEYS))
-        action = _choice(table, "action", list(RuleAction), RuleAction.PREFER)
-        if "action" not in table:
-            table.note("", f"lacks 'action', one of {', '.join(RuleAction)}")
-        if not any(table.has_entries(key) for key in CONDITION_KEYS):
-            table.note("", f"covers nothing; it needs one of {', '.join(CONDITION_KEYS)}")
+    for table in root["rules"].tables(MOST_RULES, ("action", *_CONDITIONS)):
+        action = table["action"].choice(list(RuleAction), RuleAction.PREFER)
+        if not table["action"].is_there:
+            table.note(f"lacks 'action', one of {', '.join(RuleAction)}")
+        if _is_for_all(table):
+            table.note(f"covers nothing; it needs one of {', '.join(_CONDITIONS)}")
         rule = LinkRule(
             RuleAction(action),
-            tuple(_expressions(table, sizes)),
-            tuple(_conditions(table, "surts", surt_problem)),
-            tuple(_conditions(table, "hosts", host_problem)),
+            tuple(_expressions(table["expressions"], sizes)),
+            tuple(_conditions(table["surts"], _surt_problem)),
+            tuple(_conditions(table["hosts"], _host_problem)),
         )
         expressions += len(rule.expressions)
-        conditions += sum(len(getattr(rule, key)) for key in CONDITION_KEYS)
+        conditions += sum(len(getattr(rule, key)) for key in _CONDITIONS)
         yield rule
         if expressions > MOST_EXPRESSIONS or conditions > MOST_CONDITIONS:
-            root.note(
-                "rules",
+            root["rules"].note(
                 f"have more than {MOST_EXPRESSIONS:,} expressions, or more than "
-                f"{MOST_CONDITIONS:,} conditions; fewer are taken",
+                f"{MOST_CONDITIONS:,} conditions; fewer are taken"
             )
             return
 
 
-def _expressions(table: Table, sizes: list[int]) -> Iterator[str]:
+def _is_for_all(table: FileValue) -> bool:
+    return not any(table[key].is_there and table[key].found for key in _CONDITIONS)
+
+
+def _expressions(values: FileValue, sizes: list[int]) -> Iterator[str]:
     """Yield the expressions of a rule; `sizes` are those of all before, and get those of these."""
-    for place, value in table.items("expressions", MOST_EXPRESSIONS):
-        entry = Table({place: value}, "", table.problems)
-        if not isinstance(value, str) or len(value) > MAX_EXPRESSION_CHARACTERS:
-            entry.text(place, most=MAX_EXPRESSION_CHARACTERS)
-        elif reason := expression_problem(value):
-            entry.note(place, reason)
-        else:
-            sizes.append(compile_expression(value).programsize)
-            if sum(sizes) > MOST_INSTRUCTIONS:
-                reason = "and those before have too many repetitions or classes together"
-                entry.note(place, f"{shown_value(value)} {reason}")
-                return
-            yield value
+    for item in values.items(MOST_EXPRESSIONS):
+        text = item.found
+        if not isinstance(text, str) or len(text) > MAX_EXPRESSION_CHARACTERS:
+            item.text(MAX_EXPRESSION_CHARACTERS)
+            continue
+        if not text:
+            item.note("is empty, and would cover everything")
+            continue
+        try:
+            sizes.append(compile_expression(text).programsize)
+        except (RuleError, UnicodeError) as error:
+            item.note(f"RE2 does not take {shown_value(text)}: {error}")
+            continue
+        if sum(sizes) > MOST_INSTRUCTIONS:
+            reason = "and those before have too many repetitions or classes together"
+            item.note(f"{shown_value(text)} {reason}")
+            return
+        yield text
 
 
-def expression_problem(text: str) -> str:
-    """Return why a text is no expression of a rule, "" where it is one."""
-    if not text:
-        return "is empty, and would cover everything"
-    try:
-        compile_expression(text)
-    except (RuleError, UnicodeError) as error:
-        return f"RE2 does not take {shown_value(text)}: {error}"
-    return ""
-
-
-def _conditions(table: Table, key: str, problem: Callable[[str], str]) -> Iterator[str]:
-    for place, value in table.items(key, MOST_ENTRIES):
-        entry = Table({place: value}, "", table.problems)
-        text = entry.text(place, most=MAX_URL_CHARACTERS)
-        reason = problem(text) if isinstance(value, str) and (text or not value.strip()) else ""
-        if reason:
-            entry.note(place, reason)
+def _conditions(values: FileValue, problem: Callable[[str], str]) -> Iterator[str]:
+    for item in values.items(MOST_ENTRIES):
+        text = item.text(MAX_URL_CHARACTERS)
+        is_text = isinstance(item.found, str) and (text or not item.found.strip())
+        if reason := problem(text) if is_text else "":
+            item.note(reason)
         elif text:
             yield text
 
 
-def surt_problem(text: str) -> str:
-    """Return why a text is no SURT prefix, "" where it is one."""
+def _surt_problem(text: str) -> str:
     if "://" in text and "(" not in text:
-        advice = f"; write its SURT prefix {_surt_of(text)!r}" if not url_problem(text) else ""
-        return f"{shown_value(text)} is no SURT prefix{advice}"
+        if url_problem(text):
+            return f"{shown_value(text)} is no SURT prefix"
+        key = urlkey(text)
+        prefix = f"{key}/" if text.endswith("/") and not key.endswith("/") else key
+        return f"{shown_value(text)} is no SURT prefix; write its SURT prefix {prefix!r}"
     host = normal_surt(text).partition(")")[0]
     if not _SURT_HOST.fullmatch(host) or ("." in host and "," not in host):
         return f"{shown_value(text)} is no SURT prefix; write 'org,example)/path' or 'org,example'"
     return ""
 
 
-def _surt_of(url: str) -> str:
-    key = urlkey(url)
-    return f"{key}/" if url.endswith("/") and not key.endswith("/") else key
-
-
-def host_problem(text: str) -> str:
-    """Return why a text is no host of a rule, "" where it is one."""
+def _host_problem(text: str) -> str:
     parts = host_parts(normal_host(text))
     if not text or not parts.domain or "/" in text or "," in text:
         return f"{shown_value(text)} is no host; write 'example.org', which covers www.example.org"
     return ""
 
 
-def limits_of(root: Table) -> Limits:
+def limits_of(root: FileValue) -> Limits:
     """Return the limits."""
-    table = root.table("limits")
-    table.check_keys([field.name for field in fields(Limits)])
-    return Limits(
-        table.whole_number("depth", 0, _MOST_NUMBER),
-        table.whole_number("pages", 1, _MOST_NUMBER),
-        table.whole_number("pages_per_host", 1, _MOST_NUMBER),
-    )
+    least = {"depth": 0, "pages": 1, "pages_per_host": 1}
+    table = root["limits"].table(least)
+    return Limits(**{key: table[key].whole_number(low, _MOST_NUMBER) for key, low in least.items()})
 
 
-def weights_of(root: Table) -> ScoreWeights:
+def weights_of(root: FileValue) -> ScoreWeights:
     """Return the weights of the parts of relevance."""
-    table, usual = root.table("weights"), ScoreWeights()
-    names = [field.name for field in fields(ScoreWeights)]
-    table.check_keys(names)
-    found = {name: table.number(name, getattr(usual, name), 0, _MOST_WEIGHT) for name in names}
+    found = _numbers(root["weights"], asdict(ScoreWeights()), _MOST_WEIGHT)
     if not any(found.values()):
-        table.note("", "are all 0; one of them must be more")
+        root["weights"].note("are all 0; one of them must be more")
     return ScoreWeights(**found)
 
 
-def thresholds_of(root: Table) -> Thresholds:
+def thresholds_of(root: FileValue) -> Thresholds:
     """Return the thresholds."""
-    table, usual = root.table("thresholds"), Thresholds()
-    names = [field.name for field in fields(Thresholds)]
-    table.check_keys(names)
-    return Thresholds(**{name: table.number(name, getattr(usual, name), 0, 1) for name in names})
+    return Thresholds(**_numbers(root["thresholds"], asdict(Thresholds()), 1))
 
 
-def intervals_of(root: Table) -> Iterator[DueInterval]:
+def _numbers(value: FileValue, usual: dict[str, float], most: float) -> dict[str, float]:
+    table = value.table(usual)
+    return {name: table[name].number(default, 0, most) for name, default in usual.items()}
+
+
+def intervals_of(root: FileValue) -> Iterator[DueInterval]:
     """Yield the intervals after which pages are due."""
     for_all = ""
-    for number, table in enumerate(root.tables("intervals", MOST_ENTRIES), 1):
-        table.check_keys(("days", "surts", "hosts"))
-        if "days" not in table:
-            table.note("", "lacks 'days'")
-        days = table.number("days", 1.0, _LEAST_WEIGHT, MOST_DAYS)
-        surts = tuple(_conditions(table, "surts", surt_problem))
-        hosts = tuple(_conditions(table, "hosts", host_problem))
-        if not any(table.has_entries(key) for key in ("surts", "hosts")):
+    for table in root["intervals"].tables(MOST_ENTRIES, ("days", "surts", "hosts")):
+        if not table["days"].is_there:
+            table.note("lacks 'days'")
+        days = table["days"].number(1.0, _LEAST_WEIGHT, MOST_DAYS)
+        surts = tuple(_conditions(table["surts"], _surt_problem))
+        hosts = tuple(_conditions(table["hosts"], _host_problem))
+        if _is_for_all(table):
             if for_all:
-                table.note("", f"is for all pages, as {for_all} is")
-            for_all = for_all or f"intervals[{number}]"
+                table.note(f"is for all pages, as {for_all} is")
+            for_all = for_all or table.path
         yield DueInterval(days, surts, hosts)

@@ -5,8 +5,10 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal
+
+import tomli_w
 
 from nwx.errors import UsageError
 from nwx.keys import check_collection
@@ -20,9 +22,11 @@ from nwx.steering.specifications.link_rules import (
     rule_conditions,
 )
 from nwx.steering.specifications.problems import (
+    FileValue,
     FoundProblems,
     SpecificationError,
     SpecificationProblem,
+    shown_value,
 )
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
@@ -30,7 +34,6 @@ from nwx.steering.specifications.specification import (
     LinkRule,
     RuleAction,
 )
-from nwx.steering.specifications.tables import Table, shown_value
 
 
 def contradictions(specification: CrawlSpecification) -> Iterator[SpecificationProblem]:
@@ -130,8 +133,7 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
     """
     problems = FoundProblems()
     text = text.removeprefix("\ufeff")
-    root = Table(_parsed(text, place), "", problems)
-    root.check_keys(_KEYS)
+    root = FileValue(_parsed(text, place), "", problems).table(_KEYS)
     specification = CrawlSpecification(
         name=_name(root),
         seeds=tuple(parts.seeds_of(root)),
@@ -142,8 +144,8 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
         weights=parts.weights_of(root),
         thresholds=parts.thresholds_of(root),
         intervals=tuple(parts.intervals_of(root)),
-        collection=_collection(root),
-        queue=_queue(root),
+        collection=_collection(root["collection"]),
+        queue=_queue(root["queue"]),
     )
     problems.check(place, text)
     problems.extend(contradictions(specification))
@@ -201,29 +203,30 @@ def _toml(text: str) -> Mapping[str, Any]:
     return tomllib.loads(text)
 
 
-def _name(root: Table) -> str:
-    name = root.text("name")
-    if "name" not in root:
-        root.note("", "lacks 'name', the name of the crawl")
-    elif root.is_text("name") and (reason := parts.name_problem(name)):
-        root.note("name", reason)
+def _name(root: FileValue) -> str:
+    value = root["name"]
+    name = value.text()
+    if not value.is_there:
+        root.note("lacks 'name', the name of the crawl")
+    elif isinstance(value.found, str) and (reason := parts.name_problem(name)):
+        value.note(reason)
     return name
 
 
-def _collection(root: Table) -> str:
-    name = root.text("collection")
+def _collection(value: FileValue) -> str:
+    name = value.text()
     if name:
         try:
             check_collection(name)
         except UsageError as error:
-            root.note("collection", str(error))
+            value.note(str(error))
     return name
 
 
-def _queue(root: Table) -> str:
-    address = root.text("queue")
+def _queue(value: FileValue) -> str:
+    address = value.text()
     if address and (reason := parts.url_problem(address)):
-        root.note("queue", reason)
+        value.note(reason)
     return address
 
 
@@ -231,42 +234,23 @@ def write_specification(
     specification: CrawlSpecification, form: Literal["toml", "json"] = "toml"
 ) -> str:
     """Return a specification as a text of `read_specification`; usual values are left out."""
-    values = _values(specification)
+    values = {"name": specification.name} | _unusual(specification)
     if form == "json":
         return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
-    # Imported here: only what is made without an editor is written.
-    import tomli_w
-
     return tomli_w.dumps(values)
 
 
-def _values(specification: CrawlSpecification) -> dict[str, Any]:
-    usual = asdict(CrawlSpecification(specification.name))
-    values = asdict(specification)
-    values["keywords"] = [_keyword(keyword) for keyword in specification.keywords]
-    for name in ("limits", "weights", "thresholds"):
-        before = usual[name]
-        values[name] = {key: one for key, one in values[name].items() if one != before[key]}
-    for name, before in (("entities", _ENTITY), ("rules", {}), ("intervals", {})):
-        values[name] = [
-            {key: one for key, one in entry.items() if one not in ((), "", None, before.get(key))}
-            for entry in values[name]
-        ]
-    return {
-        "name": specification.name,
-        **{key: value for key, value in values.items() if value not in ((), [], {}, "")},
-    }
-
-
-_ENTITY = {"kind": "other", "weight": 1.0}
-
-
-def _keyword(keyword: Keyword) -> str | dict[str, Any]:
-    if keyword == Keyword(keyword.text):
-        return keyword.text
-    values = asdict(keyword)
-    if not keyword.language:
-        del values["language"]
-    if keyword.weight == 1.0:
-        del values["weight"]
-    return values
+def _unusual(part: Any) -> Any:
+    """Return the values of a part of a specification that differ from the usual ones."""
+    found: dict[str, Any] = {}
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            value = _unusual(value)
+        elif isinstance(value, tuple):
+            value = [_unusual(one) if is_dataclass(one) else one for one in value]
+        if value != field.default and value not in ([], {}):
+            found[field.name] = value
+    if isinstance(part, Keyword) and found.keys() == {"text"}:
+        return part.text
+    return found
