@@ -101,11 +101,12 @@ def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "Ur
     """Return the queue to take URLs from."""
     from nwx.engine.open import open_engine
     from nwx.engine.queue.crawl_queue import NO_LIMITS
-    from nwx.steering.adapters.leases import ArchiveUrls, ServedUrls
+    from nwx.steering.adapters.leases import ArchiveUrls
+    from nwx.steering.queue.delivery import QueueClient
     from nwx.steering.specifications.specification_store import SpecificationLimits
 
     if queue:
-        return ServedUrls(queue, crawl, settings.queue_token)
+        return stack.enter_context(QueueClient(queue, settings.queue_token, crawl))
     engine = stack.enter_context(open_engine(settings))
     # Heritrix has its own politeness.
     limits = SpecificationLimits(engine.crawl_index(), NO_LIMITS)

@@ -22,7 +22,8 @@ from scrapy import Request, signals
 
 from nwx.engine.queue.crawl_queue import QueuedUrl
 from nwx.errors import UsageError
-from nwx.steering.adapters.leases import LeaseOptions, LeaseThread, ServedUrls
+from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
+from nwx.steering.queue.delivery import QueueClient
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2
@@ -61,7 +62,7 @@ class QueueScheduler:
             settings.getfloat("NWX_LEASE_SECONDS") or usual.lease_seconds,
             settings.getfloat("NWX_POLL_SECONDS") or usual.poll_seconds,
         )
-        source = ServedUrls(address, crawl, token)
+        source = QueueClient(address, token, crawl)
         return cls(crawler, LeaseThread(source, options), settings.getfloat("NWX_IDLE_SECONDS"))
 
     def open(self, spider: Any) -> None:

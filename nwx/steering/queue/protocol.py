@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
+from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
 from nwx.errors import ProtocolError
 from nwx.values.urls import url_parts
 
@@ -34,6 +34,23 @@ class _PostedUpdate(msgspec.Struct, forbid_unknown_fields=True):
     lifted: bool = False
     again: bool = False
     order: int | None = None
+
+
+class _LeasedUrl(msgspec.Struct):
+    url: str
+    priority: float | Literal["blacklisted"] | None
+    host: str = ""
+    via: str = ""
+    crawl: str = ""
+    lease: str = ""
+    leased_until: float = 0.0
+    state: UrlState = UrlState.LEASED
+
+
+class _Leased(msgspec.Struct):
+    """The answer to `GET /urls/next`."""
+
+    urls: list[_LeasedUrl]
 
 
 class PostedUpdates(msgspec.Struct, frozen=True):
@@ -76,6 +93,27 @@ def read_leases(body: bytes) -> list[str]:
         if not re.fullmatch(r"[0-9a-f]{32}-[A-Za-z0-9_-]{1,64}", lease):
             raise ProtocolError(f"item {number}: {_shown(lease)} is no lease", number)
     return leases
+
+
+def read_leased(body: bytes) -> list[QueuedUrl]:
+    """Return the URLs that a queue leases; raises ProtocolError where it says something else."""
+    try:
+        leased = msgspec.json.decode(body, type=_Leased).urls
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(str(error)) from error
+    return [
+        QueuedUrl(
+            one.url,
+            one.host,
+            None if isinstance(one.priority, str) else one.priority,
+            one.via,
+            one.crawl,
+            one.lease,
+            one.leased_until,
+            one.state,
+        )
+        for one in leased
+    ]
 
 
 def queue_url(url: str) -> str:

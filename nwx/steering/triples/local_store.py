@@ -49,7 +49,6 @@ class LocalTripleStore(TripleStore):
         self.folder = folder
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
-        """Open the store to write, alone; wait so long for another who does."""
         with _our_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = _locked(self.folder, wait_seconds)
@@ -73,7 +72,6 @@ class LocalTripleStore(TripleStore):
         return run_query(self.current(), asked, limits)
 
     def export(self, output: IO[bytes]) -> None:
-        """Write all triples with their graphs as N-Quads."""
         with _our_errors(self.folder):
             Store.read_only(str(self.current())).dump(output, format=RdfFormat.N_QUADS)
 
@@ -106,13 +104,11 @@ class _LocalWriter(TripleWriter):
         self._timer: threading.Timer | None = None
 
     def held(self, names: Sequence[NamedNode]) -> set[NamedNode]:
-        """Return those of the graphs that are there in the present form."""
         store = self._opened()
         with _our_errors(self._folder):
             return {name for name in names if Quad(name, NWX_FORM, GRAPH_FORM, name) in store}
 
     def put(self, graphs: Sequence[CaptureGraph]) -> int:
-        """Store graphs in the place of those of their names; return how many triples are new."""
         store, count = self._opened(), 0
         with self._guard, _our_errors(self._folder):
             for name, triples in graphs:
@@ -152,7 +148,6 @@ class _LocalWriter(TripleWriter):
         return len(held)
 
     def close(self) -> None:
-        """Make all that was written visible to readers."""
         with self._guard:
             if self._timer is not None:
                 self._timer.cancel()

@@ -114,7 +114,6 @@ class _RemoteWriter(TripleWriter):
         self._endpoint, self._store = endpoint, store
 
     def held(self, names: Sequence[NamedNode]) -> set[NamedNode]:
-        """Return those of the graphs that are there in the present form."""
         found: set[NamedNode] = set()
         for begin in range(0, len(names), _ASKED_AT_ONCE):
             asked = " ".join(map(str, names[begin : begin + _ASKED_AT_ONCE]))

@@ -11,7 +11,8 @@ import pytest
 
 from nwx.engine.queue.crawl_queue import UrlState
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
-from nwx.steering.adapters.leases import LeaseOptions, LeaseThread, ServedUrls
+from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
+from nwx.steering.queue.delivery import QueueClient
 from tests.unit.steering.adapters.fake_queue import FakeQueue
 
 URL = {
@@ -56,8 +57,8 @@ class Server(ThreadingHTTPServer):
         self.status, self.answer = status, json.dumps(answer).encode()
 
     @property
-    def urls(self) -> ServedUrls:
-        return ServedUrls(f"http://127.0.0.1:{self.server_address[1]}/nwx/", "floods", "secret")
+    def urls(self) -> QueueClient:
+        return QueueClient(f"http://127.0.0.1:{self.server_address[1]}/nwx/", "secret", "floods")
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_other_answers_are_errors(server: Server, answer: Any, status: int) -> N
 
 def test_a_queue_that_is_away_is_an_error() -> None:
     with pytest.raises(CrawlerUnavailableError, match="no connection"):
-        ServedUrls("http://127.0.0.1:1", "floods").finish(["1-a"])
+        QueueClient("http://127.0.0.1:1").finish(["1-a"])
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_queue_that_is_away_is_an_error() -> None:
 )
 def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(UsageError, match="no address of a queue"):
-        ServedUrls(address, "floods").lease(1, 60)
+        QueueClient(address).lease(1, 60)
 
 
 URLS = [f"http://a.example/{number}" for number in range(6)]
