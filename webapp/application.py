@@ -1,6 +1,8 @@
 """The application factory."""
 
+import atexit
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from threading import BoundedSemaphore
 
 from flask import Flask, Response, g, request
@@ -8,11 +10,15 @@ from flask_babel import get_locale
 
 import nwx
 from nwx.access.restricted.engines import RestrictedEngines
+from nwx.accounts.account_file import AccountFile, account_file_path
+from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
-from nwx.settings import Settings
+from nwx.settings import Settings, load_settings
+from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
 from webapp.access import access_page
 from webapp.access.hidden_marks import prepare_hidden_marks
 from webapp.cdx import dedup, memento
@@ -52,6 +58,7 @@ from webapp.site import compression, failures, health, pages, question_limits, w
 from webapp.site.context import (
     SERVICE_EXTENSION,
     ArchivedPlaces,
+    ArchiveFolder,
     PlaybackState,
     Service,
     preferences,
@@ -68,7 +75,7 @@ from webapp.trends import page as trends
 from webapp.users import login_page
 from webapp.users.guards import check_guard
 from webapp.users.proxies import BehindProxies, ProxyHeaders
-from webapp.users.user_service import UserService, form_token, prepare_user_service
+from webapp.users.user_service import UserService, form_token, prepare_user_service, user_service
 
 _MODULES = (
     search,
@@ -120,7 +127,7 @@ POLICY = "; ".join(
 
 
 def create_app(
-    engine: Engine,
+    engine: Engine | None = None,
     *,
     replay_url: str | None = None,
     replay_port: int | None = None,
@@ -143,6 +150,9 @@ def create_app(
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
+    Without an engine it is that of the archive which the environment names,
+    with its tokens and users, as `gunicorn 'webapp.application:create_app()'`
+    wants it; playback is then off.
     Captures are played at `replay_url`, or at `replay_port` of
     `replay_host`, which is another name of the host that a reader came by
     where it is not given; with neither, pages say that playback is off.
@@ -161,6 +171,8 @@ def create_app(
     playback that runs beside, which asks in place of readers. The engine is
     used by several threads at once and stays open: whoever opened it closes it.
     """
+    if engine is None:
+        return _app_of_environment()
     app = _new_application()
     app.extensions[SERVICE_EXTENSION] = Service(
         engine=engine,
@@ -173,6 +185,7 @@ def create_app(
         search_url=search_url.rstrip("/"),
         places=places,
         playback=playback,
+        folder=ArchiveFolder(engine),
     )
     captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources]),
@@ -189,10 +202,7 @@ def create_app(
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
     prepare_triples(app, triples)
     prepare_pictures(app, engine)
-    prepare_kept_results(app)
     question_limits.prepare_limits(app, limits)
-    prepare_languages(app)
-    app.before_request(check_guard)
     app.extensions[PASSES_EXTENSION] = passes
     if users is not None:
         prepare_user_service(app, users, search_url)
@@ -201,6 +211,29 @@ def create_app(
         app.wsgi_app, proxies or ProxyHeaders()
     )
     return app
+
+
+def _app_of_environment() -> Flask:
+    """Return the application of the archive that the environment names."""
+    settings = load_settings({})
+    kept = settings.users
+    options = user_options(kept.users, (), kept.access_token)
+    writes = bool(settings.cdx_token or settings.queue_token or options.has_users)
+    engine = open_engine(settings, read_only=not writes)
+    atexit.register(engine.close)
+    users = None
+    if options.has_users:
+        users = user_service(options, AccountFile(account_file_path(settings.engine, kept.file)))
+    return create_app(
+        engine,
+        triples=settings,
+        cdx_token=settings.cdx_token,
+        queue_token=settings.queue_token,
+        queue_limits=SpecificationLimits(engine.crawl_index(), POLITE_LIMITS),
+        limits=replace(USUAL_LIMITS, search_seconds=settings.search_seconds),
+        users=users,
+        proxies=ProxyHeaders(options.trusted_proxies, options.naming_proxies),
+    )
 
 
 def _new_application() -> Flask:
@@ -212,6 +245,9 @@ def _new_application() -> Flask:
 
 
 def _register_pages(app: Flask) -> None:
+    prepare_kept_results(app)
+    prepare_languages(app)
+    app.before_request(check_guard)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
     _prepare_templates(app)

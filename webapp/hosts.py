@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from flask import request
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+ShortAnswers = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes] | None]
+"""As a WSGI application; None stands for an answer that it cannot give at once."""
 
 _GIVEN = "nwx.host"
 _MOST_CHARACTERS = 262

@@ -16,8 +16,8 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from webapp import create_app
 from webapp.server import connections, http_server
+from webapp.server.http_connection import MOST_BODY_BYTES
 from webapp.server.http_server import make_server
-from webapp.server.request_reader import MOST_BODY_BYTES
 from webapp.server.sockets import listen, port_of
 
 TOKEN = "let me in"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.web.replay.played_records import OPENER
-from webapp.server import connections, http_server
+from webapp.server import connections, http_connection, http_server
 from webapp.server.http_server import make_server
 from webapp.server.sockets import listen, port_of
 
@@ -240,7 +240,7 @@ def test_health_is_told_while_all_threads_are_busy(app: App, port: int, opened: 
 def test_a_first_request_that_is_under_way_at_the_end_is_answered(
     app: App, opened: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_server, "FIRST_REQUEST_SECONDS", 4.0)
+    monkeypatch.setattr(http_connection, "FIRST_REQUEST_SECONDS", 4.0)
     listening = listen("127.0.0.1", 0)
     running = make_server(app, listening, THREADS, TOKEN)
     thread = threading.Thread(target=running.run, daemon=True)

@@ -1,5 +1,7 @@
 """HTTP as our server speaks it: requests of any form, and answers of any kind."""
 
+import errno
+import io
 import socket
 import threading
 import time
@@ -8,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from webapp.server import http_connection, http_server
+from webapp.server import http_connection, wsgi_answers
+from webapp.server.http_connection import MOST_BODY_BYTES, MOST_HEAD_BYTES
 from webapp.server.http_server import HttpServer, make_server
-from webapp.server.request_reader import MOST_BODY_BYTES, MOST_HEAD_BYTES
 from webapp.server.sockets import listen, port_of
 
 TOKEN = "secret"
@@ -134,9 +136,9 @@ def test_requests_that_come_together_are_answered_in_order(port: int) -> None:
         (get("http://a.example:80/b?c"), b"GET /b c "),
         (get("/", "X-A: one", "X_A: two", "X-A: three"), b"GET /  one, three"),
         (get("/", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"), b"GET / "),
-        (get("/", version="1.0"), b"Connection: close"),
-        (get("/", "Connection: keep-alive", version="1.0"), b"Connection: keep-alive"),
-        (get("/", "Connection: close"), b"Connection: close"),
+        (get("/", version="1.0"), b"connection: close"),
+        (get("/", "Connection: keep-alive", version="1.0"), b"connection: keep-alive"),
+        (get("/", "Connection: close"), b"connection: close"),
         (get("/nothing"), b"HTTP/1.1 204 No Content"),
         (get("/writes"), b"\r\n\r\nonetwo"),
         (get("/pieces"), b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"),
@@ -151,6 +153,19 @@ def test_requests_that_come_together_are_answered_in_order(port: int) -> None:
         (get("/" + "x" * MOST_HEAD_BYTES), b"HTTP/1.1 431 "),
         (get("/", f"Content-Length: {MOST_BODY_BYTES + 1}"), b"HTTP/1.1 413 "),
         (get("/", f"Content-Length: {10**17}"), b"HTTP/1.1 413 "),
+        (get("/", *(f"A{each}: b" for each in range(90))), b"HTTP/1.1 200 OK"),
+        (get("/", *(["A:"] * 250_000)), b"HTTP/1.1 431 "),
+        (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (b"GET / HTTP/1.0\r\n\r\n", b"HTTP/1.1 200 OK"),
+        (get("/", "Host: b"), b"HTTP/1.1 400 Bad Request"),
+        (get("/", version="0.9"), b"HTTP/1.1 505 "),
+        (get("/", version="2.0"), b"HTTP/1.1 505 "),
+        (get("/", "Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n", b"HTTP/1.1 501 "),
+        (
+            get("/", "Connection: keep-alive", "Transfer-Encoding: chunked", version="1.0")
+            + b"1\r\na\r\n0\r\n\r\n",
+            b"connection: close",
+        ),
     ],
 )
 def test_each_request_has_its_answer(port: int, sent: bytes, found: bytes) -> None:
@@ -184,6 +199,25 @@ def test_who_waits_to_be_told_is_told_to_go_on(port: int) -> None:
         assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"abc")
         assert connection.recv(65_536).endswith(b"|abc")
+
+
+def test_http_1_0_is_not_told_to_go_on(port: int) -> None:
+    head = get("/", "Content-Length: 3", "Expect: 100-continue", method="POST", version="1.0")
+    answer = exchange(port, head + b"abc")
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert answer.endswith(b"|abc")
+
+
+def test_a_body_that_the_disk_has_no_room_for_is_refused(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(wsgi_answers, "SpooledTemporaryFile", lambda *_, **__: Full())
+    answer = exchange(port, get("/", "Content-Length: 3", method="POST") + b"abc", ends=False)
+    assert answer.startswith(b"HTTP/1.1 507 ")
 
 
 def test_large_bodies_are_taken_with_the_token_only(port: int) -> None:
@@ -255,11 +289,11 @@ def test_short_answers_come_at_once_unless_they_are_slow(monkeypatch: pytest.Mon
     thread = threading.Thread(target=server.run, daemon=True, name="loop")
     thread.start()
     port = port_of(listening)
-    monkeypatch.setattr(http_server, "SLOW_SECONDS", 60.0)
+    monkeypatch.setattr(wsgi_answers, "SLOW_SECONDS", 60.0)
     assert exchange(port, get("/a") + get("/b")).count(b"\r\n\r\nok") == 2
     assert threads == ["loop", "loop"]
     assert b"GET /long" in exchange(port, get("/long"))
-    monkeypatch.setattr(http_server, "SLOW_SECONDS", 0.02)
+    monkeypatch.setattr(wsgi_answers, "SLOW_SECONDS", 0.02)
     slow.set()
     assert exchange(port, get("/a")).endswith(b"ok")
     assert b"GET /b" in exchange(port, get("/b"))

@@ -1,14 +1,21 @@
 """An engine that is away is never an archive without results."""
 
+from pathlib import Path
+
 import pytest
 from flask.testing import FlaskClient
 
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources.merged import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineUnavailableError, EngineVersionError
 from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page
 from webapp import create_app
+from webapp.cdx.service import CdxService
+from webapp.server.cdx_alone import create_cdx_app
 
 
 def _engine(error: Exception) -> Engine:
@@ -92,3 +99,17 @@ def test_another_fault_of_the_engine_is_no_outage() -> None:
     answer = create_app(_engine(error)).test_client().get("/search?q=quarry")
     assert answer.status_code == 500
     assert "the index is of version 9" in answer.text
+
+
+def test_an_archive_whose_folder_is_gone_is_no_archive_without_results(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    with EmbeddedEngine(folder) as engine:
+        engine.create()
+        client = create_app(engine).test_client()
+        alone = create_cdx_app(CdxService(CdxServer([EngineSource(engine)]), engine=engine))
+        assert client.get("/health").status_code == 200
+        assert alone.test_client().get("/health").status_code == 200
+        folder.rename(tmp_path / "elsewhere")
+        for address in ("/health", "/search?q=quarry", "/api/search?q=quarry"):
+            assert client.get(address).status_code == 503
+        assert alone.test_client().get("/health").status_code == 503

@@ -31,7 +31,7 @@ from webapp.cdx.service import (
     require_write,
 )
 from webapp.cdx.streams import BegunAnswer, as_response, continued
-from webapp.server.answers import ShortAnswers
+from webapp.hosts import ShortAnswers
 from webapp.site import failures
 from webapp.site.context import SERVICE_EXTENSION
 from webapp.users.guards import with_token

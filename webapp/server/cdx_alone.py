@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from flask import Flask, Response
+from flask import Flask
 
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
@@ -19,6 +19,7 @@ from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm, prepare_arc
 from webapp.server.sockets import address_of, listen, place_of
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import WorkerPool
+from webapp.site import health
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def create_cdx_app(service: CdxService) -> Flask:
     app.register_blueprint(memento.blueprint)
     if service.engine is not None:
         dedup.prepare_dedup(app, service.engine)
-    app.add_url_rule("/health", "health", _health)
+    health.answer_shortly(app, service.engine)
     app.register_error_handler(404, routes.http_failure)
     app.register_error_handler(405, routes.http_failure)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
@@ -103,7 +104,3 @@ def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> 
         pool.start()
         ready(address_of(listening))
         pool.run()
-
-
-def _health() -> Response:
-    return Response("ok\n", mimetype="text/plain")

@@ -5,10 +5,12 @@ only so many. Where they run out, the client that has the most of them
 loses the one that waits longest, so that no client locks others out.
 """
 
+import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 MOST_CONNECTIONS = 500
 
@@ -39,38 +41,68 @@ class ConnectionState(Enum):
     READER = auto()
 
 
-class Connection(Protocol):
-    """What is known of a connection; times are seconds of the monotonic clock.
+class TimedConnection:
+    """What decides how long a connection stays open; times are seconds of the monotonic clock.
 
-    The client has taken `window_bytes` since `window_began`.
+    Its request, where it is not idle, began at `began`. `client_host` is
+    the address of its client, who `sends_much` where it may send a large
+    body. One that is `doomed` is about to be closed.
     """
 
-    client: str
-    began: float
-    last_activity: float
-    window_began: float
-    doomed: bool
+    transport: asyncio.Transport
+    client_host = ""
+    sends_much = False
+    doomed = False
+
+    def __init__(self) -> None:
+        self.began = self.last_activity = self.window_began = time.monotonic()
+        self._given_bytes = self._taken_bytes = self._window_start = 0
 
     @property
     def state(self) -> ConnectionState:
         """What the connection waits for."""
+        raise NotImplementedError
 
-    @property
-    def sends_much(self) -> bool:
-        """Whether the client may send a large body."""
+    def sending(self, size: int) -> None:
+        """Note that so many bytes are sent now."""
+        if not self.unsent_bytes():
+            self.window_began, self._window_start = time.monotonic(), self._given_bytes
+        self._given_bytes += size
 
-    @property
-    def window_bytes(self) -> int:
-        """The bytes that the client has taken since its window began."""
+    def unsent_bytes(self) -> int:
+        """Return how many bytes wait for the client, and note what it has taken."""
+        unsent = self.transport.get_write_buffer_size()
+        taken = self._given_bytes - unsent
+        if taken != self._taken_bytes:
+            self._taken_bytes = taken
+            if unsent:
+                self.last_activity = time.monotonic()
+        return unsent
 
-    def begin_window(self, now: float) -> None:
-        """Count anew what the client takes."""
+    def is_stuck(self, now: float) -> bool:
+        """Return whether the client took too little of its answer; counts anew after a window."""
+        if self.unread_seconds(now) > STUCK_SECONDS:
+            return True
+        if now - self.window_began <= STUCK_SECONDS:
+            return False
+        taken = self._taken_bytes - self._window_start
+        self.window_began, self._window_start = now, self._taken_bytes
+        return taken < STUCK_BYTES
+
+    def unread_seconds(self, now: float) -> float:
+        """Return for how long a client took nothing of what waits for it."""
+        return now - max(self.last_activity, self.window_began)
+
+    def abort(self) -> None:
+        """Close the connection, whatever it waits for."""
+        self.doomed = True
+        self.transport.abort()
 
 
-_Connection = TypeVar("_Connection", bound=Connection)
+_Connection = TypeVar("_Connection", bound=TimedConnection)
 
 
-def is_overdue(connection: Connection, now: float) -> bool:
+def is_overdue(connection: TimedConnection, now: float) -> bool:
     """Return whether a connection has had its time."""
     state = connection.state
     if state is ConnectionState.HEAD:
@@ -79,23 +111,7 @@ def is_overdue(connection: Connection, now: float) -> bool:
         return now - connection.began > BODY_SECONDS
     if state in (ConnectionState.IDLE, ConnectionState.BODY):
         return now - connection.last_activity > IDLE_SECONDS
-    return state is ConnectionState.READER and _is_stuck(connection, now)
-
-
-def _is_stuck(connection: Connection, now: float) -> bool:
-    """Return whether the client took too little of its answer; counts anew after each window."""
-    if _unread_seconds(connection, now) > STUCK_SECONDS:
-        return True
-    if now - connection.window_began <= STUCK_SECONDS:
-        return False
-    taken = connection.window_bytes
-    connection.begin_window(now)
-    return taken < STUCK_BYTES
-
-
-def _unread_seconds(connection: Connection, now: float) -> float:
-    """Return for how long a client took nothing of what waits for it."""
-    return now - max(connection.last_activity, connection.window_began)
+    return state is ConnectionState.READER and connection.is_stuck(now)
 
 
 def one_to_close(connections: Iterable[_Connection], now: float) -> _Connection | None:
@@ -103,11 +119,11 @@ def one_to_close(connections: Iterable[_Connection], now: float) -> _Connection 
     waiting = [one for one in connections if not one.doomed and _may_go(one, now)]
     if not waiting:
         return None
-    held = Counter(one.client for one in waiting)
-    return max(waiting, key=lambda one: (held[one.client], now - one.last_activity))
+    held = Counter(one.client_host for one in waiting)
+    return max(waiting, key=lambda one: (held[one.client_host], now - one.last_activity))
 
 
-def _may_go(connection: Connection, now: float) -> bool:
+def _may_go(connection: TimedConnection, now: float) -> bool:
     if connection.state is ConnectionState.READER:
-        return _unread_seconds(connection, now) >= UNREAD_SECONDS
+        return connection.unread_seconds(now) >= UNREAD_SECONDS
     return connection.state is not ConnectionState.ANSWER

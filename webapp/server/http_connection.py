@@ -1,41 +1,69 @@
-"""A connection of a client, from its first byte to its end."""
+"""A connection of a client: uvicorn's, with limits on what it may send, how, and for how long.
+
+Requests are read and answers are framed by uvicorn. Added here: limits on
+heads and bodies, the deadlines of `webapp.server.connections`, answers to
+clients that have said all they want to say, HTTP/1.0 with connections that
+are kept, the requests that RFC 9112 has a server refuse, and answers at
+once, without a task of the loop.
+"""
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable
-from contextvars import Context, copy_context
-from functools import partial
 from http import HTTPStatus
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from webapp.hosts import Application
-from webapp.server.answers import WsgiAnswer, refusal
-from webapp.server.connections import ConnectionState
-from webapp.server.request_reader import Request, RequestReader, environ_base
+from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, parse_url
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from webapp.server.connections import ConnectionState, TimedConnection
+from webapp.server.tokens import has_token
+
+MOST_HEADERS = 100
+MOST_HEAD_BYTES = 1 << 20
+"""Cookies go by the host, whatever the port: browsers send up to 180 of 4,096 bytes."""
+
+MOST_BODY_BYTES = 1 << 20
+MOST_POSTED_BYTES = 1 << 37
+"""What a client may send who has the token: a few hundred million lines."""
 
 BUFFERED_BYTES = 1 << 20
 """What is made in advance for each client that reads slowly."""
 
-HEALTH_PATH = "/health"
-_PIPELINED = 1
-"""So many requests may wait behind the one that is answered."""
+FIRST_REQUEST_SECONDS = 0.5
+"""At the end, so long is waited for the first request of a connection."""
+
+CONNECTION, ENVIRON = "connection", "environ"
+"""Where the state of an ASGI scope has its connection, and the WSGI environment of its request."""
+
+_MOST_CHUNK_COST = 16
+"""The bytes sent for each byte of a body: chunks of one byte take six."""
+
+_VERSIONS = ("1.0", "1.1")
 
 
-class Tasks(Protocol):
-    """Threads that do one task after the other."""
+Headers = list[tuple[bytes, bytes]]
 
-    def submit(self, task: Callable[[], None]) -> None:
-        """Have a task done."""
+
+class _RefusedError(Exception):
+    """The rest of a request is not read."""
 
 
 class ConnectionHost(Protocol):
     """The server, as its connections know it."""
 
-    application: Application
     token: str
-    place: tuple[str, int]
-    ending: bool
+
+    @property
+    def ending(self) -> bool:
+        """Whether no more requests are taken."""
+
+    def environ_of(
+        self, method: str, version: str, path: bytes, query: bytes, headers: Headers
+    ) -> dict[str, Any]:
+        """Return the WSGI environment of a request, without its client."""
+
+    def answer_at_once(self, environ: dict[str, Any]) -> list[bytes] | None:
+        """Return head, which goes on, and body of an answer that takes no time, else None."""
 
     def opened(self, connection: "HttpConnection") -> None:
         """Note a new connection."""
@@ -43,222 +71,307 @@ class ConnectionHost(Protocol):
     def closed(self, connection: "HttpConnection") -> None:
         """Note the end of a connection."""
 
-    def answer_at_once(self, answer: WsgiAnswer) -> bytes | None:
-        """Return the whole answer where that takes no time, else None."""
 
-    def soon(self, call: Callable[..., None], *arguments: Any) -> None:
-        """Have a function called by the thread of the loop; called by any thread."""
+class HttpConnection(TimedConnection, HttpToolsProtocol):
+    """Reads requests and has them answered, one after the other.
 
-    def tasks(self, path: str) -> Tasks:
-        """Return the threads in which a request is answered."""
-
-
-class HttpConnection(asyncio.Protocol):
-    """Reads requests and sends their answers, one after the other.
-
-    All but what `Receiver` names is called by the thread of the loop.
+    All is called by the thread of the loop. `has_left` is set once nobody
+    may wait for the answer any more, `is_lost` once nothing can be sent.
     """
 
-    def __init__(self, host: ConnectionHost) -> None:
+    def __init__(self, host: ConnectionHost, **given: Any) -> None:
+        TimedConnection.__init__(self)
+        HttpToolsProtocol.__init__(self, **given | {"app_state": {CONNECTION: self}})
         self._host = host
-        self._waiting: deque[Request] = deque()
-        self._answer: WsgiAnswer | None = None
-        self._context: Context
-        self._transport: asyncio.Transport
-        self._reader: RequestReader
-        self._has_left = self._is_lost = self._refusing = self._paused = False
-        self._has_answered = False
-        self._given_bytes = self._taken_bytes = self._window_start = 0
-        self.client = ""
-        self.doomed = False
-        self.began = self.last_activity = self.window_began = time.monotonic()
+        self._running: RequestResponseCycle | None = None
+        self._refused: HTTPStatus | None = None
+        self.has_left = self._has_answered = self._is_unframed = self._is_answered = False
+        self.is_lost = self.refusing = False
+        self._client_environ: dict[str, Any] = {}
+        self._begin_request()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def _begin_request(self) -> None:
+        self._begun = self._in_body = self.sends_much = False
+        self._read = self._headers_read = self._head_bytes = self._body_bytes = 0
+        self._most_bytes = MOST_BODY_BYTES
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(BUFFERED_BYTES, BUFFERED_BYTES // 2)
-        address = transport.get_extra_info("peername") or ("", 0)
-        self.client = str(address[0])
-        base = environ_base(*self._host.place, self.client, address[1])
-        self._reader = RequestReader(self._host.token, base)
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(BUFFERED_BYTES, BUFFERED_BYTES // 2)
+        self.client_host, port = self.client or ("", 0)
+        self._client_environ = {
+            "REMOTE_ADDR": self.client_host,
+            "REMOTE_HOST": self.client_host,
+            "REMOTE_PORT": str(port),
+            "nwx.client_has_left": lambda: self.has_left,
+        }
         self._host.opened(self)
 
-    def data_received(self, data: bytes) -> None:
-        """Read bytes of requests; those behind one that is refused are dropped."""
-        self.last_activity = time.monotonic()
-        if self._refusing:
-            return
-        if not self._reader.begun:
-            self.began = self.last_activity
-        self._waiting += self._reader.feed(data)
-        if self._reader.wants_continue and self._answer is None and not self._waiting:
-            self._reader.wants_continue = False
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if self._answer is None:
-            self._answer_next()
-        if len(self._waiting) > _PIPELINED:
-            self._transport.pause_reading()
-
-    def eof_received(self) -> bool:
-        """Note that a client sends no more; what it has asked for is still answered."""
-        self._has_left = True
-        return self._answer is not None or bool(self._waiting)
-
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """End what is made for the client."""
-        self._has_left = self._is_lost = True
+        self.has_left = self.is_lost = True
+        if self._running is not None:
+            _disconnect(self._running)
+        super().connection_lost(exc)
         self._host.closed(self)
-        self._reader.close()
-        while self._waiting:
-            self._waiting.popleft().body.close()
-        if self._answer is not None and self._paused:
-            self._submit(self._answer.close)
 
-    def resume_writing(self) -> None:
-        """Go on with an answer of which the client has taken enough."""
-        if self._paused and self._answer is not None:
-            self._go_on()
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Note that a client sends no more; what it has asked for is still answered."""
+        self.has_left = True
+        return self._is_answering and (bool(self.pipeline) or not self._in_body)
 
-    def _answer_next(self) -> None:
-        """Answer the requests that wait, as many as can be answered at once, and the next."""
-        while self._waiting and not self._is_lost:
-            request = self._waiting.popleft()
-            answer = WsgiAnswer(request, self, last=self._host.ending)
-            whole = self._host.answer_at_once(answer)
-            if whole is None:
-                self._answer = answer
-                self._context = copy_context()
-                self._go_on()
-                return
-            self._write(whole)
-            self._has_answered = True
-            if not answer.keep:
-                self._transport.close()
-                return
-        if self._reader.refused is not None:
-            self._refuse(self._reader.refused)
-        elif self._has_left or (self._host.ending and self._has_answered):
-            self._transport.close()
-        else:
-            self._transport.resume_reading()
+    # Requests.
+
+    def data_received(self, data: bytes) -> None:
+        """Read bytes of requests; those after one that is refused are dropped."""
+        self.last_activity = time.monotonic()
+        if self._refused is not None:
+            return
+        if not self._begun:
+            self.began, self._begun = self.last_activity, True
+        self._read += len(data)
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade:
+            # Whatever protocol is asked for, this one is spoken, and nothing else follows.
+            self.cycle.keep_alive = False
+        except HttpParserCallbackError as error:
+            if not isinstance(error.__context__, _RefusedError | HttpParserError):
+                raise
+            self._refused = self._refused or HTTPStatus.BAD_REQUEST
+        except HttpParserError:
+            self._refused = HTTPStatus.BAD_REQUEST
+        if self._read > MOST_HEAD_BYTES + _MOST_CHUNK_COST * self._body_bytes:
+            self._refused = self._refused or HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        if self._refused is not None:
+            self._end_request()
+
+    def on_message_begin(self) -> None:
+        """Begin a request; called by the parser, as the others."""
+        self._begun = True
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the target."""
+        self._count_head(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those after a body are dropped."""
+        self._headers_read += 1
+        self._count_head(len(name) + len(value))
+        if not self._in_body:
+            super().on_header(name, value)
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MOST_HEAD_BYTES or self._headers_read > MOST_HEADERS:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """Decide by its head how much of a request is read, and begin its answer."""
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            self._refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
+        is_old = version == "1.0"
+        has_body, codings = self._check_headers(is_old=is_old)
+        keep = self.parser.should_keep_alive() and not self._host.ending
+        keep = keep and not (is_old and codings)
+        environ = self.scope["state"][ENVIRON] = self._host.environ_of(
+            self.parser.get_method().decode("ascii"), version, *self._target(), self.headers
+        )
+        environ |= self._client_environ
+        if not (has_body or self._is_answering) and self._answer_at_once(environ, is_old, keep):
+            return
+        self.expect_100_continue = self.expect_100_continue and not is_old
+        super().on_headers_complete()
+        self._in_body = True
+        self.cycle.keep_alive = keep
+
+    def _target(self) -> tuple[bytes, bytes]:
+        """Return path and query that are asked for."""
+        parts = parse_url(self.url)
+        if parts.path is None:
+            self.url = b"/"
+        return parts.path or b"/", parts.query or b""
+
+    def _answer_at_once(self, environ: dict[str, Any], is_old: bool, keep: bool) -> bool:
+        """Return whether a request is answered by now."""
+        lines = self._host.answer_at_once(environ)
+        if lines is None:
+            return False
+        for name, value in self.server_state.default_headers:
+            lines.insert(-1, b"%b: %b\r\n" % (name, value))
+        if is_old or not keep:
+            lines.insert(-1, b"connection: %b\r\n" % (b"keep-alive" if keep else b"close"))
+        lines.insert(-1, b"\r\n")
+        data = b"".join(lines)
+        self.sending(len(data))
+        self.transport.write(data)
+        self._has_answered = self._is_answered = True
+        if not keep:
+            self.transport.close()
+        return True
+
+    def _check_headers(self, *, is_old: bool) -> tuple[bool, bytes]:
+        """Return whether a request has a body, and its transfer codings; refuses what is not so.
+
+        RFC 9112: one Host (3.2), no coding that is not known (6.1).
+        """
+        hosts, lengths, codings = 0, 0, b""
+        for name, value in self.headers:
+            if name == b"host":
+                hosts += 1
+            elif name == b"transfer-encoding":
+                codings += (b"," * bool(codings)) + value.lower()
+            elif name == b"authorization":
+                self.sends_much = has_token(value.decode("latin-1"), self._host.token)
+            elif name == b"content-length" and value.isdigit():
+                lengths = int(value[:16])
+        if hosts > 1 or not (hosts or is_old):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        if codings and codings.strip() != b"chunked":
+            self._refuse(HTTPStatus.NOT_IMPLEMENTED)
+        most = self._most_bytes = MOST_POSTED_BYTES if self.sends_much else MOST_BODY_BYTES
+        if lengths > most:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return bool(lengths or codings), codings
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._body_bytes += len(body)
+        if self._body_bytes > self._most_bytes:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the request."""
+        if not self._is_answered:
+            super().on_message_complete()
+        self._is_answered = False
+        self._begin_request()
+
+    def refuse(self, status: HTTPStatus) -> None:
+        """Read no more of the request that is being answered, and tell so."""
+        self._refused = status
+        if self._running is not None:
+            _disconnect(self._running)
+        if not self.refusing:
+            self._send_refusal()
 
     def _refuse(self, status: HTTPStatus) -> None:
+        self._refused = status
+        raise _RefusedError
+
+    def _end_request(self) -> None:
+        """Leave the request that is refused, and tell so after the answers before it."""
+        if self._in_body:
+            if self.pipeline and self._running is not None:
+                self.pipeline.popleft()
+                self.cycle = self._running
+            else:
+                _disconnect(self.cycle)
+        if not self._is_answering:
+            self._send_refusal()
+
+    def _send_refusal(self) -> None:
         """Answer a request that is not read to its end; the rest of it is dropped for a while."""
-        self._refusing = True
+        assert self._refused is not None
+        self.refusing = True
         self.began = time.monotonic()
-        self._write(refusal(status))
+        self.transport.write(_refusal(self._refused, self.server_state.default_headers))
         # Closed at once, the answer could be lost: the client still sends.
-        if self._has_left:
-            self._transport.close()
-        elif self._transport.can_write_eof():
-            self._transport.write_eof()
+        self.flow.resume_reading()
+        if self.has_left:
+            self.transport.close()
+        elif self.transport.can_write_eof():
+            self.transport.write_eof()
 
-    def _go_on(self) -> None:
-        answer = self._answer
-        if answer is not None:
-            self._paused = False
-            self._submit(partial(answer.go_on, self._host.application))
-
-    def _submit(self, task: Callable[[], None]) -> None:
-        path = self._answer.request.environ["PATH_INFO"] if self._answer else ""
-        self._host.tasks(path).submit(partial(self._context.run, task))
-
-    def _write(self, data: bytes) -> None:
-        if self._is_lost:
-            return
-        if not self._unsent():
-            self.window_began, self._window_start = time.monotonic(), self._given_bytes
-        self._given_bytes += len(data)
-        self._transport.write(data)
-
-    # What the threads call that answer (`Receiver`).
-
-    def has_left(self) -> bool:
-        """Return whether nobody may wait for the answer any more."""
-        return self._has_left
-
-    def is_lost(self) -> bool:
-        """Return whether nothing can be sent any more."""
-        return self._is_lost
-
-    def send(self, data: bytes) -> None:
-        """Send bytes of the answer."""
-        self._host.soon(self._write, data)
-
-    def pause(self) -> None:
-        """Have the answer go on once the client has taken enough of it."""
-        self._host.soon(self._pause)
-
-    def end(self, *, keep: bool) -> None:
-        """End the answer, and the connection too unless it is to be kept."""
-        self._host.soon(self._end, keep)
-
-    def _pause(self) -> None:
-        self._paused = True
-        if self._is_lost:
-            if self._answer is not None:
-                self._submit(self._answer.close)
-        elif self._unsent() <= BUFFERED_BYTES:
-            self._go_on()
-
-    def _end(self, keep: bool) -> None:
-        self._answer = None
-        self._has_answered = True
-        self.last_activity = time.monotonic()
-        if keep and not self._is_lost:
-            self._answer_next()
-        else:
-            self._transport.close()
-
-    # What decides whether the connection stays open (`webapp.server.connections.Connection`).
-
-    def _unsent(self) -> int:
-        """Return how many bytes wait for the client, and note what it has taken."""
-        unsent = self._transport.get_write_buffer_size()
-        taken = self._given_bytes - unsent
-        if taken != self._taken_bytes:
-            self._taken_bytes = taken
-            if unsent:
-                self.last_activity = time.monotonic()
-        return unsent
+    # Answers.
 
     @property
-    def window_bytes(self) -> int:
-        """The bytes that the client has taken since its window began."""
-        return self._taken_bytes - self._window_start
+    def _is_answering(self) -> bool:
+        """Whether a request is being answered that may still be read."""
+        one = self._running
+        return one is not None and not (one.response_complete or one.disconnected)
 
-    def begin_window(self, now: float) -> None:
-        """Count anew what the client takes."""
-        self.window_began, self._window_start = now, self._taken_bytes
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        self._is_unframed = False
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request."""
+        self._has_answered = True
+        self.last_activity = time.monotonic()
+        if self.transport.is_closing():
+            return
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._refused is not None:
+            self._send_refusal()
+        elif self.has_left or self._host.ending:
+            self.transport.close()
+        else:
+            self.flow.resume_reading()
+
+    def begin_answer(self, *, has_length: bool) -> tuple[tuple[bytes, bytes], ...]:
+        """Return the headers that an answer to HTTP/1.0 takes; others take none."""
+        if self._running is None or self._running.scope["http_version"] != "1.0":
+            return ()
+        if not has_length:
+            # No chunks: the end of the connection is the end of the answer.
+            self._running.keep_alive = self._running.chunked_encoding = False
+            self._is_unframed = True
+        return ((b"connection", b"keep-alive"),) if self._running.keep_alive else ()
+
+    def sending(self, size: int) -> None:
+        """Note that so many bytes are sent now."""
+        super().sending(size)
+        if self._is_unframed and self._running is not None:
+            self._running.expected_content_length = size
 
     @property
     def state(self) -> ConnectionState:
         """What the connection waits for."""
-        if self._unsent():
+        if self.unsent_bytes():
             return ConnectionState.READER
-        if self._answer is not None:
+        if self._is_answering and (self.pipeline or not self._in_body):
             return ConnectionState.ANSWER
-        if self._refusing:
+        if self.refusing:
             return ConnectionState.HEAD
-        if not self._reader.begun:
-            return ConnectionState.IDLE
-        return ConnectionState.BODY if self._reader.in_body else ConnectionState.HEAD
+        if self._in_body:
+            return ConnectionState.BODY
+        return ConnectionState.HEAD if self._begun else ConnectionState.IDLE
 
-    @property
-    def sends_much(self) -> bool:
-        """Whether the client may send a large body."""
-        return self._reader.sends_much
+    def shutdown(self) -> None:
+        """Close the connection after the answers that are under way.
 
-    def abort(self) -> None:
-        """Close the connection, whatever it waits for."""
-        self.doomed = True
-        self._transport.abort()
-
-    def close_if_idle(self, *, new_too: bool) -> None:
-        """Close the connection unless a request is being answered.
-
-        One that has had no answer yet is closed with `new_too` only: its
-        request may be under way.
+        One that has had no answer yet is waited for: its request may be under way.
         """
-        if self._answer is None and not self._unsent() and (new_too or self._has_answered):
-            self._transport.close()
+        if self._is_answering and self._running is not None:
+            self._running.keep_alive = False
+        elif self._has_answered:
+            self.transport.close()
+        else:
+            self.loop.call_later(FIRST_REQUEST_SECONDS, self._close_unless_answering)
+
+    def _close_unless_answering(self) -> None:
+        if not self._is_answering:
+            self.transport.close()
+
+
+def _disconnect(cycle: RequestResponseCycle) -> None:
+    """Have the answer to a request end, which nobody waits for."""
+    cycle.disconnected = True
+    cycle.message_event.set()
+
+
+def _refusal(status: HTTPStatus, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the answer to a request that is not read to its end."""
+    body = f"{status.phrase}\n"
+    head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    head += f"content-length: {len(body)}\r\nconnection: close\r\n"
+    head += "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in headers)
+    return f"{head}\r\n{body}".encode()

@@ -1,45 +1,35 @@
-"""A server that slow and silent clients do not hold up, and whose short answers take no thread."""
+"""uvicorn with connections that slow and silent clients do not hold up, for WSGI applications."""
 
 import asyncio
 import signal
 import socket
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import uvloop
+from uvicorn import Config, Server
 
-from webapp.hosts import Application
+from webapp.hosts import Application, ShortAnswers
 from webapp.server import connections
-from webapp.server.answers import ShortAnswers, WsgiAnswer
-from webapp.server.http_connection import HEALTH_PATH, HttpConnection
-from webapp.server.task_threads import TaskThreads
+from webapp.server.http_connection import HttpConnection
+from webapp.server.wsgi_answers import WsgiBridge
 
 LOOK_SECONDS = 1.0
 """How often it is looked which connections have had their time."""
 
-FIRST_REQUEST_SECONDS = 0.5
-"""At the end, so long is waited for the first request of a connection."""
-
-LAST_ANSWERS_SECONDS = 5.0
+LAST_ANSWERS_SECONDS = 5
 """So long answers that are under way are waited for at the end."""
-
-SLOW_SECONDS = 0.03
-SLOW_PAUSE_SECONDS = 1.0
-"""After an answer at once took SLOW_SECONDS, threads give all answers for so long."""
 
 RESERVE = 100
 """Connections beyond the most there should be, where all are being answered."""
 
 
-class HttpServer:
-    """A WSGI application at the connections it is given.
+class HttpServer(Server):
+    """A WSGI application at a listening socket, or at the connections it is given.
 
-    `at_once`, where there is one, is an application that gives short
-    answers only, and None for all others; it is asked first, by the
-    thread of the loop, and what it leaves in the environment of a request
-    goes on to `application`.
+    `at_once` is that of `WsgiBridge`. `on_start` is called with the loop
+    once connections are taken, `on_closed` after the end of each.
     """
 
     def __init__(
@@ -50,134 +40,124 @@ class HttpServer:
         token: str = "",
         at_once: ShortAnswers | None = None,
     ) -> None:
-        self.application = application
         self.token = token
         self.place = place
-        self.ending = False
-        self.on_closed: Callable[[], None] = _do_nothing
-        self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-        self._at_once = at_once
-        self._slow_until = 0.0
-        self._listening: socket.socket | None = None
-        self._threads = TaskThreads(threads, "answer")
-        self._health = TaskThreads(1, "health")
-        self._connections: set[HttpConnection] = set()
-        self._tasks: set[asyncio.Task[object]] = set()
-        self._stop_accepting: list[Callable[[], object]] = []
-        self._ended = threading.Event()
+        self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self._listening: list[socket.socket] = []
+        self._bridge = WsgiBridge(application, threads, place, at_once)
+        self.environ_of = self._bridge.environ_of
+        self.answer_at_once = self._bridge.answer_at_once
+        self._adopted: set[asyncio.Task[object]] = set()
+        self._looked = 0.0
+        super().__init__(
+            Config(
+                self._bridge,
+                http=self._new_connection,  # type: ignore[arg-type]  # makes one of the class
+                loop="uvloop",
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                log_level="critical",  # what fails is logged by the bridge
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                headers=[("server", "nwx")],
+                timeout_graceful_shutdown=LAST_ANSWERS_SECONDS,
+            )
+        )
+
+    @property
+    def ending(self) -> bool:
+        """Whether nothing more is accepted."""
+        return self.should_exit
 
     def listen(self, listening: socket.socket) -> None:
         """Accept the connections of a listening socket, which is closed at the end."""
         listening.setblocking(False)
-        self._listening = listening
+        self._listening.append(listening)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until `close` is called, in the main thread also until SIGINT or SIGTERM."""
+        try:
+            super().run([*self._listening, *(sockets or ())])
+        finally:
+            self._bridge.end()
+
+    def close(self) -> None:
+        """End: accept nothing more, and finish the answers that are under way; from any thread."""
+        self.should_exit = True
 
     def adopt(self, accepted: socket.socket) -> None:
         """Serve a connection that was accepted elsewhere; called by the thread of the loop."""
         accepted.setblocking(False)
-        made = self.loop.connect_accepted_socket(lambda: HttpConnection(self), accepted)
-        task = self.loop.create_task(made)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        loop = asyncio.get_running_loop()
+        made = loop.connect_accepted_socket(
+            lambda: self._new_connection(
+                config=self.config, server_state=self.server_state, app_state={}, _loop=loop
+            ),
+            accepted,
+        )
+        task = loop.create_task(made)
+        self._adopted.add(task)
+        task.add_done_callback(self._adopted.discard)
 
-    def run(self) -> None:
-        """Serve until `close` is called, in the main thread also until SIGINT or SIGTERM."""
-        asyncio.set_event_loop(self.loop)
-        try:
-            if threading.current_thread() is threading.main_thread():
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    self.loop.add_signal_handler(number, self._stop)
-            if self._listening is not None:
-                made = self.loop.create_server(lambda: HttpConnection(self), sock=self._listening)
-                self._stop_accepting.append(self.loop.run_until_complete(made).close)
-            self._look()
-            self.loop.run_forever()
-            self.loop.run_until_complete(self._wind_up())
-        finally:
-            asyncio.set_event_loop(None)
-            self._threads.end()
-            self._health.end()
-            self._ended.set()
-            self.loop.close()
+    def _new_connection(self, **given: Any) -> HttpConnection:
+        return HttpConnection(self, **given)
 
-    def close(self) -> None:
-        """End: accept nothing more, and finish the answers that are under way."""
-        self.soon(self._stop)
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections."""
+        await super().startup(sockets)
+        self.on_start(asyncio.get_running_loop())
 
-    def _stop(self) -> None:
-        if not self.ending:
-            self.ending = True
-            self.loop.stop()
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections that have had their time; returns whether to end."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            for connection in self._open():
+                if not connection.doomed and connections.is_overdue(connection, now):
+                    connection.abort()
+        return await super().on_tick(counter)
 
-    def soon(self, call: Callable[..., None], *arguments: Any) -> None:
-        """Have a function called by the thread of the loop, unless that has ended."""
-        try:
-            self.loop.call_soon_threadsafe(call, *arguments)
-        except RuntimeError:
-            if not self._ended.is_set():
-                raise
-
-    async def _wind_up(self) -> None:
-        for stop in self._stop_accepting:
-            stop()
-        began = now = time.monotonic()
-        while self._connections and now < began + LAST_ANSWERS_SECONDS:
-            for connection in tuple(self._connections):
-                connection.close_if_idle(new_too=now > began + FIRST_REQUEST_SECONDS)
-            await asyncio.sleep(0.02)
-            now = time.monotonic()
-        for connection in tuple(self._connections):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the answers that are under way, and close all connections."""
+        await super().shutdown(sockets)
+        for connection in self._open():
             connection.abort()
-        await asyncio.sleep(0)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End on SIGINT and SIGTERM; uvicorn would raise them once more at the end."""
+        before = {}
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before[number] = signal.signal(number, self.handle_exit)
+        except ValueError:
+            pass  # signals are for the main thread
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _open(self) -> tuple[HttpConnection, ...]:
+        return tuple(self.server_state.connections)  # type: ignore[arg-type]
 
     def opened(self, connection: HttpConnection) -> None:
         """Note a new connection, and close another where there are too many."""
-        self._connections.add(connection)
-        if len(self._connections) <= connections.MOST_CONNECTIONS:
+        if len(self.server_state.connections) <= connections.MOST_CONNECTIONS:
             return
-        found = connections.one_to_close(self._connections, time.monotonic())
+        found = connections.one_to_close(self._open(), time.monotonic())
         if found is not None:
             found.abort()
-        elif len(self._connections) > connections.MOST_CONNECTIONS + RESERVE:
+        elif len(self.server_state.connections) > connections.MOST_CONNECTIONS + RESERVE:
             connection.abort()
 
     def closed(self, connection: HttpConnection) -> None:
         """Note the end of a connection."""
-        self._connections.discard(connection)
         self.on_closed()
-
-    def answer_at_once(self, answer: WsgiAnswer) -> bytes | None:
-        """Return the whole answer where that takes no time, else None.
-
-        A disk or a processor that is busy can make a short answer slow;
-        then threads give the answers for a while, several at a time.
-        """
-        started = time.monotonic()
-        if self._at_once is None or started < self._slow_until:
-            return None
-        found = answer.at_once(self._at_once)
-        now = time.monotonic()
-        if now - started > SLOW_SECONDS:
-            self._slow_until = now + SLOW_PAUSE_SECONDS
-        return found
-
-    def tasks(self, path: str) -> TaskThreads:
-        """Return the threads in which a request is answered.
-
-        Whether all is well is told though all threads are busy.
-        """
-        return self._health if path == HEALTH_PATH else self._threads
-
-    def _look(self) -> None:
-        """Close the connections that have had their time."""
-        now = time.monotonic()
-        for connection in tuple(self._connections):
-            if not connection.doomed and connections.is_overdue(connection, now):
-                connection.abort()
-        self.loop.call_later(LOOK_SECONDS, self._look)
-
-
-def _do_nothing() -> None:
-    """Do nothing when a connection is closed."""
 
 
 def make_server(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from flask import Flask, Response
+from flask import Flask
 
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LeaseLimits
@@ -17,6 +17,7 @@ from webapp.server.service import DEFAULT_THREADS, ended_by_sigterm, prepare_que
 from webapp.server.sockets import address_of, listen, place_of
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import WorkerPool
+from webapp.site import health
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def create_queue_app(service: QueueService) -> Flask:
     """Return an application that has the addresses of the queue only."""
     app = Flask(__name__, static_folder=None)
     routes.prepare_queue(app, service)
-    app.add_url_rule("/health", "health", _health)
+    health.answer_shortly(app, service.engine)
     app.register_error_handler(404, routes.http_failure)
     app.register_error_handler(405, routes.http_failure)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
@@ -80,7 +81,3 @@ def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -
         pool.start()
         ready(address_of(listening))
         pool.run()
-
-
-def _health() -> Response:
-    return Response("ok\n", mimetype="text/plain")

@@ -1,5 +1,6 @@
 """A process that answers: it is handed connections, and ends when nobody can hand it any more."""
 
+import asyncio
 import logging
 import pickle
 import socket
@@ -10,8 +11,7 @@ from typing import Protocol
 
 from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
-from webapp.hosts import Application
-from webapp.server.answers import ShortAnswers
+from webapp.hosts import Application, ShortAnswers
 from webapp.server.http_server import HttpServer
 
 READY, CLOSED, FAILED = b"r", b"c", b"f"
@@ -60,8 +60,7 @@ def main(channel_number: int) -> None:
         collect_rarely()
         channel.setblocking(False)
         connections = HandedConnections(channel, server)
-        server.on_closed = connections.tell_closed
-        server.loop.call_soon(connections.begin)
+        server.on_start, server.on_closed = connections.begin, connections.tell_closed
         server.run()
 
 
@@ -72,10 +71,12 @@ class HandedConnections:
         self._channel = channel
         self._server = server
         self._untold = b""
+        self._loop: asyncio.AbstractEventLoop
 
-    def begin(self) -> None:
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
         """Tell that all is ready, and take connections from now on."""
-        self._server.loop.add_reader(self._channel, self._take)
+        self._loop = loop
+        loop.add_reader(self._channel, self._take)
         self._tell(READY)
 
     def _take(self) -> None:
@@ -90,7 +91,7 @@ class HandedConnections:
             for number in numbers:
                 self._server.adopt(socket.socket(fileno=number))
             if not data:
-                self._server.loop.remove_reader(self._channel)
+                self._loop.remove_reader(self._channel)
                 self._server.close()
                 return
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from nwx.access.refusals import check_document_shown
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.access.restricted.engines import RestrictedEngines
 from nwx.engine.base import Engine
+from nwx.errors import EngineUnavailableError
 from nwx.model import Document
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
 from webapp.site.viewer import viewer
@@ -39,6 +41,19 @@ class PlaybackState:
     message: str = ""
 
 
+class ArchiveFolder:
+    """The folder of an archive, where it has one on this machine by now."""
+
+    def __init__(self, engine: Engine) -> None:
+        path = Path(engine.address) if engine.traits.is_local else None
+        self._path = path if path is not None and path.is_dir() else None
+
+    def check(self) -> None:
+        """Raise EngineUnavailableError where the folder is gone: files that are open stay so."""
+        if self._path is not None and not self._path.is_dir():
+            raise EngineUnavailableError("the folder of the archive is gone")
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """What the application was made with."""
@@ -53,6 +68,7 @@ class Service:
     places: ArchivedPlaces | None
     playback: Callable[[], PlaybackState]
     engines: RestrictedEngines
+    folder: "ArchiveFolder"
     kept: LRUCache[str, dict[Callable[[Engine], Any], Any]] = field(
         default_factory=lambda: LRUCache(_CLASSES_KEPT)
     )
@@ -74,6 +90,7 @@ def engine() -> Engine:
     """Return the archive as whoever asks may see it, the same for all of a request."""
     found: Engine | None = g.get("shown_engine")
     if found is None:
+        service().folder.check()
         found = g.shown_engine = service().engines.for_viewer(viewer())
     return found
 

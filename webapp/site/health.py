@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from flask import Blueprint, jsonify
+from flask import Blueprint, Flask, Response, jsonify
 from flask.typing import ResponseReturnValue
 from msgspec import UNSET, UnsetType
 
 import nwx
-from nwx.errors import EngineError
+from nwx.engine.base import Engine
+from nwx.errors import EngineError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.searching.answers import OptionalCount, OptionalText, answer_to_json
-from webapp.site.context import Service, engine, service
+from webapp.site.context import ArchiveFolder, Service, engine, service
 
 blueprint = Blueprint("health", __name__)
 
@@ -44,6 +45,21 @@ def health() -> ResponseReturnValue:
     playing = {"replay": False} if not found.replays else _playback(found)
     answer = HealthAnswer("ok", nwx.__version__, documents, **playing)
     return jsonify(answer_to_json(answer))
+
+
+def answer_shortly(app: Flask, archive: Engine | None) -> None:
+    """Have a server without pages tell in a line whether it can answer."""
+    folder = ArchiveFolder(archive) if archive is not None else None
+
+    def answer() -> Response:
+        try:
+            if folder is not None:
+                folder.check()
+        except EngineUnavailableError as error:
+            return Response(f"{error}\n", 503, mimetype="text/plain")
+        return Response("ok\n", mimetype="text/plain")
+
+    app.add_url_rule("/health", "health", answer)
 
 
 def _playback(found: Service) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any
 
 from nwx.accounts.account import is_account_name
 from nwx.accounts.user_options import Network
-from webapp.hosts import Application
-from webapp.server.answers import ShortAnswers
+from webapp.hosts import Application, ShortAnswers
 
 REMOTE_USER = "nwx.remote-user"
 """Where a request has the name that a proxy gives its user; "" is nobody."""

@@ -1,0 +1,331 @@
+"""WSGI applications behind an ASGI server: bodies are read, and slow readers waited for, first.
+
+A thread is taken for each piece of an answer and given back while the
+client takes it, so that clients hold no threads, however slow they are.
+"""
+
+import io
+import logging
+import sys
+import threading
+import time
+from asyncio import wrap_future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
+from contextvars import copy_context
+from functools import lru_cache
+from http import HTTPStatus
+from queue import SimpleQueue
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from webapp.hosts import Application, ShortAnswers
+from webapp.server.http_connection import CONNECTION, ENVIRON, Headers, HttpConnection
+
+HEALTH_PATH = "/health"
+SLOW_SECONDS = 0.03
+SLOW_PAUSE_SECONDS = 1.0
+"""After an answer at once took SLOW_SECONDS, threads give all answers for so long."""
+
+_HELD_BYTES = 1 << 23
+"""More of a body than this is kept in a temporary file."""
+
+_UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
+_BODILESS = (204, 304)
+_FAILED = b"the server failed; its log says how\n"
+_FAILED_HEAD = ("500 Internal Server Error", [("Content-Type", "text/plain")])
+
+_logger = logging.getLogger("nwx.server")
+_Found = TypeVar("_Found")
+
+
+class AnswerThreads:
+    """So many threads, which take tasks in the order they come; nobody waits for them at the end.
+
+    Those of an executor would be waited for, however long an answer takes.
+    """
+
+    def __init__(self, number: int, name: str) -> None:
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._number = number
+        for each in range(number):
+            threading.Thread(target=self._work, name=f"{name}-{each}", daemon=True).start()
+
+    async def run(self, task: Callable[[], _Found]) -> _Found:
+        """Return what a task returns; its error is raised."""
+        future: Future[_Found] = Future()
+
+        def done() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(task())
+            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+                future.set_exception(error)
+
+        self._tasks.put(done)
+        return await wrap_future(future)
+
+    def end(self) -> None:
+        """End the threads after the tasks that wait."""
+        for _ in range(self._number):
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+
+
+class WsgiBridge:
+    """An ASGI application that answers by a WSGI application.
+
+    `at_once`, where there is one, gives short answers only, and None for
+    all others; it is asked first, by the thread of the loop, and what it
+    leaves in the environment of a request goes on to `application`.
+    `place` is the host and port that environments name.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        threads: int,
+        place: tuple[str, int],
+        at_once: ShortAnswers | None = None,
+    ) -> None:
+        self._application = application
+        self._at_once = at_once
+        self._threads = AnswerThreads(threads, "answer")
+        # Whether all is well is told though all threads are busy.
+        self._health = AnswerThreads(1, "health")
+        self._slow_until = 0.0
+        self._common = _common_environ(place)
+
+    def end(self) -> None:
+        """End the threads."""
+        self._threads.end()
+        self._health.end()
+
+    def environ_of(
+        self, method: str, version: str, path: bytes, query: bytes, headers: Headers
+    ) -> dict[str, Any]:
+        """Return the environment of a request; a path has its bytes as Latin-1, as WSGI wants."""
+        if b"%" in path:
+            path = unquote_to_bytes(path)
+        environ = self._common.copy()
+        environ["REQUEST_METHOD"] = method
+        environ["SERVER_PROTOCOL"] = f"HTTP/{version}"
+        environ["PATH_INFO"] = path.decode("latin-1")
+        environ["QUERY_STRING"] = query.decode("latin-1")
+        for name, value in headers:
+            key = _environ_key(name)
+            text = value.decode("latin-1")
+            if key in environ:
+                joint = "; " if key == "HTTP_COOKIE" else ", "
+                text = f"{environ[key]}{joint}{text}"
+            if key:
+                environ[key] = text
+        return environ
+
+    def answer_at_once(self, environ: dict[str, Any]) -> list[bytes] | None:
+        """Return lines of the head, and the body, of an answer that takes no time, else None.
+
+        A disk or a processor that is busy can make a short answer slow;
+        then threads give the answers for a while, several at a time.
+        """
+        started = time.monotonic()
+        if self._at_once is None or started < self._slow_until:
+            return None
+        lines: list[bytes] = []
+
+        def start(status: str, headers: list[tuple[str, str]]) -> None:
+            lines.append(f"HTTP/1.1 {status}\r\n".encode("latin-1"))
+            lines.extend(b"%b: %b\r\n" % pair for pair in _encoded(headers))
+
+        given = self._at_once(environ, start)
+        now = time.monotonic()
+        if now - started > SLOW_SECONDS:
+            self._slow_until = now + SLOW_PAUSE_SECONDS
+        if given is None:
+            return None
+        lines.append(b"".join(given))
+        return lines
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        connection: HttpConnection = scope["state"][CONNECTION]
+        environ = scope["state"][ENVIRON]
+        answer = _Answer(environ, connection, send)
+        environ["wsgi.input"] = io.BytesIO()
+        if "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
+            try:
+                if not await _read_body(environ, receive):
+                    return
+            except OSError:
+                connection.refuse(HTTPStatus.INSUFFICIENT_STORAGE)
+                return
+        await self._answer(answer, environ["PATH_INFO"])
+
+    async def _answer(self, answer: "_Answer", path: str) -> None:
+        """Answer a request piece by piece, a thread for each."""
+        threads = self._health if path == HEALTH_PATH else self._threads
+        context = copy_context()
+        try:
+            while not answer.ended:
+                piece = await threads.run(lambda: context.run(answer.next_piece, self._application))
+                await answer.send_piece(piece, ended=answer.ended)
+        except Exception:
+            _logger.exception("the answer to %s failed", path[:200])
+            if answer.has_begun:
+                # Closed in the middle, so that nobody takes it for whole.
+                answer.connection.transport.close()
+            else:
+                answer.start(*_FAILED_HEAD)
+                await answer.send_piece(_FAILED, ended=True, close=True)
+        finally:
+            if not answer.ended:
+                await threads.run(lambda: context.run(answer.close))
+
+
+class _Answer:
+    """The answer to one request; not called by two threads at once."""
+
+    def __init__(self, environ: dict[str, Any], connection: HttpConnection, send: Any) -> None:
+        self.connection = connection
+        self.has_begun = self.ended = False
+        self._environ = environ
+        self._send = send
+        self._status = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._length: int | None = None
+        self._written: list[bytes] = []
+        self._given: Iterable[bytes] = ()
+        self._pieces: Iterator[bytes] | None = None
+
+    def start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: Any = None
+    ) -> Callable[[bytes], None]:
+        """Take status and headers; this is `start_response` of WSGI."""
+        if self.has_begun and exc_info:
+            raise exc_info[1].with_traceback(exc_info[2])
+        self._status, self._length = int(status[:3]), None
+        self._headers = _encoded(headers)
+        for name, value in headers:
+            if name.lower() == "content-length":
+                self._length = int(value)
+        return self._written.append
+
+    def next_piece(self, application: Application) -> bytes:
+        """Return the next piece, which is the last one where the answer has `ended` by then."""
+        if self._pieces is None:
+            self._given = application(self._environ, self.start)
+            self._pieces = iter(self._given)
+        if self.connection.is_lost:
+            self.close()
+            return b""
+        for piece in self._pieces:
+            if piece:
+                break
+        else:
+            piece = b""
+        data = b"".join((*self._written, piece))
+        self._written.clear()
+        if not piece or len(data) == self._length:
+            self.close()
+        return data
+
+    def close(self) -> None:
+        """Let go of what the answer is made from; closing twice is harmless."""
+        self.ended = True
+        given, self._given = self._given, ()
+        self._pieces = iter(())
+        self._environ["wsgi.input"].close()
+        if hasattr(given, "close"):
+            given.close()
+
+    async def send_piece(self, data: bytes, *, ended: bool, close: bool = False) -> None:
+        """Send a piece, after the head at first, as soon as the client has taken enough."""
+        if not self.has_begun:
+            await self._begin(len(data) if ended else None, close=close)
+        if self._status in _BODILESS:
+            data = b""
+        elif self._length is not None:
+            data = data[: self._length]
+            self._length -= len(data)
+        self.connection.sending(len(data))
+        await self._send({"type": "http.response.body", "body": data, "more_body": not ended})
+        if ended:
+            self._environ["wsgi.input"].close()
+
+    async def _begin(self, whole_bytes: int | None, *, close: bool) -> None:
+        """Send the head; `whole_bytes` is the length of a body that follows at once."""
+        self.has_begun = True
+        headers = self._headers
+        if self._length is None and whole_bytes is not None and self._status not in _BODILESS:
+            self._length = whole_bytes
+            headers.append((b"content-length", b"%d" % whole_bytes))
+        if close:
+            headers.append((b"connection", b"close"))
+        headers += self.connection.begin_answer(has_length=self._length is not None)
+        await self._send(
+            {"type": "http.response.start", "status": self._status, "headers": headers}
+        )
+
+
+async def _read_body(environ: dict[str, Any], receive: Any) -> bool:
+    """Read a body, before a thread is taken; returns whether it is whole.
+
+    Raises OSError where there is no room for it.
+    """
+    body: IO[bytes] = SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-request-")  # noqa: SIM115
+    with ExitStack() as stack:
+        stack.callback(body.close)
+        more, size = True, 0
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return False
+            size += body.write(message["body"])
+            more = message["more_body"]
+        body.seek(0)
+        stack.pop_all()
+    environ["wsgi.input"] = body
+    if size:
+        # Of chunks, too, the length is known now.
+        environ.pop("HTTP_TRANSFER_ENCODING", None)
+        environ["CONTENT_LENGTH"] = str(size)
+    return True
+
+
+def _common_environ(place: tuple[str, int]) -> dict[str, Any]:
+    """Return what the WSGI environments of all requests have in common."""
+    return {
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+        "wsgi.input_terminated": True,
+        "SERVER_SOFTWARE": "nwx",
+        "SERVER_NAME": place[0],
+        "SERVER_PORT": str(place[1]),
+        "SCRIPT_NAME": "",
+    }
+
+
+def _encoded(headers: list[tuple[str, str]]) -> Headers:
+    for name, value in headers:
+        if "\n" in value or "\r" in value or "\n" in name or "\r" in name:
+            raise ValueError(f"a line break in the header {name[:80]!r}")
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+@lru_cache(1_000)
+def _environ_key(name: bytes) -> str:
+    """Return how WSGI names a header, "" for one with `_`, which could pass for another."""
+    if b"_" in name or len(name) > 200:
+        return ""
+    key = name.decode("latin-1").upper().replace("-", "_")
+    return key if key in _UNPREFIXED else f"HTTP_{key}"
