@@ -18,7 +18,7 @@ from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
-from nwx.steering.queue.lease_limits import POLITE_LIMITS, SpecificationLimits
+from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.access import access_page
 from webapp.access.hidden_marks import prepare_hidden_marks
 from webapp.cdx import dedup, memento

@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.sources.merged import EngineSource
+from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
