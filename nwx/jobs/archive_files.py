@@ -22,7 +22,7 @@ from nwx.importing.messages import Outcome
 from nwx.importing.options import ImportOptions
 from nwx.indexing.cdx_files import IndexOptions, header_of, index_of
 from nwx.indexing.index_lines import IndexLineForm
-from nwx.jobs.folders import JobFolder
+from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.frames import piece_frame, shown_stages
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import UNREAD_KINDS, JobOutput, JobReport, OutputMode, PieceReport, open_output
@@ -59,7 +59,7 @@ def file_targets(
     """
     found: dict[str, ArchiveSource] = {}
     for source in inputs.sources:
-        path = path_below(source.path, base or inputs.base)
+        path = path_below(source.path, absolute_place(base) if base else inputs.base)
         target = name(f"{path}/{source.member}" if source.member else path)
         if target in found:
             both = f"{found[target].path} and {source.path}"

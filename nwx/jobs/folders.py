@@ -4,6 +4,7 @@ A file appears under its name when it is whole: by a rename, and where a
 file system has none (S3) by one upload.
 """
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,11 @@ def fsspec_address(address: str) -> str:
     """Return an address as fsspec spells it: `s3://…` for Hadoop's `s3a://…`."""
     scheme, colon, rest = address.partition("://")
     return f"{_HADOOP_NAMES.get(scheme, scheme)}{colon}{rest}"
+
+
+def absolute_place(place: str) -> str:
+    """Return a path or an address as it is found from any folder, links kept as they are."""
+    return fsspec_address(place) if is_address(place) else os.path.abspath(place)  # noqa: PTH100
 
 
 @dataclass(frozen=True, slots=True)

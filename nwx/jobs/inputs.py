@@ -1,6 +1,5 @@
 """What the jobs read: archive files, and pieces of files of CDX lines with the lines of these."""
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from nwx.cdx.inputs import (
 )
 from nwx.cdx.layouts import Layout
 from nwx.errors import CdxError, SourceError, UsageError
-from nwx.jobs.folders import fsspec_address
+from nwx.jobs.folders import absolute_place, fsspec_address
 from nwx.jobs.output import JobReport, PieceReport
 from nwx.jobs.pieces import UnreachableError
 from nwx.model import STANDARD_INPUT, ReadError
@@ -130,11 +129,6 @@ def _above(argument: str, path: str) -> str:
     elif is_archive_name(argument) or not path.startswith(argument.rstrip("/") + "/"):
         argument = path.rpartition("/")[0]
     return absolute_place(argument)
-
-
-def absolute_place(place: str) -> str:
-    """Return a path or an address as it is found from any folder, links kept as they are."""
-    return fsspec_address(place) if is_address(place) else os.path.abspath(place)  # noqa: PTH100
 
 
 def _common(folders: Iterable[str]) -> str:

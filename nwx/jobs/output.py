@@ -14,7 +14,7 @@ from typing import Any
 
 from nwx.bulk.progress import Note
 from nwx.errors import JobError, UsageError
-from nwx.jobs.folders import JobFolder
+from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.model import ReadError
 
 ERRORS_OF_A_JOB = 1000
@@ -182,6 +182,7 @@ def open_output(
     where the job `can_resume`. Raises UsageError where the folder has
     something that the mode does not allow.
     """
+    place = absolute_place(place)
     folder = JobFolder(place)
     wanted = {"job": job, **plan}
     if not folder.is_empty():

@@ -17,7 +17,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import UsageError
-from nwx.jobs.folders import JobFolder
+from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.frames import piece_frame, shown_stages
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import JobReport, PieceReport, ReportFolder
@@ -149,7 +149,7 @@ def cluster_split_file(
 
 
 def _placed(place: str, *, overwrite: bool) -> tuple[JobFolder, str]:
-    above, _, name = place.rpartition("/")
+    above, _, name = absolute_place(place).rpartition("/")
     folder = JobFolder(above or "/")
     if folder.exists(name) and not overwrite:
         raise UsageError(f"{place} is there already; --overwrite replaces it")

@@ -17,6 +17,14 @@ JOB_COMMANDS = {
 }
 """The jobs, and what each does; the module of one is loaded when it is asked for."""
 
+_MODULES = {
+    "cdx": "archive_jobs",
+    "extract": "archive_jobs",
+    "links": "archive_jobs",
+    "submit": "submit",
+}
+"""The modules of jobs that are not in `cdx_jobs`."""
+
 
 class _Jobs(click.Group):
     """Commands that are loaded when needed, so that each starts fast."""
@@ -27,7 +35,8 @@ class _Jobs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in JOB_COMMANDS:
             return None
-        found: click.Command = import_module(f"nwx.cli.spark.{cmd_name}").command
+        module = import_module(f"nwx.cli.spark.{_MODULES.get(cmd_name, 'cdx_jobs')}")
+        found: click.Command = getattr(module, f"spark_{cmd_name}")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

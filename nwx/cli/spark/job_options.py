@@ -11,9 +11,6 @@ from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from nwx.bulk.progress import ShowProgress
     from nwx.jobs.output import JobReport, OutputMode
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -73,6 +70,13 @@ class JobOptions:
             return OutputMode.OVERWRITE
         return OutputMode.RESUME if self.resume else OutputMode.NEW
 
+    @property
+    def resuming_mode(self) -> "OutputMode":
+        """The mode of jobs that go on with what is there without `--resume`."""
+        from nwx.jobs.output import OutputMode
+
+        return OutputMode.OVERWRITE if self.overwrite else OutputMode.RESUME
+
 
 def job_options(*, resume: bool = True) -> Callable[[_Command], _Command]:
     """Give a command the options of all jobs; without `resume` it skips what is there by itself."""
@@ -87,17 +91,17 @@ def job_options(*, resume: bool = True) -> Callable[[_Command], _Command]:
 
 
 def run_job(
-    name: str, asked: JobOptions, work: "Callable[[SparkSession, ShowProgress], JobReport]"
+    name: str, asked: JobOptions, job: "Callable[..., JobReport]", *arguments: Any, **named: Any
 ) -> int:
-    """Run a job in a session, print its report, and return the exit code.
+    """Run `job(spark, *arguments, progress=…, **named)`; print its report.
 
-    That is 1 where the output is not whole.
+    Return the exit code: 1 where the output is not whole.
     """
     from nwx.jobs.session import SessionOptions, job_session
 
     options = SessionOptions(asked.master, _conf(asked), f"nwx spark {name}")
     with progress_bar(quiet=asked.quiet) as progress, job_session(options) as spark:
-        report = work(spark, progress)
+        report = job(spark, *arguments, progress=progress, **named)
     return print_job(report, asked)
 
 

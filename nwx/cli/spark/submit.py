@@ -25,7 +25,7 @@ class _Submit(click.Command):
 
 @click.command("submit", cls=_Submit)
 @click.argument("arguments", metavar="[OPTIONS OF spark-submit] -- JOB ...", nargs=-1)
-def command(arguments: tuple[str, ...]) -> int:
+def spark_submit(arguments: tuple[str, ...]) -> int:
     """Run a job through spark-submit, which takes the options before --.
 
     spark-submit is that of SPARK_HOME, else the one that came with PySpark.

@@ -1,0 +1,232 @@
+"""nwx spark dedup, revisits, splits, zipnum, facets: jobs that read CDX files"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.build_facets import MIN_CAPTURES, SITES, show_faults
+from nwx.cli.cluster_options import cluster_options, cluster_options_of
+from nwx.cli.dedup_options import (
+    SELECTION_OPTIONS,
+    archives_of,
+    dedup_options,
+    held_lines,
+    selection_of,
+)
+from nwx.cli.list_commands import FIELDS_OPTION, STRICT, layout_of
+from nwx.cli.spark.job_options import JobOptions, job_options, print_job, run_job
+from nwx.errors import UsageError
+from nwx.model import DEFAULT_COLLECTION
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from nwx.bulk.progress import ShowProgress
+    from nwx.jobs.output import JobReport
+
+
+SUMMARY = click.option(
+    "--summary", is_flag=True, help="Write to _savings.json what would be saved, by type and host."
+)
+
+
+@click.command("dedup")
+@click.argument("out", metavar="OUT")
+@click.argument("files", nargs=-1)
+@dedup_options
+@FIELDS_OPTION
+@SUMMARY
+@STRICT
+@job_options(resume=False)
+@click.pass_obj
+def spark_dedup(
+    settings: Settings,
+    /,
+    out: str,
+    files: tuple[str, ...],
+    against: tuple[str, ...],
+    fields: str | None,
+    summary: bool,
+    strict: bool,
+    **given: Any,
+) -> int:
+    """List the duplicates in CDX files into the folder OUT.
+
+    FILES are CDX and CDXJ files, folders and globs of them, or addresses
+    (s3://…, hdfs://…); @FILE is a manifest. The files part-*.txt in OUT, one
+    behind the other, are the list that nwx dedup-cdx writes. A URL with very
+    many captures, in whatever files, is no more work for one executor than
+    others.
+    """
+    from nwx.jobs.dedup_lists import ListOptions, list_duplicates
+    from nwx.jobs.inputs import cdx_tasks, held_tasks
+
+    selection = selection_of(**{name: given.pop(name) for name in SELECTION_OPTIONS})
+    asked = JobOptions(**given)
+    tasks = cdx_tasks(files, layout_of(fields))
+    archives = archives_of(against)
+    if places := [place for place in against if place not in archives]:
+        tasks += held_tasks(places, len(tasks))
+    options = ListOptions(strict, summary, asked.overwrite)
+
+    def work(spark: "SparkSession", progress: "ShowProgress") -> "JobReport":
+        held = held_lines(settings, archives, progress) if archives else None
+        return list_duplicates(spark, tasks, out, selection, options, held=held, progress=progress)
+
+    return run_job("dedup", asked, work)
+
+
+@click.command("revisits")
+@click.argument("out", metavar="OUT")
+@click.argument("files", nargs=-1)
+@FIELDS_OPTION
+@SUMMARY
+@STRICT
+@job_options(resume=False)
+def spark_revisits(
+    out: str,
+    files: tuple[str, ...],
+    fields: str | None,
+    summary: bool,
+    strict: bool,
+    **given: Any,
+) -> int:
+    """List the revisit records in CDX files into the folder OUT.
+
+    FILES are those of nwx spark dedup. The files part-*.txt in OUT, one behind
+    the other, are the list that nwx revisits writes.
+    """
+    from nwx.jobs.dedup_lists import ListOptions, list_revisits
+    from nwx.jobs.inputs import cdx_tasks
+
+    asked = JobOptions(**given)
+    tasks = cdx_tasks(files, layout_of(fields))
+    options = ListOptions(strict, summary, asked.overwrite)
+    return run_job("revisits", asked, list_revisits, tasks, out, options)
+
+
+SAMPLE_OPTION = click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Lines to sample.  [default: 1,000 a shard, at least 10,000]",
+)
+
+
+@click.command("splits")
+@click.argument("out", metavar="FILE")
+@click.argument("files", metavar="CDX...", nargs=-1)
+@click.option(
+    "--shards", type=click.IntRange(2, 100_000), required=True, help="Number of shards to cut into."
+)
+@SAMPLE_OPTION
+@click.option(
+    "--cluster",
+    metavar="PLACE",
+    default="",
+    help="Take the split points from a cluster that is there, in place of CDX files.",
+)
+@job_options(resume=False)
+def spark_splits(
+    out: str,
+    files: tuple[str, ...],
+    shards: int,
+    sample: int | None,
+    cluster: str,
+    **given: Any,
+) -> int:
+    """Write split points for ZipNum clusters to FILE, one a line.
+
+    They cut the lines of CDX files into shards of about the same number of
+    lines, by a sample. Clusters of the same collection, and those that are
+    merged later, can share the file: nwx spark zipnum and nwx zipnum build
+    take it with --splits.
+    """
+    from nwx.jobs.inputs import cdx_tasks
+    from nwx.jobs.splits import cluster_split_file, sampled_split_file
+
+    asked = JobOptions(**given)
+    if cluster:
+        if files:
+            raise UsageError("--cluster takes no CDX files")
+        report = cluster_split_file(out, cluster, shards, overwrite=asked.overwrite)
+        return print_job(report, asked)
+    named = {"sample": sample, "overwrite": asked.overwrite}
+    return run_job("splits", asked, sampled_split_file, cdx_tasks(files), out, shards, **named)
+
+
+@click.command("zipnum")
+@click.argument("out", metavar="OUT")
+@click.argument("files", metavar="CDX...", nargs=-1)
+@cluster_options
+@SAMPLE_OPTION
+@job_options()
+def spark_zipnum(
+    out: str,
+    files: tuple[str, ...],
+    shards: int,
+    splits: Path | None,
+    sample: int | None,
+    lines: int,
+    summary: bool,
+    **given: Any,
+) -> int:
+    """Build a ZipNum cluster in the folder OUT from CDX or CDXJ files.
+
+    The files may be plain, gzip or zstd, sorted or not; of folders, those
+    named .cdx and .cdxj are read. The cluster is byte for byte what nwx
+    zipnum build makes with the same split points. With --resume, shards that
+    are written are kept.
+    """
+    from nwx.jobs.inputs import cdx_tasks
+    from nwx.jobs.zipnum import build_cluster_on
+
+    asked = JobOptions(**given)
+    named = {"sample": sample, "mode": asked.mode}
+    options = cluster_options_of(shards, splits, lines, summary=summary)
+    return run_job("zipnum", asked, build_cluster_on, cdx_tasks(files), out, options, **named)
+
+
+@click.command("facets")
+@click.argument("out", metavar="OUT")
+@click.argument("files", nargs=-1)
+@MIN_CAPTURES
+@SITES
+@click.option(
+    "--collection",
+    default=DEFAULT_COLLECTION,
+    show_default=True,
+    metavar="NAME",
+    help="Collection of the captures in CDX files.",
+)
+@job_options(resume=False)
+def spark_facets(
+    out: str,
+    files: tuple[str, ...],
+    min_captures: int,
+    sites_file: Path | None,
+    collection: str,
+    **given: Any,
+) -> int:
+    """Count the facets of captures into the folder OUT.
+
+    FILES are one folder that nwx export captures wrote, or CDX and CDXJ files as
+    for nwx spark dedup. combinations.parquet in OUT has the combinations with
+    many captures, all features counted exactly. nwx build-facets --from OUT
+    makes them, and the columns of all captures, those of an archive: of the
+    one that was exported, or one that loaded the same CDX files.
+    """
+    from nwx.facets.sites import read_sites
+    from nwx.jobs.facet_rows import capture_inputs
+    from nwx.jobs.facets import FacetJobOptions, count_facets
+    from nwx.keys import check_collection
+
+    check_collection(collection)
+    asked = JobOptions(**given)
+    sites = read_sites(sites_file) if sites_file else None
+    show_faults(sites_file, sites)
+    inputs = capture_inputs(files)
+    options = FacetJobOptions(min_captures, sites, collection, asked.overwrite)
+    return run_job("facets", asked, count_facets, inputs, out, options)
