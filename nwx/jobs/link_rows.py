@@ -134,7 +134,7 @@ class _FileRows:
         by_offset: dict[int, list[RecordedOutlinks]] = defaultdict(list)
         by_date: dict[tuple[str, str], list[RecordedOutlinks]] = defaultdict(list)
         for part in self.notes.parts:
-            for late in part.late:
+            for late in (one.late_outlinks() for one in part.late):
                 if late.offset is not None:
                     by_offset[late.offset].append(late.recorded)
                 elif (key := _url_and_date(late.recorded)) is not None:

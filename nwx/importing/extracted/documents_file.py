@@ -19,6 +19,7 @@ from nwx.importing.extracted.notes import (
     DocumentsNotes,
     FaultNotes,
     FileNotes,
+    LateNotes,
     PartNotes,
 )
 from nwx.importing.messages import FilePart, Verdict
@@ -215,7 +216,7 @@ class DocumentsWriter:
                 file.checksum,
                 verdict.outcome,
                 verdict.errors,
-                file.parts,
+                tuple(file.parts),
             )
         )
         return verdict
@@ -243,7 +244,7 @@ class DocumentsWriter:
             bytes=part.bytes,
             errors=errors,
             more_errors=more,
-            late=part.late,
+            late=tuple(map(LateNotes.of, part.late)),
             **mark,
         )
 
@@ -261,11 +262,13 @@ class DocumentsWriter:
         self._writer.close()
 
 
-def _kept(log: ErrorLog, errors: tuple[ReadError, ...]) -> tuple[list[ReadError], dict[str, int]]:
+def _kept(
+    log: ErrorLog, errors: tuple[ReadError, ...]
+) -> tuple[tuple[ReadError, ...], dict[str, int]]:
     """Return those of a part's errors that a report lists, and how many more of each kind."""
     before = len(log.kept)
     for error in errors:
         log.add(error)
-    kept = log.kept[before:]
+    kept = tuple(log.kept[before:])
     more = Counter(one.kind for one in errors) - Counter(one.kind for one in kept)
     return kept, dict(more)

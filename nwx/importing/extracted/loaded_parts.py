@@ -163,7 +163,7 @@ class _Load:
             held.fates[EXCLUDED],
             part.bytes,
             tuple(pages),
-            late=tuple(part.late),
+            late=tuple(one.late_outlinks() for one in part.late),
             purged=held.fates[PURGED],
             renders=sum(render_name(one.url) is not None for one in held.captures),
         )

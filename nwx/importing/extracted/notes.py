@@ -3,9 +3,11 @@
 The notes are JSON in the metadata of the Parquet file, under NOTES_KEY.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from nwx.errors import SourceError
 from nwx.importing.late_outlinks import LateOutlinks
@@ -16,6 +18,38 @@ DOCUMENTS_FORMAT = 1
 """The version of documents files that this nwx writes and reads."""
 
 NOTES_KEY = "nwx.documents"
+
+
+@dataclass(frozen=True, slots=True)
+class LateNotes:
+    """Late outlinks, as `LateOutlinks` has them; bytes are texts of the same signs (Latin-1).
+
+    `place` is the offset of the metadata record.
+    """
+
+    documents: tuple[str, ...]
+    offset: int | None
+    place: int
+    names: tuple[str, ...]
+    url: str
+    date: str
+    outlinks: tuple[Outlink, ...]
+    cut: bool
+
+    @classmethod
+    def of(cls, late: LateOutlinks) -> "LateNotes":
+        """Return the notes of late outlinks."""
+        place, names, url, date, outlinks, cut = late.recorded
+        texts = tuple(name.decode("latin-1") for name in names)
+        url_text, date_text = url.decode("latin-1"), date.decode("latin-1")
+        return cls(late.documents, late.offset, place, texts, url_text, date_text, outlinks, cut)
+
+    def late_outlinks(self) -> LateOutlinks:
+        """Return the late outlinks that were noted."""
+        names = tuple(name.encode("latin-1") for name in self.names)
+        url, date = self.url.encode("latin-1"), self.date.encode("latin-1")
+        recorded = RecordedOutlinks(self.place, names, url, date, self.outlinks, self.cut)
+        return LateOutlinks(recorded, self.documents, self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +69,9 @@ class PartNotes:
     finished: bool = False
     counts: Mapping[str, int] | None = None
     marked: int = 0
-    errors: Sequence[ReadError] = ()
+    errors: tuple[ReadError, ...] = ()
     more_errors: Mapping[str, int] = field(default_factory=dict)
-    late: Sequence[LateOutlinks] = ()
+    late: tuple[LateNotes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +89,8 @@ class FileNotes:
     member: str
     checksum: str
     outcome: str
-    errors: Sequence[ReadError]
-    parts: Sequence[PartNotes]
+    errors: tuple[ReadError, ...]
+    parts: tuple[PartNotes, ...]
 
     @property
     def rows(self) -> int:
@@ -84,16 +118,13 @@ class DocumentsNotes:
 
     collection: str
     deduplicated: bool
-    files: Sequence[FileNotes]
-    faults: Sequence[FaultNotes] = ()
+    files: tuple[FileNotes, ...]
+    faults: tuple[FaultNotes, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the notes as JSON values."""
-        found = asdict(self) | {"format": DOCUMENTS_FORMAT}
-        for file, notes in zip(found["files"], self.files, strict=True):
-            for part, own in zip(file["parts"], notes.parts, strict=True):
-                part["late"] = [_late_json(one) for one in own.late]
-        return found
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found | {"format": DOCUMENTS_FORMAT}
 
     @classmethod
     def from_json(cls, found: Any, place: str) -> "DocumentsNotes":
@@ -106,59 +137,8 @@ class DocumentsNotes:
                 f"{DOCUMENTS_FORMAT}; extract them again with the nwx that imports them"
             )
         try:
-            return cls(
-                collection=found["collection"],
-                deduplicated=found["deduplicated"],
-                files=tuple(_file(one) for one in found["files"]),
-                faults=tuple(
-                    FaultNotes(**{**one, "error": ReadError(**one["error"])})
-                    for one in found["faults"]
-                ),
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            return msgspec.convert(found, cls)
+        except msgspec.ValidationError as error:
             raise SourceError(
                 f"the notes of {place} cannot be read ({error!r}); extract the documents again"
             ) from error
-
-
-def _file(found: Mapping[str, Any]) -> FileNotes:
-    return FileNotes(
-        **{
-            **found,
-            "errors": tuple(ReadError(**one) for one in found["errors"]),
-            "parts": tuple(_part(one) for one in found["parts"]),
-        }
-    )
-
-
-def _part(found: Mapping[str, Any]) -> PartNotes:
-    errors = tuple(ReadError(**one) for one in found["errors"])
-    late = tuple(_late(one) for one in found["late"])
-    return PartNotes(**{**found, "errors": errors, "late": late})
-
-
-def _late_json(late: LateOutlinks) -> dict[str, Any]:
-    """Return outlinks as JSON values; bytes as texts of the same signs."""
-    recorded = late.recorded
-    return {
-        "documents": list(late.documents),
-        "offset": late.offset,
-        "place": recorded.offset,
-        "names": [name.decode("latin-1") for name in recorded.names],
-        "url": recorded.url.decode("latin-1"),
-        "date": recorded.date.decode("latin-1"),
-        "outlinks": [list(one) for one in recorded.outlinks],
-        "cut": recorded.cut,
-    }
-
-
-def _late(found: Mapping[str, Any]) -> LateOutlinks:
-    recorded = RecordedOutlinks(
-        found["place"],
-        tuple(name.encode("latin-1") for name in found["names"]),
-        found["url"].encode("latin-1"),
-        found["date"].encode("latin-1"),
-        tuple(Outlink(*one) for one in found["outlinks"]),
-        found["cut"],
-    )
-    return LateOutlinks(recorded, tuple(found["documents"]), found["offset"])

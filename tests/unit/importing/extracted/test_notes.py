@@ -11,6 +11,7 @@ from nwx.importing.extracted.notes import (
     DocumentsNotes,
     FaultNotes,
     FileNotes,
+    LateNotes,
     PartNotes,
 )
 from nwx.importing.late_outlinks import LateOutlinks
@@ -36,7 +37,7 @@ PART = PartNotes(
     marked=2,
     errors=(ERROR,),
     more_errors={"gzip": 3},
-    late=(LateOutlinks(RECORDED, ("ab",), 12), LateOutlinks(RECORDED)),
+    late=(LateNotes.of(LateOutlinks(RECORDED, ("ab",), 12)), LateNotes.of(LateOutlinks(RECORDED))),
 )
 FILE = FileNotes("a.warc.gz", "/a/a.warc.gz", 90, "", "90-00", "imported", (), (PART, PART))
 NOTES = DocumentsNotes("web", True, (FILE,), (FaultNotes(ERROR, "/b.wacz", None, True),))
@@ -46,6 +47,7 @@ def test_notes_are_read_as_they_were_written() -> None:
     found = json.loads(json.dumps(NOTES.as_json()))
     assert DocumentsNotes.from_json(found, "here") == NOTES
     assert FILE.rows == 4
+    assert PART.late[0].late_outlinks() == LateOutlinks(RECORDED, ("ab",), 12)
 
 
 def test_another_version_is_refused() -> None:
