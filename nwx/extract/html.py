@@ -1,7 +1,7 @@
 """HTML and XHTML: title, text, headings, description, author, language, links."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 
 from selectolax.lexbor import SelectolaxError
@@ -10,11 +10,13 @@ from nwx.extract import lexbor
 from nwx.extract.charset import decode
 from nwx.extract.css import inline_links
 from nwx.extract.guard import crowded, disarm
-from nwx.extract.links import Resolver, element_links, outlinks
+from nwx.extract.links import RawLink, Resolver, element_links, outlinks
 from nwx.extract.page import HEADINGS, ExtractPayload, Outline
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
+from nwx.values.link_kinds import IMG
 
+_MOST_NOSCRIPTS = 1_000
 _LONGEST_FIELD = 5_000  # characters of a title, heading, description or author
 _DOCTYPE_XHTML = re.compile(r"\s*<\?xml\b")
 _EMPTY_ELEMENT = re.compile(
@@ -33,7 +35,7 @@ def extract_html(payload: ExtractPayload) -> Extract:
     about = outline.without_links()
     meta = _meta(about)
     resolver = Resolver(payload.url, _first(about, "base", "href"))
-    raw = chain(element_links(outline), inline_links(outline))
+    raw = chain(element_links(outline), _noscript_images(outline), inline_links(outline))
     links, too_many = outlinks(raw, resolver, payload.limits.links)
     if too_many:
         problems.append(f"links: more than {payload.limits.links}, the rest was left out")
@@ -53,6 +55,14 @@ def extract_html(payload: ExtractPayload) -> Extract:
         signature="" if late else signature_of(content),
         problems=tuple(problems),
     )
+
+
+def _noscript_images(outline: Outline) -> Iterator[RawLink]:
+    """Yield the images within `<noscript>`, where pages keep those that scripts load late."""
+    for markup in outline.noscripts[:_MOST_NOSCRIPTS]:
+        if "<" in markup and not crowded(markup):
+            inner = lexbor.read_lexbor(markup)
+            yield from (link for link in element_links(inner) if link[0] == IMG)
 
 
 def repaired_html(html: str, content_type: str) -> str:

@@ -35,11 +35,13 @@ def read_lexbor(html: str, mark: str = "") -> Outline:
     pieces: list[str] = []
     elements: list[tuple[str, Element]] = []
     styles: list[tuple[str, str]] = []
+    noscripts: list[str] = []
     if tree.root is not None:
         silent = _walk(tree.root, pieces, elements, mark)
         styles = list(_styles(tree))
+        noscripts = [node.text() for node in silent if node.tag == "noscript"]
         _empty(silent)
-    return Outline("".join(pieces), elements, tree, styles)
+    return Outline("".join(pieces), elements, tree, styles, noscripts)
 
 
 def _styles(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:

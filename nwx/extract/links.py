@@ -185,7 +185,7 @@ def element_links(outline: Outline) -> Iterator[RawLink]:
             if value := attributes.get(name):
                 yield kind, value, element.text() if tag == "a" else attributes.get("alt") or ""
             if tag in _WITH_MORE:
-                yield from _further(attributes)
+                yield from _further(tag, attributes)
         elif tag == "link":
             yield from _of_relation(element.attributes)
         elif tag == "meta":
@@ -193,13 +193,21 @@ def element_links(outline: Outline) -> Iterator[RawLink]:
 
 
 _WITH_MORE = frozenset({"img", "source", "video"})
+_LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
+_SRCSETS = ("srcset", "data-srcset", "data-lazy-srcset")
+"""Where scripts that load images late keep their URLs until then."""
 
 
-def _further(attributes: Mapping[str, str | None]) -> Iterator[RawLink]:
-    """Yield the candidates of a `srcset` and the poster of a video."""
-    if srcset := attributes.get("srcset"):
-        for value in srcset_candidates(srcset):
-            yield kinds.IMG, value, attributes.get("alt") or ""
+def _further(tag: str, attributes: Mapping[str, str | None]) -> Iterator[RawLink]:
+    """Yield the candidates of a `srcset`, images that load late, and the poster of a video."""
+    text = attributes.get("alt") or ""
+    for name in _LAZY_SOURCES if tag == "img" else ():
+        if value := attributes.get(name):
+            yield kinds.IMG, value, text
+    for name in _SRCSETS:
+        if srcset := attributes.get(name):
+            for value in srcset_candidates(srcset):
+                yield kinds.IMG, value, text
     if poster := attributes.get("poster"):
         yield kinds.IMG, poster, ""
 

@@ -74,13 +74,15 @@ class Outline:
     """A page as read: its visible text with `BLOCK` between blocks, and named elements in order.
 
     `styles` are inline styles and backgrounds: pairs of where (`STYLE_ELEMENT`, an attribute)
-    and what is there. `tree` keeps the elements alive.
+    and what is there, `noscripts` the markup within each `<noscript>`. `tree` keeps the elements
+    alive.
     """
 
     text: str
     elements: Sequence[tuple[str, Element]]
     tree: object
     styles: Sequence[tuple[str, str]] = ()
+    noscripts: Sequence[str] = ()
 
     def named(self, name: str) -> list[Element]:
         """Return the elements of a name, in order."""

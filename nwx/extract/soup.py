@@ -70,6 +70,7 @@ def read_soup(html: str, mark: str = "") -> Outline:
         soup = BeautifulSoup(html, "lxml", multi_valued_attributes=None)
     elements: list[tuple[str, Element]] = []
     styles: list[tuple[str, str]] = []
+    noscripts: list[str] = []
     pieces = []
     for event, node in _events(soup):
         if isinstance(node, Tag):
@@ -77,13 +78,15 @@ def read_soup(html: str, mark: str = "") -> Outline:
             if event == "open":
                 pieces.append(_space(node))
                 styles += _styles(node)
+                if node.name == "noscript":
+                    noscripts.append(node.decode_contents())
                 if node.name in WANTED:
                     elements.append((node.name, _SoupElement(node)))
                 if node.name in LINKED:
                     pieces.append(mark)
         else:
             pieces.append(str(node))
-    return Outline("".join(pieces), elements, soup, styles)
+    return Outline("".join(pieces), elements, soup, styles, noscripts)
 
 
 def _styles(node: Tag) -> Iterator[tuple[str, str]]:

@@ -34,9 +34,18 @@ _FIELDS = {"title": "title", "author": "author", "subject": "description"}
 _CODECS = {
     **{0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5"},
     **{161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256"},
-    **{186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250"},
+    **{186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437", 255: "cp437"},
 }
-_PAGES = frozenset((437, 850, 852, 866, 874, 932, 936, 949, 950, *range(1250, 1259)))
+_CHARACTER_SETS = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+"""What a file is in as a whole, unless `ansicpg` names a code page."""
+
+_PAGES = {
+    **{page: f"cp{page}" for page in (437, 850, 852, 866, 874, 932, 936, 949, 950)},
+    **{page: f"cp{page}" for page in (720, 737, 775, 857, 858, 860, 862, 863, 864, 865)},
+    **{page: f"cp{page}" for page in range(1250, 1259)},
+    **{10000: "mac_roman", 10006: "mac_greek", 10007: "mac_cyrillic", 10029: "mac_latin2"},
+    **{10079: "mac_iceland", 10081: "mac_turkish", 1361: "johab", 65001: "utf-8"},
+}
 _HYPERLINK = re.compile(r'\s*HYPERLINK\s+"?([^"\s]{1,8000})')
 
 
@@ -170,6 +179,8 @@ class _Reader:
             self._end_paragraph()
         elif word in _CHARACTERS:
             self._put(_CHARACTERS[word])
+        elif word in _CHARACTER_SETS:
+            self._default = _CHARACTER_SETS[word]
         elif number is not None:
             self._set(word, number)
         elif not self._begin_destination(word) and word == "pard":
@@ -238,8 +249,7 @@ class _Reader:
             self._codecs[self._font] = _CODECS.get(number, "") if number else ""
 
     def _set_page(self, number: int) -> None:
-        if number in _PAGES:
-            self._default = f"cp{number}"
+        self._default = _PAGES.get(number, self._default)
 
     def _set_language(self, number: int) -> None:
         self._text.metadata.language = windows_locale.get(number, "")[:2]

@@ -39,6 +39,31 @@ def test_a_page(parser: str) -> None:
     assert found.problems == ()
 
 
+def test_images_that_scripts_load_late_are_links(parser: str) -> None:
+    found = read(
+        """<body><img src="data:image/gif;base64,R0" data-src="/lazy.png" alt="Lamp">
+        <img data-lazy-src=a.png data-srcset="b.png 1x, c.png 2x" data-original=d.png>
+        <picture><source data-srcset="e.webp"><img src=e.png></picture>
+        <noscript><img src="/plain.png" srcset="f.png 2x"><a href="/turn-on">on</a></noscript>
+        <script>"<noscript><img src=no.png></noscript>"</script>
+        <iframe data-src="/no"></iframe><p>Text""",
+        parser,
+    )
+    folder = "http://www.example.org/docs"
+    images = [link.url for link in found.links if link.kind == "img"]
+    assert sorted(images) == [
+        *(f"{folder}/{name}.png" for name in "abcd"),
+        f"{folder}/e.png",
+        f"{folder}/e.webp",
+        f"{folder}/f.png",
+        "http://www.example.org/lazy.png",
+        "http://www.example.org/plain.png",
+    ]
+    assert len(found.links) == len(images)
+    assert found.links[0].text == "Lamp"
+    assert found.content == "Text"
+
+
 def test_open_graph_stands_in(parser: str) -> None:
     found = read(
         '<title> </title><meta property="og:title" content="T"/>'

@@ -115,6 +115,24 @@ def test_rtf() -> None:
     assert found.problems == ()
 
 
+@pytest.mark.parametrize(
+    ("head", "byte"),
+    [
+        ("\\ansi", "e9"),
+        ("\\mac", "8e"),
+        ("\\pc", "82"),
+        ("\\pca", "82"),
+        ("\\mac\\ansicpg1252", "e9"),
+        ("\\ansi\\ansicpg10000", "8e"),
+        ("\\ansi{\\fonttbl{\\f0\\fcharset255 Terminal;}}\\f0", "82"),
+        ("\\ansi{\\fonttbl{\\f0\\fcharset77 Geneva;}}\\f0", "8e"),
+    ],
+)
+def test_rtf_is_read_in_its_code_page(head: str, byte: str) -> None:
+    found = read(f"{{\\rtf1{head} caf\\'{byte} {PROSE}\\par}}".encode())
+    assert found.content == f"caf\xe9 {PROSE}"
+
+
 @pytest.mark.parametrize("kind", ["html", "text", "pdf", "archive", "unknown", "other"])
 def test_the_bytes_tell_the_format(kind: str) -> None:
     assert read(made.docx("here"), kind).content == "here"
