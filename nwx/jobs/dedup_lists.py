@@ -154,11 +154,15 @@ def _note_unread(task: ReadTask, found: TaskFound, error: SourceError, report: P
     report.add_errors([ReadError(found.readings[-1].file, None, "read", str(error))])
 
 
+def _part_name(number: int) -> str:
+    return f"part-{number:07d}.txt"
+
+
 def _write_part(folder: JobFolder, task: ReadTask, lines: Iterator[bytes]) -> None:
     """Write a part of a list, unless it has no line."""
     first = next(lines, b"")
     if first:
-        with folder.new_file(f"part-{task.number:07d}.txt") as stream:
+        with folder.new_file(_part_name(task.number)) as stream:
             stream.write(first)
             stream.writelines(lines)
 
@@ -302,5 +306,7 @@ class _Run:
         if self.plan.summary:
             content = json.dumps(savings_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)
+        if not found.duplicates:  # a list of no line, for whoever puts the parts together
+            self.output.folder.write(_part_name(0), b"")
         self.output.finish(report)
         return report

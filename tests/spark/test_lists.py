@@ -90,6 +90,16 @@ def test_duplicates_are_those_of_one_machine(
         list_duplicates(spark, tasks, str(out), selection, options)
 
 
+def test_a_list_without_lines_has_a_part(spark: "SparkSession", tmp_path: Path) -> None:
+    path = tmp_path / "one.cdx"
+    path.write_text(f"k 2015 http://example.org/ text/html 200 {'A' * 32} - - 1 5 f\n")
+    tasks = plan_tasks(ready_inputs([CdxSource(str(path))], tmp_path), 1)
+    list_duplicates(spark, tasks, str(tmp_path / "d"), CaptureFilter(), ListOptions())
+    list_revisits(spark, tasks, str(tmp_path / "r"), ListOptions())
+    for name in ("d", "r"):
+        assert [each.read_bytes() for each in (tmp_path / name).glob("part-*.txt")] == [b""]
+
+
 def _counts(report: DedupReport) -> dict[str, int]:
     names = ("lines", "keys", "spared", "not_captures", "without_digest", "filtered")
     counts = {name: getattr(report, name) for name in names}
