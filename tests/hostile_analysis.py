@@ -58,7 +58,8 @@ class HostileAnalyzer:
         """Analyse a page, or do what its URL tells."""
         match page.url.rpartition("/")[2]:
             case "hang":
-                time.sleep(3600)
+                while True:
+                    pass
             case "crash":
                 ctypes.string_at(0)
             case "hoard":

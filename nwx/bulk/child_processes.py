@@ -51,8 +51,8 @@ class Death:
 
 
 def death_of(code: int | None, last_line: str = "", *, was_late: bool = False) -> Death:
-    """Return the death of a process with this exit code; SIGALRM means that it was late."""
-    late_codes = (-signal.SIGALRM, -signal.SIGXCPU)
+    """Return the death of a process with this exit code; timers mean that it was late."""
+    late_codes = (-signal.SIGALRM, -signal.SIGVTALRM, -signal.SIGXCPU)
     return Death(code or 0, last_line, was_late or code in late_codes)
 
 

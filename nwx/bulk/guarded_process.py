@@ -25,7 +25,7 @@ from nwx.bulk.process_limits import (
     leave_signals_to_parent,
     limit_memory,
     return_large_blocks,
-    set_deadline,
+    set_item_deadline,
 )
 
 MOST_STEP_SECONDS = 600.0
@@ -67,7 +67,10 @@ class Pulse:
 
 
 class ItemGuard:
-    """Guards the work on an item: the kernel ends this process when it takes too long."""
+    """Guards the work on an item: the kernel ends this process when it takes too long.
+
+    `seconds` are of processor time.
+    """
 
     def __init__(self, pulse: Pulse, seconds: float) -> None:
         self._pulse, self._seconds = pulse, seconds
@@ -77,7 +80,7 @@ class ItemGuard:
         return self
 
     def __enter__(self) -> None:
-        set_deadline(self._seconds)
+        set_item_deadline(self._seconds)
 
     def __exit__(
         self,
@@ -85,7 +88,7 @@ class ItemGuard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        set_deadline(0)
+        set_item_deadline(0)
         # After an exception the item stays marked: this process ends of it.
         if kind is None:
             self._pulse.item = None

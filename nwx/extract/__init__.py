@@ -71,6 +71,6 @@ def extract(
     if len(data) > limits.bytes:
         problems = (f"size: {len(data)} bytes, read {limits.bytes}",)
         data = data[: limits.bytes]
-    deadline = time.monotonic() + limits.seconds
+    deadline = time.thread_time() + limits.seconds
     found = family(ExtractPayload(data, url, content_type, charset, parser, limits, deadline))
     return replace(found, problems=problems + found.problems) if problems else found

@@ -12,8 +12,8 @@ MIB = 1024 * 1024
 class ExtractLimits:
     """How much of a payload is read and kept.
 
-    `seconds` is looked at between steps: a native call cannot be stopped,
-    its input is bounded by the other limits instead.
+    `seconds` of processor time are looked at between steps: a native call
+    cannot be stopped, its input is bounded by the other limits instead.
     """
 
     bytes: int = 16 * MIB
@@ -39,7 +39,7 @@ class ExtractPayload:
     parser: str
     limits: ExtractLimits
     deadline: float
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.thread_time
 
     def late(self) -> bool:
         """Return whether the time for this payload is over."""

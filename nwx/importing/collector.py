@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from cachetools import LRUCache
 
-from nwx.extract import extract, extractable
+from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
@@ -26,6 +26,7 @@ EXTRACT = "extract"
 """The kind of the errors of extraction."""
 
 _CHARACTERS_OF_A_LINK = 100
+_SHARE_OF_EXTRACTION = 0.5
 _SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
 _REMEMBERED_KEYS = 20_000
 
@@ -132,6 +133,8 @@ class Collector:
     ) -> None:
         self._known, self._options, self._guard = known, options, guard
         self._extract = options.extract or extract
+        # Below what ends the process, so that what was read until then is kept.
+        self._limits = ExtractLimits(seconds=options.item_seconds * _SHARE_OF_EXTRACTION)
         self._without_text = without_text
         self._memory = memory
         self._listed = listed
@@ -249,7 +252,7 @@ class Collector:
 
     def _extracted(self, record: CaptureRecord) -> Extract:
         capture, payload = record.capture, record.payload()
-        started = time.monotonic()
+        started = time.thread_time()
         try:
             found = self._extract(
                 payload.data,
@@ -258,12 +261,13 @@ class Collector:
                 content_type=capture.content_type,
                 charset=payload.charset,
                 parser=self._options.parser,
+                limits=self._limits,
             )
         except MemoryError:
             limit = self._options.item_bytes >> 20
             found = Extract(problems=(f"memory: more than {limit} MiB are needed",))
         if not found.content and payload.data and (extractor := self._extractor(capture)):
-            left = self._options.item_seconds * _SHARE_OF_TIME - (time.monotonic() - started)
+            left = self._options.item_seconds * _SHARE_OF_TIME - (time.thread_time() - started)
             memory = self._options.item_bytes
             told = extract_by_command(extractor, payload.data, seconds=left, memory_bytes=memory)
             found = _with_text(found, told)

@@ -24,6 +24,15 @@ def hang() -> None:
     time.sleep(3600)
 
 
+def spin() -> None:
+    while True:
+        pass
+
+
+def wait_a_while() -> None:
+    time.sleep(1)
+
+
 def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -50,6 +59,7 @@ def work(connection: Connection, pulse: Pulse, action: Callable[[], None]) -> No
     ("action", "cause"),
     [
         (hang, "took longer than 0.5 s"),
+        (spin, "took longer than 0.5 s"),
         (crash, "crashed (SIGSEGV)"),
         (fail, "failed: ValueError: a module's own fault?"),
         (hoard, "failed: MemoryError"),
@@ -59,6 +69,13 @@ def test_the_cause_and_the_item_are_known(action: Callable[[], None], cause: str
     process = GuardedProcess(work, action, memory_bytes=1 << 30)
     assert process.death().cause(0.5) == cause
     assert process.pulse.item == 2
+    process.end()
+
+
+def test_an_item_may_wait_longer_than_it_may_work() -> None:
+    process = GuardedProcess(work, wait_a_while, memory_bytes=1 << 30)
+    assert process.death().code == 0
+    assert process.pulse.item is None
     process.end()
 
 

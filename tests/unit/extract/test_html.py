@@ -1,5 +1,7 @@
 """HTML: every field, by both parsers."""
 
+import time
+
 import pytest
 
 from nwx.extract import PARSERS, ExtractLimits, extract
@@ -62,6 +64,14 @@ def test_images_that_scripts_load_late_are_links(parser: str) -> None:
     assert len(found.links) == len(images)
     assert found.links[0].text == "Lamp"
     assert found.content == "Text"
+
+
+def test_a_busy_machine_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<p>" + "The lamps of Lantern burn all night, and the oil is the best. " * 20
+    quick = read(page)
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    assert read(page) == quick
+    assert quick.content_language == "en"
 
 
 def test_open_graph_stands_in(parser: str) -> None:
