@@ -7,7 +7,6 @@ they are; of the others each line is looked at by itself.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from io import BufferedReader
 from typing import BinaryIO, NamedTuple
 
@@ -22,11 +21,12 @@ from nwx.cdx.layouts import (
     DATE_LAST,
     LAYOUTS,
     LIST_LAYOUTS,
+    NO_VALUE,
     Layout,
     parse_header,
     without_file_is_revisit,
 )
-from nwx.cdx.lines import REVISIT, format_cdx, is_cdxj, is_revisit
+from nwx.cdx.rows import format_cdx, is_cdxj, is_revisit_row
 from nwx.errors import CdxError, SourceError
 
 _BLOCK_BYTES = 2 << 20
@@ -341,10 +341,7 @@ def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: FileReading
         return b""
     if found is None:
         return b""
-    of_line = None if is_cdxj(line) else parser.layout or LAYOUTS.get(line.count(b" ") + 1)
-    # revisits stay revisits, and others do not become any, in the clean layout
-    if is_revisit(found, of_line):
-        found = replace(found, content_type=REVISIT)
-    elif without_file_is_revisit(layout) and not found.source_file:
-        found = replace(found, source_file=_SOME_FILE)
+    # Other captures do not become revisits in the clean layout.
+    if without_file_is_revisit(layout) and found.filename == NO_VALUE and not is_revisit_row(found):
+        found = found._replace(filename=_SOME_FILE)
     return format_cdx(found, layout).encode("utf-8", "surrogateescape")

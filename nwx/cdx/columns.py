@@ -9,7 +9,7 @@ from nwx.captures import names_capture
 from nwx.cdx.blocks import LineBlock
 from nwx.cdx.inputs import FileReading
 from nwx.cdx.layouts import without_file_is_revisit
-from nwx.cdx.lines import REVISIT, checked_timestamp
+from nwx.cdx.rows import REVISIT, checked_timestamp
 from nwx.errors import CdxError, TimestampError
 from nwx.values.timestamps import normal_timestamp
 
@@ -152,7 +152,7 @@ class CdxColumns:
         return missing
 
     def is_revisit(self) -> Mask:
-        """Return which lines stand for revisit records (`nwx.cdx.lines.is_revisit`)."""
+        """Return which lines stand for revisit records (`nwx.cdx.rows.is_revisit`)."""
         found = self._typed_revisit() if self.has("m") else np.zeros(len(self), np.bool_)
         if without_file_is_revisit(self._layout):
             found |= self.is_missing("g")

@@ -11,7 +11,7 @@ from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
 from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
-from nwx.cdx.lines import CdxLine, is_cdxj, parse_cdx, parse_cdxj, parse_listed
+from nwx.cdx.rows import CdxRow, is_cdxj, parse_cdx, parse_cdxj, parse_listed
 from nwx.errors import CdxError, SourceError
 from nwx.model import STANDARD_INPUT
 
@@ -38,7 +38,7 @@ class CdxParser:
         self.layout = layout
         self._begun = begun
 
-    def parse(self, line: bytes, number: int) -> CdxLine | None:
+    def parse(self, line: bytes, number: int) -> CdxRow | None:
         """Return what a line says, None for headers, `!` lines and empty ones.
 
         Raises CdxError with the name of the file and `number`.
@@ -49,7 +49,7 @@ class CdxParser:
         except CdxError as error:
             raise CdxError(str(error), self.file, number) from error
 
-    def _parse(self, line: bytes) -> CdxLine | None:
+    def _parse(self, line: bytes) -> CdxRow | None:
         if not line or line.startswith(b"!"):
             return None
         if len(line) > MAX_LINE_BYTES:
@@ -77,7 +77,7 @@ def read_cdx(
     on_error: Callable[[CdxError], None],
     layout: Layout | None = None,
     on_line: Callable[[int], None] = lambda size: None,
-) -> Iterator[CdxLine]:
+) -> Iterator[CdxRow]:
     """Stream the lines of a file or address (`-`: standard input); broken ones go to `on_error`.
 
     `on_line` is called with the bytes of each line, broken ones too.

@@ -1,27 +1,43 @@
-"""CDX lines as rows of texts: what a CDX server moves about, a million at a time.
+"""CDX lines as rows of texts: parsed from CDX, CDXJ and exclusion lists, written as CDX and CDXJ.
 
-A `CdxLine` is checked and typed; a row is the line as it stands, in the
-order of eleven fields, so that most answers are a row put together again.
+Text is UTF-8 with surrogate escapes, so that bytes of any kind survive a
+round trip.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 from nwx.captures import names_capture
 from nwx.cdx.layouts import (
     CDX11,
+    CDX14,
     CDX_FIELDS,
+    CDXJ_PLACES,
+    CDXJ_PLACES_ORS,
     LAYOUTS,
+    LETTERS,
     NO_VALUE,
     ORIGINAL_FIELDS,
+    URL,
     Layout,
     field_chooser,
     without_file_is_revisit,
 )
-from nwx.cdx.lines import REVISIT, cdxj_fields
-from nwx.errors import CdxError
+from nwx.errors import CdxError, TimestampError
+from nwx.values.timestamps import normal_timestamp
+
+REVISIT = "warc/revisit"
+
+_BLANKS = re.compile(r"[\x00-\x20]")
+_BROKEN = re.compile(r"[\x00-\x1f]")
+_CDXJ_PLACES = CDXJ_PLACES | CDXJ_PLACES_ORS
+_NO_VALUES = (NO_VALUE,) * (len(CDX_FIELDS) - URL)
+_MISSING = ("", NO_VALUE, "null")
+_SPELLED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class CdxRow(NamedTuple):
@@ -33,14 +49,14 @@ class CdxRow(NamedTuple):
     urlkey: str
     timestamp: str
     url: str
-    mime: str
-    status: str
-    digest: str
-    redirect: str
-    robotflags: str
-    length: str
-    offset: str
-    filename: str
+    mime: str = NO_VALUE
+    status: str = NO_VALUE
+    digest: str = NO_VALUE
+    redirect: str = NO_VALUE
+    robotflags: str = NO_VALUE
+    length: str = NO_VALUE
+    offset: str = NO_VALUE
+    filename: str = NO_VALUE
     collection: str = ""
     extra: str = ""
 
@@ -58,14 +74,29 @@ def row_is_capture(row: CdxRow) -> bool:
     return names_capture(mime, row.status, url)
 
 
-def row_parser(layout: Layout | None, collection: str) -> Callable[[str], CdxRow]:
-    """Return what makes rows of lines, which are CDX of a layout, or of usual ones, or CDXJ.
+def extra_fields(row: CdxRow) -> dict[str, str]:
+    """Return the further fields of a row."""
+    return json.loads(row.extra) if row.extra else {}
 
-    The parser raises CdxError on a line that cannot be read.
+
+def text_or_empty(value: str) -> str:
+    """Return a value of a row, "" where it is missing."""
+    return "" if value == NO_VALUE else value
+
+
+def number_or_none(value: str) -> int | None:
+    """Return the length or offset of a checked row, None where it is missing."""
+    return None if value == NO_VALUE else int(value)
+
+
+def row_parser(layout: Layout | None, collection: str) -> Callable[[str], CdxRow]:
+    """Return a function that makes rows of lines of a layout, or of a usual one, or of CDXJ.
+
+    Values are not checked. The function raises CdxError on a line that
+    cannot be read.
     """
-    makers = {len(known.letters): _maker(known, collection) for known in LAYOUTS.values()}
-    if layout is not None:
-        makers = {len(layout.letters): _maker(layout, collection)}
+    layouts = LAYOUTS.values() if layout is None else (layout,)
+    makers = {len(known.letters): _row_maker(known, collection) for known in layouts}
     delimiter = layout.delimiter if layout else " "
     return partial(_parsed, makers, delimiter, collection)
 
@@ -75,7 +106,7 @@ def _parsed(
 ) -> CdxRow:
     values = line.split(delimiter)
     if len(values) > 2 and values[2].startswith("{"):
-        return _of_cdxj(line, collection)
+        return _cdxj_row(line, collection)
     maker = makers.get(len(values))
     if maker is None:
         known = ", ".join(map(str, makers))
@@ -83,7 +114,8 @@ def _parsed(
     return maker(values)
 
 
-def _maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]:
+@lru_cache(maxsize=256)
+def _row_maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]:
     if layout == CDX11:
         return lambda values: CdxRow._make([*values, collection, ""])
     chosen = field_chooser(layout)
@@ -93,7 +125,7 @@ def _maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]:
 
     if without_file_is_revisit(layout):
         return lambda values: _as_revisit(make(values))
-    if len(layout.letters) == len(CDX_FIELDS) + len(ORIGINAL_FIELDS):
+    if len(layout.letters) == len(CDX14.letters):
         return lambda values: make(values)._replace(extra=_originals(values[len(CDX_FIELDS) :]))
     return make
 
@@ -109,11 +141,165 @@ def _originals(values: Sequence[str]) -> str:
     return json.dumps(known) if known else ""
 
 
-def _of_cdxj(line: str, collection: str) -> CdxRow:
-    fields, extra = cdxj_fields(*line.split(" ", 2))
+def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
+    """Return the checked row of a line without its newline, by its layout or number of fields.
+
+    Raises CdxError.
+    """
+    values = line.decode("utf-8", "surrogateescape").split(layout.delimiter if layout else " ")
+    if layout is None:
+        layout = LAYOUTS.get(len(values))
+    if layout is None:
+        known = ", ".join(map(str, LAYOUTS))
+        tabs = " (tabs part fields only below a header that has them)" if b"\t" in line else ""
+        raise CdxError(f"{len(values)} fields{tabs}; {known} or a header line are needed")
+    if len(values) != len(layout.letters):
+        raise CdxError(f"{len(values)} fields where {len(layout.letters)} are announced")
+    if _BROKEN.search("".join(values)):
+        raise CdxError("a control character stands in the line")
+    if "" in values:
+        raise CdxError(f"field {values.index('') + 1} is empty")
+    if len(values) == len(CDX14.letters):
+        values[11] = _checked_size(values[11], "original length")
+        values[12] = _checked_size(values[12], "original offset")
+    return _checked(_row_maker(layout, "")(values))
+
+
+def parse_listed(line: bytes) -> CdxRow:
+    """Return the row of a line of an exclusion list; the date tells the order of its fields.
+
+    Raises CdxError.
+    """
+    text = line.decode("utf-8", "surrogateescape")
+    if _BROKEN.search(text):
+        raise CdxError("a control character stands in the line")
+    values = text.split(" ", 2)
+    if not values[0].isdecimal():
+        values = text.rsplit(" ", 2)[::-1]
+    if len(values) != 3 or "" in values:
+        raise CdxError("`date digest url` or `url digest date` is needed")
+    date, digest, url = values
+    return _checked(CdxRow(NO_VALUE, date, url, digest=digest.strip("-") or NO_VALUE))
+
+
+def _checked(row: CdxRow) -> CdxRow:
+    """Return a row with unknown sizes as missing; raises CdxError on an invalid value."""
+    checked_timestamp(row.timestamp)
+    if row.url == NO_VALUE:
+        raise CdxError("the URL is missing")
+    length = _checked_size(row.length, "record length")
+    offset = _checked_size(row.offset, "offset")
+    if (length, offset) == (row.length, row.offset):
+        return row
+    return row._replace(length=length, offset=offset)
+
+
+def checked_timestamp(text: str) -> str:
+    """Return a timestamp as it is if it is one; raises CdxError."""
+    if not text.isdecimal() or not text.isascii():
+        raise CdxError(f"{text[:40]!r} is no timestamp; up to 14 digits are needed")
+    try:
+        normal_timestamp(text)
+    except TimestampError as error:
+        raise CdxError(str(error)) from error
+    return text
+
+
+def _checked_size(text: str, name: str) -> str:
+    """Return a number of bytes, `-` for what some writers put for unknown (-1)."""
+    if text in (NO_VALUE, "-1"):
+        return NO_VALUE
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise CdxError(f"the {name} {text[:40]!r} is no number of bytes")
+    return text
+
+
+def is_cdxj(line: bytes) -> bool:
+    """Return whether a line has the form of CDXJ: a JSON object after two fields."""
+    start = line.find(b" {")
+    return start > 0 and line.count(b" ", 0, start) == 1
+
+
+def parse_cdxj(line: bytes) -> CdxRow:
+    """Return the checked row of a line without its newline.
+
+    A missing URL is taken from the urlkey. Raises CdxError.
+    """
+    return _checked(_cdxj_row(line.decode("utf-8", "surrogateescape"), ""))
+
+
+def _cdxj_row(line: str, collection: str) -> CdxRow:
+    parts = line.split(" ", 2)
+    if len(parts) != 3 or not parts[0]:
+        raise CdxError("a urlkey, a timestamp and a JSON object are needed")
+    urlkey, timestamp, text = parts
+    fields = [urlkey, timestamp, *_NO_VALUES]
+    extra: dict[str, str] = {}
+    for name, value in _json_object(text).items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        place = _CDXJ_PLACES.get(name)
+        if place is None:
+            extra[name] = shown
+        elif shown not in _MISSING:
+            fields[place] = shown
+    if fields[URL] == NO_VALUE:
+        fields[URL] = url_of_key(urlkey)
     return CdxRow._make([*fields, collection, json.dumps(extra) if extra else ""])
 
 
-def extra_fields(row: CdxRow) -> dict[str, str]:
-    """Return the further fields of a row."""
-    return json.loads(row.extra) if row.extra else {}
+def url_of_key(urlkey: str) -> str:
+    """Return a URL that a SURT urlkey could stand for: `org,example)/a` gives `http://example.org/a`.
+
+    The scheme and a `www.` are lost in a urlkey.
+    """
+    host, bracket, path = urlkey.partition(")")
+    if not bracket or "/" in host:
+        return urlkey if "://" in urlkey else f"http://{urlkey}"
+    name, colon, port = host.partition(":")
+    return f"http://{'.'.join(reversed(name.split(',')))}{colon}{port}{path}"
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    """Return a JSON object; raises CdxError where there is none.
+
+    Halves of surrogate pairs, which JSON can spell and nothing can write,
+    are replaced.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CdxError(f"the JSON cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise CdxError("the JSON is no object")
+    if not _SPELLED_SURROGATE.search(text):
+        return found
+    whole = _SURROGATE.sub("\ufffd", json.dumps(found, ensure_ascii=False))
+    return json.loads(whole)  # type: ignore[no-any-return]
+
+
+def format_cdx(row: CdxRow, layout: Layout = CDX11) -> str:
+    """Return the line of a row without a newline; blanks inside values are percent-encoded."""
+    named = zip(LETTERS, row, strict=False)
+    values = {letter: value for letters, value in named for letter in letters}
+    fields = [values.get(letter, NO_VALUE) for letter in layout.letters]
+    if len(fields) == len(CDX14.letters):
+        known = extra_fields(row)
+        fields[11:] = [known.get(name, NO_VALUE) for name in ORIGINAL_FIELDS]
+    return layout.delimiter.join(map(safe_field, fields))
+
+
+def format_cdxj(row: CdxRow) -> str:
+    """Return the CDXJ line of a row without a newline; missing values are left out."""
+    values = zip(CDX_FIELDS[URL:], row[URL:], strict=False)
+    shown = {name: value for name, value in values if value not in ("", NO_VALUE)}
+    text = json.dumps(shown | extra_fields(row), ensure_ascii=False)
+    return f"{row.urlkey} {row.timestamp} {text}"
+
+
+def safe_field(value: str) -> str:
+    """Return a value as it stands in a line: `-` for "", blanks percent-encoded."""
+    if not value:
+        return NO_VALUE
+    if not _BLANKS.search(value):
+        return value
+    return _BLANKS.sub(lambda found: f"%{ord(found[0]):02X}", value)

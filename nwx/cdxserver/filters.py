@@ -10,8 +10,7 @@ from operator import itemgetter
 import re2
 
 from nwx.cdx.layouts import CDX_FIELDS, DIGEST, EXTRA_FIELDS, FIELD_PLACES, MIME, NO_VALUE
-from nwx.cdx.lines import REVISIT
-from nwx.cdx.rows import CdxRow, extra_fields
+from nwx.cdx.rows import REVISIT, CdxRow, extra_fields
 from nwx.errors import CdxQueryError, DigestError
 from nwx.values.digests import DigestForm, normal_digest, spell
 

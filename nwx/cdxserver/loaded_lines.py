@@ -1,15 +1,22 @@
 """Captures out of CDX lines that somebody sends, as OutbackCDX takes them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import cast
 
-from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, names_capture, values_of
+from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
 from nwx.cdx.files import CdxParser
-from nwx.cdx.layouts import Layout
-from nwx.cdx.lines import CdxLine, is_revisit
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import (
+    CdxRow,
+    extra_fields,
+    is_revisit_row,
+    number_or_none,
+    row_is_capture,
+    text_or_empty,
+)
 from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, EngineBusyError, FormatError
@@ -123,8 +130,8 @@ def read_captures(
             found = parser.parse(line, number)
             if found is None:
                 continue
-            if every or names_capture(found.content_type, found.status_code, found.url):
-                capture = capture_of(found, parser.layout, collection)
+            if every or row_is_capture(found):
+                capture = capture_of(found, collection)
                 loaded.lines += 1
                 yield capture
             else:
@@ -218,30 +225,31 @@ def _without_purged(
         yield CaptureValues(kept)
 
 
-def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture:
-    """Return the capture that a line stands for; its urlkey is computed anew.
+def capture_of(row: CdxRow, collection: str) -> Capture:
+    """Return the capture that a checked row stands for; its urlkey is computed anew.
 
-    Raises CdxError where the line does not tell one record from others.
+    Raises CdxError where the row does not tell one record from others.
     """
-    if not line.source_file or line.source_file_offset is None:
+    if NO_VALUE in (row.filename, row.offset):
         raise CdxError("the line names no file and offset, which a capture is told by")
-    if line.source_file != _readable(line.source_file):
-        raise CdxError(f"the file name {line.source_file!r} is no UTF-8")
-    revisit = is_revisit(line, layout)
-    content_type = "" if revisit else line.content_type.partition(";")[0].lower()
+    if row.filename != _readable(row.filename):
+        raise CdxError(f"the file name {row.filename!r} is no UTF-8")
+    revisit = is_revisit_row(row)
+    content_type = "" if revisit else text_or_empty(row.mime).partition(";")[0].lower()
+    extra = extra_fields(row)
     try:
-        url = clean_url(line.url.encode("utf-8", "surrogateescape"))
-        digest = normal_digest(line.digest) if line.digest else ""
-        key = _key(url, line)
-        timestamp = normal_timestamp(line.timestamp)
+        url = clean_url(row.url.encode("utf-8", "surrogateescape"))
+        digest = "" if row.digest == NO_VALUE else normal_digest(row.digest)
+        key = _key(url, row.urlkey, extra)
+        timestamp = normal_timestamp(row.timestamp)
     except FormatError as error:
         raise CdxError(str(error)) from error
     place = url_parts(url)
     return Capture(
         collection=collection,
-        source_file=line.source_file,
-        source_file_offset=line.source_file_offset,
-        record_length=line.record_length,
+        source_file=row.filename,
+        source_file_offset=int(row.offset),
+        record_length=number_or_none(row.length),
         record_type="revisit" if revisit else "response",
         url=url,
         urlkey=key,
@@ -251,32 +259,32 @@ def capture_of(line: CdxLine, layout: Layout | None, collection: str) -> Capture
         timestamp=timestamp,
         digest=digest,
         document_id=document_id(document_key(url, digest)) if digest else "",
-        status_code=_status(line.status_code),
+        status_code=_status(row.status),
         content_type="" if content_type == _UNKNOWN else _readable(content_type),
         content_type_norm=normal_type(content_type, url),
         content_length=None,
-        redirect_to=_readable(line.redirect_to),
-        method=_method(line),
+        redirect_to=_readable(text_or_empty(row.redirect)),
+        method=_method(row.urlkey, extra),
     )
 
 
 def _status(text: str) -> int | None:
-    if not text:
+    if text == NO_VALUE:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 6):
         raise CdxError(f"the status {text[:40]!r} is no number")
     return int(text)
 
 
-def _key(url: str, line: CdxLine) -> str:
+def _key(url: str, urlkey_told: str, extra: Mapping[str, str]) -> str:
     """Return the urlkey of a URL, with the body of a POST behind it as the line has it."""
-    method = line.extra.get("method", "GET").upper()
+    method = extra.get("method", "GET").upper()
     if method in METHODS_WITH_QUERY:
-        body = _readable(line.extra.get("requestBody", ""))
+        body = _readable(extra.get("requestBody", ""))
         query = f"{_METHOD}{method}" + (f"&{body}" if body else "")
         return urlkey(f"{url}{'&' if '?' in url else '?'}{query}")
     # CDX has no fields for them: the key of --post-append is all that tells.
-    return _readable(line.urlkey) if _METHOD in line.urlkey else urlkey(url)
+    return _readable(urlkey_told) if _METHOD in urlkey_told else urlkey(url)
 
 
 def _readable(text: str) -> str:
@@ -284,8 +292,8 @@ def _readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _method(line: CdxLine) -> str:
-    method = line.extra.get("method", "")
-    if not method and _METHOD in line.urlkey:
-        method = line.urlkey.partition(_METHOD)[2].partition("&")[0]
+def _method(urlkey_told: str, extra: Mapping[str, str]) -> str:
+    method = extra.get("method", "")
+    if not method and _METHOD in urlkey_told:
+        method = urlkey_told.partition(_METHOD)[2].partition("&")[0]
     return _readable(method).upper()[:_LONGEST_METHOD] or "GET"

@@ -7,8 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote_plus
 
 from nwx.cdx.layouts import CDX_FIELDS, DIGEST, NO_VALUE
-from nwx.cdx.lines import safe_field
-from nwx.cdx.rows import CdxRow, extra_fields
+from nwx.cdx.rows import CdxRow, extra_fields, safe_field
 from nwx.cdxserver.filters import column_of, field_values, spelled
 from nwx.cdxserver.query_model import CdxQuery, Dialect, OutputForm, Resume, RowOrder
 from nwx.cdxserver.selection import SelectedRows, narrowed

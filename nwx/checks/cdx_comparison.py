@@ -9,9 +9,15 @@ from itertools import islice
 from pathlib import Path
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.captures import names_capture
 from nwx.cdx.files import compression, read_cdx
-from nwx.cdx.lines import REVISIT, CdxLine
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import (
+    CdxRow,
+    is_revisit_row,
+    number_or_none,
+    row_is_capture,
+    text_or_empty,
+)
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import document_id, document_key, is_browsed
@@ -61,7 +67,7 @@ class Missing:
 class _Wanted:
     """A line with its values in the form that the archive has them; `id` is that of its key."""
 
-    line: CdxLine
+    line: CdxRow
     url: str
     timestamp: str
     digest: str
@@ -119,7 +125,7 @@ class CdxComparison:
         for path in paths:
             lines = read_cdx(path, self._note, on_line=self._count)
             while some := list(islice(lines, _AT_ONCE)):
-                wanted = [_wanted(line) for line in some if _is_capture(line)]
+                wanted = [_wanted(line) for line in some if row_is_capture(line)]
                 others = self.not_captures
                 found = list(self._missing(wanted))
                 compared = len(wanted) - (self.not_captures - others)
@@ -170,10 +176,10 @@ class CdxComparison:
         without an error, what has no status and gave no capture is one.
         """
         line = one.line
-        files = self._files.get(_file_name(line.source_file), [])
-        if line.status_code or line.content_type == REVISIT or not is_browsed(one.url):
+        files = self._files.get(_file_name(line.filename), [])
+        if line.status != NO_VALUE or is_revisit_row(line) or not is_browsed(one.url):
             return False
-        if any(capture.source_file_offset == line.source_file_offset for capture in there):
+        if any(str(capture.source_file_offset) == line.offset for capture in there):
             return False
         return bool(files) and all(_has_metadata(file) for file in files)
 
@@ -223,7 +229,7 @@ class CdxComparison:
         """Return the cause where the list, or the ledger alone, tells it."""
         if self._covers and self._covers(one.url, one.digest or one.line.digest, one.timestamp):
             return Cause.EXCLUDED, "it is on the exclusion list"
-        name, offset = one.line.source_file, one.line.source_file_offset
+        name, offset = text_or_empty(one.line.filename), number_or_none(one.line.offset)
         files = self._files.get(_file_name(name), []) if name else []
         if name and not files:
             return Cause.NOT_IMPORTED, f"{name} is not in the archive"
@@ -234,23 +240,23 @@ class CdxComparison:
     def _cause(
         self, one: _Wanted, there: Sequence[Capture], same: Sequence[Capture], state: _State
     ) -> tuple[Cause, str]:
-        files = self._files.get(_file_name(one.line.source_file), [])
+        files = self._files.get(_file_name(one.line.filename), [])
         if there and not same:
             return Cause.DIGEST, f"the archive has {there[0].digest} of that moment"
         if state.is_dated:
-            revisit = one.line.content_type == REVISIT or any(
+            revisit = is_revisit_row(one.line) or any(
                 capture.record_type == "revisit" for capture in same
             )
             if revisit:
                 return Cause.ORIGINAL, "it is a revisit of what the archive does not hold"
             if not same and any(file.counts.get(EXCLUDED) for file in files):
-                return Cause.EXCLUDED, f"a list left it out of {one.line.source_file}"
+                return Cause.EXCLUDED, f"a list left it out of {one.line.filename}"
             return Cause.UNDOCUMENTED, "its date is there, its document is not"
         if same or (state.is_known and not files):
             return Cause.UNDATED, "its date is not there"
         if files:
             errors = sum(file.counts.get("errors", 0) for file in files)
-            read = f"{one.line.source_file} was read and gave no such capture"
+            read = f"{one.line.filename} was read and gave no such capture"
             return (
                 Cause.UNREAD,
                 f"{read}, but {errors:,} error{'' if errors == 1 else 's'}" if errors else read,
@@ -269,15 +275,15 @@ def _missing(one: _Wanted, state: _State, cause: Cause, message: str) -> Missing
     line = one.line
     if state.is_known and not state.is_dated and is_browsed(one.url):
         message += "; its document is there, from another moment"
-    digest = one.digest or line.digest or "-"
-    place = line.source_file, line.source_file_offset
+    digest = one.digest or line.digest
+    place = text_or_empty(line.filename), number_or_none(line.offset)
     return Missing(cause, one.timestamp, digest, one.url, *place, message)
 
 
-def _wanted(line: CdxLine) -> _Wanted:
+def _wanted(line: CdxRow) -> _Wanted:
     url = _cleaned(line.url)
     try:
-        digest = normal_digest(line.digest) if line.digest else ""
+        digest = normal_digest(line.digest)
     except DigestError:
         digest = ""
     id = document_id(document_key(url, digest)) if digest else ""
@@ -300,10 +306,6 @@ def _has_metadata(file: SourceFile) -> bool:
     """Tell whether all of a file was read, and metadata records among that."""
     counts = file.counts
     return bool(file.finished and counts.get("metadata") and not counts.get("errors"))
-
-
-def _is_capture(line: CdxLine) -> bool:
-    return names_capture(line.content_type, line.status_code, line.url)
 
 
 def _is_ahead(file: SourceFile, offset: int | None) -> bool:

@@ -115,7 +115,7 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
 
     Lines have the form `date digest url`, which add-dates reads.
     """
-    from nwx.cdx.lines import safe_field
+    from nwx.cdx.rows import safe_field
     from nwx.dedup.added_dates import orphans
 
     with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:

@@ -14,7 +14,7 @@ from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from nwx.cdx.lines import CdxLine
+    from nwx.cdx.rows import CdxRow
     from nwx.dedup.capture_filter import CaptureFilter
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -99,9 +99,9 @@ def archives_of(against: Sequence[str]) -> list[str]:
 
 def held_lines(
     settings: Settings | None, archives: Sequence[str], progress: ShowProgress
-) -> "Iterator[CdxLine]":
+) -> "Iterator[CdxRow]":
     """Yield a line for each capture that archives hold."""
-    from nwx.cdx.lines import CdxLine
+    from nwx.cdx.rows import CdxRow
     from nwx.engine.open import open_engine
 
     for place in archives:
@@ -112,7 +112,7 @@ def held_lines(
             for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
                 if not number % _SHOWN_EVERY:
                     progress(WorkProgress("reading what is held", number, max(number, total)))
-                yield CdxLine(
+                yield CdxRow(
                     urlkey=entry["urlkey"],
                     timestamp=entry["timestamp"],
                     url=entry["url"],

@@ -9,7 +9,7 @@ import click
 
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.layouts import DATE_FIRST
-from nwx.cdx.lines import format_cdx
+from nwx.cdx.rows import format_cdx
 from nwx.cli.list_commands import place_and_message
 from nwx.cli.output import clean, counted
 from nwx.cli.progress import progress_bar

@@ -29,7 +29,7 @@ from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import LongRunError
 from nwx.cdx.inputs import CdxSource, Problems, ReadTask, expanded_bytes, ready_inputs
-from nwx.cdx.lines import CdxLine
+from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Revisits
 from nwx.dedup.sorted_input import RunsFound, all_different, collect_runs, seem_in_order
@@ -57,7 +57,7 @@ def find_duplicates(
     selection: CaptureFilter,
     *,
     resources: Resources | None = None,
-    held: Iterable[CdxLine] | None = None,
+    held: Iterable[CdxRow] | None = None,
     strict: bool = False,
     summary: bool = False,
     progress: ShowProgress = no_progress,

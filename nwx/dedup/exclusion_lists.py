@@ -38,7 +38,8 @@ from nwx.cdx.inputs import (
     expanded_bytes,
     ready_inputs,
 )
-from nwx.cdx.lines import CdxLine
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import KEY_REST, CaptureFilter
 from nwx.dedup.key_hashes import Key, KeyHash
 from nwx.dedup.tasks import DedupPlan, DedupReport, TaskRunner, part_bits, read_by_plan
@@ -161,7 +162,7 @@ class ExclusionList(ListLookup):
             folder = stack.enter_context(temporary_folder(tmp))
             return cls(_make(paths, folder, Resources(memory_bytes, tmp), progress), stack)
 
-    def unmet(self) -> Iterator[CdxLine]:
+    def unmet(self) -> Iterator[CdxRow]:
         """Stream the lines that were never met, values as written, in the order of the lists."""
         for each in self._inputs:
             reading = FileReading(each.source.shown)
@@ -171,7 +172,7 @@ class ExclusionList(ListLookup):
                 texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
                 for fields in zip(*texts, strict=True):
                     date, digest, url = (text.decode("utf-8", "surrogateescape") for text in fields)
-                    yield CdxLine("", date, url, digest=digest)
+                    yield CdxRow(NO_VALUE, date, url, digest=digest)
 
 
 class _Part:

@@ -30,7 +30,7 @@ from nwx.cdx.inputs import (
     expanded_bytes,
     read_in_tasks,
 )
-from nwx.cdx.lines import CdxLine, format_cdx
+from nwx.cdx.rows import CdxRow, format_cdx
 from nwx.dedup.capture_filter import (
     ID,
     RANK,
@@ -148,7 +148,7 @@ class TaskRunner:
         return self.pool.map_shown(function, work, self.progress, step, sizes)
 
 
-def held_source(lines: Iterable[CdxLine], folder: Path) -> CdxSource:
+def held_source(lines: Iterable[CdxRow], folder: Path) -> CdxSource:
     """Return a source of captures that are held already, told by an engine or anything else."""
     path = folder / "held.cdx"
     with writing(path), path.open("wb") as stream:

@@ -16,7 +16,7 @@ from isal import igzip_lib
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
-from nwx.cdx.lines import REVISIT, CdxLine, format_cdxj
+from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
@@ -227,17 +227,17 @@ def _source(file: SourceFile) -> ArchiveSource:
 
 
 def _index_line(capture: Capture, file: str, offset: int, length: int) -> bytes:
-    line = CdxLine(
+    line = CdxRow(
         urlkey=capture.urlkey,
         timestamp=capture.timestamp,
         url=capture.url,
-        content_type=REVISIT if capture.record_type == "revisit" else capture.content_type,
-        status_code="" if capture.status_code is None else str(capture.status_code),
+        mime=REVISIT if capture.record_type == "revisit" else capture.content_type,
+        status="" if capture.status_code is None else str(capture.status_code),
         digest=capture.digest,
-        record_length=length,
-        source_file_offset=offset,
-        source_file=file,
-        extra={} if capture.method == "GET" else {"method": capture.method},
+        length=str(length),
+        offset=str(offset),
+        filename=file,
+        extra="" if capture.method == "GET" else json.dumps({"method": capture.method}),
     )
     return format_cdxj(line).encode("utf-8", "surrogateescape")
 

@@ -15,7 +15,7 @@ from nwx.values.timestamps import normal_timestamp
 from nwx.values.urls import clean_url
 
 if TYPE_CHECKING:
-    from nwx.cdx.lines import CdxLine
+    from nwx.cdx.rows import CdxRow
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.extract.extractors import Extractor  # loads the libraries that extract
 
@@ -121,8 +121,8 @@ def _note_met_before(
 
 
 def _dated(
-    engine: Engine, lines: "Sequence[CdxLine]", collection: str
-) -> "Iterator[tuple[CdxLine, str]]":
+    engine: Engine, lines: "Sequence[CdxRow]", collection: str
+) -> "Iterator[tuple[CdxRow, str]]":
     """Yield those of the lines whose dates the archive has, with their full timestamps."""
     ids = [_id_of(line) for line in lines]
     found = engine.dates(list(set(ids) - {""}))
@@ -133,7 +133,7 @@ def _dated(
             yield line, timestamp
 
 
-def _id_of(line: "CdxLine") -> str:
+def _id_of(line: "CdxRow") -> str:
     try:
         url = clean_url(line.url.encode("utf-8", "surrogateescape"))
         return document_id(document_key(url, normal_digest(line.digest)))

@@ -6,12 +6,13 @@ on crawlers' notes of type text/anvl (cdxj-indexer lists them). Each form is
 that of its own tool.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
 
-from nwx.cdx.lines import REVISIT, CdxLine, format_cdxj, safe_field
+from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj, safe_field
 from nwx.values.digests import digest_of
 from nwx.values.http import request_method, to_text
 from nwx.values.method_query import METHODS_WITH_QUERY, body_query, with_method_query
@@ -56,17 +57,17 @@ def index_line(
     mime, status, digest = _mime(record, form), _status(record, form), _digest(record, form)
     if form is IndexLineForm.CDXJ:
         return format_cdxj(
-            CdxLine(
+            CdxRow(
                 urlkey=key,
                 timestamp=timestamp,
                 url=url,
-                content_type=mime,
-                status_code=status,
+                mime=mime,
+                status=status,
                 digest=digest,
-                record_length=record.length,
-                source_file_offset=record.offset,
-                source_file=file,
-                extra=extra,
+                length=str(record.length),
+                offset=str(record.offset),
+                filename=file,
+                extra=json.dumps(extra) if extra else "",
             )
         )
     # `format_cdx` for this one case, a good deal faster

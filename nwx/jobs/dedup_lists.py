@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, Problems, ReadTask
-from nwx.cdx.lines import CdxLine, format_cdx
+from nwx.cdx.rows import CdxRow, format_cdx
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.key_hashes import Revisits
 from nwx.dedup.tasks import DedupPlan, DedupReport, add_savings, list_lines, selected_columns
@@ -67,7 +67,7 @@ def list_duplicates(
     selection: CaptureFilter,
     options: ListOptions,
     *,
-    held: Iterable[CdxLine] | None = None,
+    held: Iterable[CdxRow] | None = None,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
     """Write a `date digest url` line for each duplicate into the folder at `place`.
@@ -223,7 +223,7 @@ class _Run:
         self._spark, self._job, self._progress = spark, job, progress
         self._unread = JobReport(job)
 
-    def held_task(self, held: Iterable[CdxLine], number: int) -> ReadTask:
+    def held_task(self, held: Iterable[CdxRow], number: int) -> ReadTask:
         """Return a task of captures that are held, after writing them where executors read."""
         with self.output.work.new_file("held.cdx") as stream:
             for line in held:

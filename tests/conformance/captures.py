@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.lines import REVISIT, CdxLine, format_cdx, format_cdxj
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import REVISIT, CdxRow, format_cdx, format_cdxj
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.model import Batch, Capture
 from tests.conformance.archive import COLLECTION, capture
@@ -72,20 +73,20 @@ CAPTURES = sorted(
 )
 
 
-def line_of(one: Capture) -> CdxLine:
+def line_of(one: Capture) -> CdxRow:
     """Return the line of a capture."""
     revisit = one.record_type == "revisit"
-    return CdxLine(
+    return CdxRow(
         urlkey=one.urlkey,
         timestamp=one.timestamp,
         url=one.url,
-        content_type=REVISIT if revisit else one.content_type,
-        status_code="" if one.status_code is None else str(one.status_code),
+        mime=REVISIT if revisit else one.content_type,
+        status="" if one.status_code is None else str(one.status_code),
         digest=one.digest,
-        redirect_to=one.redirect_to,
-        record_length=one.record_length,
-        source_file_offset=one.source_file_offset,
-        source_file=one.source_file,
+        redirect=one.redirect_to,
+        length=NO_VALUE if one.record_length is None else str(one.record_length),
+        offset=str(one.source_file_offset),
+        filename=one.source_file,
     )
 
 

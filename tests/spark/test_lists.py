@@ -10,7 +10,7 @@ import pytest
 
 from nwx.cdx import inputs
 from nwx.cdx.inputs import CdxSource, ReadTask, plan_tasks, ready_inputs
-from nwx.cdx.lines import CdxLine
+from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
 from nwx.dedup.key_hashes import Keep, Key
@@ -71,7 +71,7 @@ def test_duplicates_are_those_of_one_machine(
     spark: "SparkSession", sources: list[CdxSource], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     selection = CaptureFilter(Key.URLKEY_DIGEST, Keep.ORIGINAL)
-    held = [CdxLine("k", "20150101000000", "http://example.org/3", digest="B" * 32)]
+    held = [CdxRow("k", "20150101000000", "http://example.org/3", digest="B" * 32)]
     wanted, out = io.BytesIO(), tmp_path / "out"
     report = find_duplicates(sources, wanted, selection, held=held, summary=True)
     tasks = _tasks(sources, tmp_path, monkeypatch)

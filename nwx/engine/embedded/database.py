@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nwx import mappings
 from nwx.captures import VALUE_FIELDS
-from nwx.cdx.lines import REVISIT
+from nwx.cdx.rows import REVISIT
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName

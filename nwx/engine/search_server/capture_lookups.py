@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any
 
 from nwx.cdx.layouts import NO_VALUE
-from nwx.cdx.lines import REVISIT
-from nwx.cdx.rows import CdxRow
+from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CdxSpan, KeysAtTime, nearest_captures
 from nwx.engine.entries import capture_from_entry
 from nwx.engine.search_server.pages import pages, search_page, search_pages

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.captures import capture_of_values, names_capture
+from nwx.captures import capture_of_values
 from nwx.cdx.files import CdxParser
+from nwx.cdx.rows import row_is_capture
 from nwx.cdxserver.loaded_lines import capture_of
 from nwx.cdxserver.plain_captures import plain_capture, plain_values, url_columns
 from nwx.errors import CdxError, UrlError
@@ -51,9 +52,9 @@ def _usual_way(line: bytes) -> Capture | None:
     parser = CdxParser("file")
     try:
         found = parser.parse(line, 1)
-        if found is None or not names_capture(found.content_type, found.status_code, found.url):
+        if found is None or not row_is_capture(found):
             return None
-        return capture_of(found, parser.layout, "web")
+        return capture_of(found, "web")
     except CdxError:
         return None
 

@@ -12,7 +12,7 @@ from nwx.bulk.resources import Resources
 from nwx.cdx import blocks, inputs
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout
-from nwx.cdx.lines import CdxLine
+from nwx.cdx.rows import CdxRow
 from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
@@ -217,7 +217,7 @@ def test_an_exclusion_list_can_tell_what_is_held(tmp_path: Path, form: str) -> N
 
 def test_captures_of_an_engine_can_be_held(tmp_path: Path) -> None:
     new = _write(tmp_path, _line("2015", A), _line("2016", B))
-    lines = [CdxLine("org,example)/", "20200101000000", URL, digest=f"sha1:{B}")]
+    lines = [CdxRow("org,example)/", "20200101000000", URL, digest=f"sha1:{B}")]
     assert _found(new, held=lines)[0] == [f"2016 {B} {URL}"]
 
 

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from nwx.cdx.layouts import DATE_FIRST
-from nwx.cdx.lines import format_cdx
+from nwx.cdx.rows import format_cdx
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import SourceError
 

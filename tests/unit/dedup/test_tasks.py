@@ -11,7 +11,7 @@ from nwx.bulk.resources import Resources
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxInput, CdxSource, FilePiece, FileReading, ReadTask, ready_inputs
-from nwx.cdx.lines import CdxLine
+from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter, Passed
 from nwx.dedup.tasks import (
     DedupPlan,
@@ -123,7 +123,7 @@ def test_tasks_have_a_folder_of_their_own(tmp_path: Path) -> None:
 
 
 def test_captures_that_are_held_become_a_source(tmp_path: Path) -> None:
-    source = held_source([CdxLine("k", "2014", "http://a/", digest="AAAA")], tmp_path)
+    source = held_source([CdxRow("k", "2014", "http://a/", digest="AAAA")], tmp_path)
     assert source.held
     assert Path(source.path).read_text() == "k 2014 http://a/ - - AAAA - - - - -\n"
 
