@@ -79,18 +79,23 @@ class ChildProcess:
         self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
         own, other = socket.socketpair()
         self.connection: Connection[Any, Any] = Connection(own.detach())
-        path = os.pathsep.join(map(os.path.abspath, sys.path))
         called = (function.__module__, function.__qualname__, str(other.fileno()))
-        with other:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, *called],
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                env=os.environ | {"PYTHONPATH": path},
-                pass_fds=[other.fileno()],
-                start_new_session=True,
-            )
+        path = os.pathsep.join(map(os.path.abspath, sys.path))
+        try:
+            with other:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", _PROGRAM, *called],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._output,
+                    stderr=self._output,
+                    env=os.environ | {"PYTHONPATH": path},
+                    pass_fds=[other.fileno()],
+                    start_new_session=True,
+                )
+        except OSError:
+            self.connection.close()
+            self._output.close()
+            raise
 
     @property
     def pid(self) -> int:

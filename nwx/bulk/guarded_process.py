@@ -138,17 +138,20 @@ class GuardedProcess:
         has_children: bool = False,
     ) -> None:
         self.pulse = Pulse()
-        self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
         self.connection: Connection[Any, Any]
         self.connection, theirs = context.Pipe()
-        started = (_SharedFile(self._output.fileno()), memory_bytes, work)
+        self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
+        started = (_SharedFile(self._output.fileno()), memory_bytes, work, theirs, self.pulse)
         self._process: BaseProcess = context.Process(
-            target=_run_guarded,
-            args=(*started, theirs, self.pulse, *arguments),
-            daemon=not has_children,
+            target=_run_guarded, args=(*started, *arguments), daemon=not has_children
         )
-        self._process.start()
-        theirs.close()
+        try:
+            with theirs:
+                self._process.start()
+        except (OSError, EOFError):
+            self.connection.close()
+            self._output.close()
+            raise
 
     @property
     def pid(self) -> int | None:

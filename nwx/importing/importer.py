@@ -2,8 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
@@ -73,7 +73,7 @@ def import_files(
     """
     warm_up(settings)
     return_large_blocks()
-    with _scratch() as folder, rare_collections():
+    with temporary_folder() as folder, rare_collections():
         run = _Run(engine, settings, options, stopping, folder, excluded, on_documents)
         try:
             run.take(sources)
@@ -82,13 +82,6 @@ def import_files(
             run.end_workers()
     retry_unavailable(engine.refresh, options.patience_seconds, stopping)
     return run.report()
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """Give a folder for what workers say and for standard input."""
-    with temporary_folder() as path:
-        yield path
 
 
 class _Run:
@@ -111,7 +104,6 @@ class _Run:
         self._namesakes: defaultdict[str, list[ArchiveSource]] = defaultdict(list)
         self._idle: list[Reader] = []
         self._busy: list[Reader] = []
-        self._started = 0
         self._tally = ImportTally()
         self._queue = self._new_queue()
 
@@ -241,9 +233,7 @@ class _Run:
             if reader.is_alive:
                 return reader
             reader.end()
-        self._started += 1
-        log = self._folder / f"{self._started}.log"
-        return Reader(self._settings, self._options, log, self._excluded)
+        return Reader(self._settings, self._options, self._excluded)
 
     def _listen(self, reader: Reader) -> None:
         try:

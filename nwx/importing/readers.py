@@ -2,10 +2,9 @@
 
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.bulk.guarded_process import Pulse, cause_of_death
+from nwx.bulk.guarded_process import GuardedProcess, Pulse
 from nwx.engine.open import engine_package
 from nwx.importing.file_queue import Job
 from nwx.importing.messages import FileTask, Message, PipeRequest
@@ -16,38 +15,28 @@ if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ListFiles
 
 
-# A fork of a server that has the libraries loaded starts in milliseconds,
-# and unlike a fork of this process has no threads or locks of an engine.
-_context = get_context("forkserver")
-
-
 def warm_up(settings: Settings) -> None:
-    """Begin to load what readers need, in the background."""
+    """Begin to load what readers need, in the server of processes that they are forked from."""
     engine = engine_package(settings.engine)
-    _context.set_forkserver_preload(["nwx.importing.worker", engine])
+    get_context("forkserver").set_forkserver_preload(["nwx.importing.worker", engine])
     forkserver.ensure_running()
 
 
-class Worker:
-    """The parent's hold on a worker process."""
+UNDELIVERED_BYTES = 64 << 20
+"""A worker that has read files of so many bytes delivers before it is given another."""
+
+
+class Reader(GuardedProcess):
+    """A process that reads, and the files it was given, by number, that it did not deliver."""
 
     def __init__(
-        self, settings: Settings, options: ImportOptions, log: Path, excluded: "ListFiles | None"
+        self, settings: Settings, options: ImportOptions, excluded: "ListFiles | None"
     ) -> None:
-        self.pulse, self._log = Pulse(), log
-        self._options = options
-        log.touch()  # a process may die before it says anything
-        self.connection, theirs = _context.Pipe()
-        self._process = _context.Process(
-            target=_work, args=(theirs, self.pulse, settings, options, log, excluded), daemon=True
-        )
-        self._process.start()
-        theirs.close()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._process.is_alive()
+        super().__init__(_work, settings, options, excluded, memory_bytes=options.item_bytes)
+        self._item_seconds = options.item_seconds
+        self.jobs: dict[int, Job] = {}
+        self._given = 0
+        self._reading = self._asked = False
 
     def give(self, task: FileTask) -> None:
         """Let the worker import a file; what becomes of it comes over `connection`."""
@@ -60,44 +49,7 @@ class Worker:
 
     def cause_of_death(self) -> str:
         """Return in words why the process ended."""
-        return cause_of_death(self._process, self._options.item_seconds, self._log)
-
-    def end(self) -> None:
-        """End the process at once."""
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self.connection.close()
-
-
-def _work(
-    connection: "Connection[Message, FileTask | PipeRequest]",
-    pulse: Pulse,
-    settings: Settings,
-    options: ImportOptions,
-    log: Path,
-    excluded: "ListFiles | None",
-) -> None:
-    # Imported here, as the parent needs none of the libraries that read and extract.
-    from nwx.importing.worker import work
-
-    work(connection, pulse, settings, options, log, excluded)
-
-
-UNDELIVERED_BYTES = 64 << 20
-"""A worker that has read files of so many bytes delivers before it is given another."""
-
-
-class Reader(Worker):
-    """A worker and the files it was given, by number, that it did not deliver in whole."""
-
-    def __init__(
-        self, settings: Settings, options: ImportOptions, log: Path, excluded: "ListFiles | None"
-    ) -> None:
-        super().__init__(settings, options, log, excluded)
-        self.jobs: dict[int, Job] = {}
-        self._given = 0
-        self._reading = self._asked = False
+        return self.death().cause(self._item_seconds)
 
     def read(self, job: Job, *, staged: bool, with_pages: bool = False) -> None:
         """Let the worker read a file."""
@@ -141,3 +93,16 @@ class Reader(Worker):
         current = self.current
         read = sum(job.size for job in self.jobs.values() if job is not current)
         return read + (self.pulse.position if current else 0)
+
+
+def _work(
+    connection: "Connection[Message, FileTask | PipeRequest]",
+    pulse: Pulse,
+    settings: Settings,
+    options: ImportOptions,
+    excluded: "ListFiles | None",
+) -> None:
+    # Imported here, as the parent needs none of the libraries that read and extract.
+    from nwx.importing.worker import work
+
+    work(connection, pulse, settings, options, excluded)

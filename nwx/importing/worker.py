@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.bulk.guarded_process import ItemGuard, Pulse, prepare_process
+from nwx.bulk.guarded_process import ItemGuard, Pulse
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
@@ -26,11 +25,9 @@ def work(
     pulse: Pulse,
     settings: Settings,
     options: ImportOptions,
-    log: Path,
     excluded: "ListFiles | None",
 ) -> None:
     """Import the files that come over a connection, until its other end is closed."""
-    prepare_process(options.item_bytes, log)
     guard, memory = ItemGuard(pulse, options.item_seconds), Memory()
 
     def moved(position: int) -> None:

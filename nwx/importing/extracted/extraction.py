@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
-from pathlib import Path
-from tempfile import mkstemp
 from typing import IO
 
 from nwx.bulk.guarded_process import (
     MOST_STEP_SECONDS,
+    GuardedProcess,
     ItemGuard,
     Pulse,
     StepGuard,
-    cause_of_death,
-    prepare_process,
 )
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Memory
@@ -53,7 +50,7 @@ class FileExtractor:
 
     def __init__(self, options: ImportOptions, context: _Context | None = None) -> None:
         self._options, self._context = options, context or get_context("spawn")
-        self._process: _Process | None = None
+        self._process: GuardedProcess | None = None
 
     def messages(self, source: ArchiveSource) -> Iterator[FilePart | Verdict]:
         """Yield what `import_file` makes of a file that no archive knows, then the verdict.
@@ -64,15 +61,16 @@ class FileExtractor:
         task, deaths = FileTask(source, source.path, None), 0
         while True:
             process = self._running()
-            process.give(task)
             try:
+                process.connection.send(task)
                 while not isinstance(message := process.connection.recv(), PipeRequest):
                     if isinstance(message, FilePart) and message.batch.files:
                         task, deaths = replace(task, entry=message.batch.files[-1]), 0
                     yield message
                 return
-            except (EOFError, ConnectionResetError):
-                place, cause = process.pulse.item, process.cause_of_death(self._options)
+            except (EOFError, BrokenPipeError, ConnectionResetError):
+                place = process.pulse.item
+                cause = process.death().cause(self._options.item_seconds)
                 self.close()
             if place is not None and place not in task.without_text:
                 without_text = {**task.without_text, place: f"extraction {cause}"}
@@ -81,9 +79,11 @@ class FileExtractor:
                 yield from _abandoned(task, self._options.collection, cause)
                 return
 
-    def _running(self) -> "_Process":
+    def _running(self) -> GuardedProcess:
         if self._process is None:
-            self._process = _Process(self._options, self._context)
+            self._process = GuardedProcess(
+                _work, self._options, memory_bytes=self._options.item_bytes, context=self._context
+            )
         return self._process
 
     def close(self) -> None:
@@ -134,48 +134,10 @@ def _abandoned(task: FileTask, collection: str, cause: str) -> Iterator[FilePart
     yield Verdict(Outcome.PARTIAL, (error,))
 
 
-class _Process:
-    """The hold on the process that extracts."""
-
-    def __init__(self, options: ImportOptions, context: _Context) -> None:
-        # The process deletes the name, so that nothing is left whoever is killed.
-        self._log, log = mkstemp(prefix="nwx-extraction-")
-        self.pulse, self._log_name = Pulse(), Path(log)
-        self.connection: Connection[FileTask, _Message]
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_work, args=(theirs, self.pulse, options, self._log_name), daemon=True
-        )
-        self._process.start()
-        theirs.close()
-
-    def give(self, task: FileTask) -> None:
-        """Let the process extract a file."""
-        try:
-            self.connection.send(task)
-        except (BrokenPipeError, ConnectionResetError):
-            return  # its death is noticed at the next receipt
-
-    def cause_of_death(self, options: ImportOptions) -> str:
-        """Return in words why the process ended."""
-        return cause_of_death(self._process, options.item_seconds, Path(f"/dev/fd/{self._log}"))
-
-    def end(self) -> None:
-        """End the process at once."""
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self.connection.close()
-        os.close(self._log)
-        self._log_name.unlink(missing_ok=True)
-
-
 def _work(
-    connection: "Connection[_Message, FileTask]", pulse: Pulse, options: ImportOptions, log: Path
+    connection: "Connection[_Message, FileTask]", pulse: Pulse, options: ImportOptions
 ) -> None:
     """Extract the files that come over a connection, until its other end is closed."""
-    prepare_process(options.item_bytes, log)
-    log.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with it executors are told to end
     guard = ItemGuard(pulse, options.item_seconds)
     steps = StepGuard(MOST_STEP_SECONDS + options.item_seconds)

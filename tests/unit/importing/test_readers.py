@@ -9,7 +9,7 @@ from nwx.importing import readers
 from nwx.importing.file_queue import Job
 from nwx.importing.messages import Delivery, FileTask, Outcome, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.importing.readers import Reader, Worker
+from nwx.importing.readers import Reader
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource
 from tests.warcs import many_pages, write_warc
@@ -21,7 +21,7 @@ def test_a_reader_has_files_until_they_are_delivered(
     settings = Settings(str(tmp_path / "archive"))
     with open_engine(settings) as engine:
         engine.create()
-        reader = Reader(settings, ImportOptions(), tmp_path / "log", None)
+        reader = Reader(settings, ImportOptions(), None)
         path = write_warc(tmp_path / "a.warc.gz", many_pages(3))
         size = path.stat().st_size
         jobs = [Job(ArchiveSource(name, str(path), size), str(path), None) for name in ("a", "b")]
@@ -49,28 +49,28 @@ def test_a_reader_has_files_until_they_are_delivered(
         reader.end()
 
 
-def worker_in(folder: Path) -> Worker:
+def reader_in(folder: Path) -> Reader:
     settings = Settings(str(folder / "archive"))
     with open_engine(settings) as engine:
         engine.create()
-    return Worker(settings, ImportOptions(), folder / "log", None)
+    return Reader(settings, ImportOptions(), None)
 
 
-def test_a_worker_answers_until_it_is_ended(tmp_path: Path) -> None:
-    worker = worker_in(tmp_path)
+def test_a_reader_answers_until_it_is_ended(tmp_path: Path) -> None:
+    reader = reader_in(tmp_path)
     missing = str(tmp_path / "none.warc.gz")
-    worker.give(FileTask(ArchiveSource("none.warc.gz", missing, None), missing, None))
-    assert worker.connection.recv() is PipeRequest.TASK
-    worker.ask_delivery()
-    answer = worker.connection.recv()
+    reader.give(FileTask(ArchiveSource("none.warc.gz", missing, None), missing, None))
+    assert reader.connection.recv() is PipeRequest.TASK
+    reader.ask_delivery()
+    answer = reader.connection.recv()
     assert isinstance(answer, Delivery)
     assert answer.messages[-1] == (0, Verdict(Outcome.UNREADABLE))
-    assert worker.is_alive
-    worker.end()
+    assert reader.is_alive
+    reader.end()
 
 
-def test_a_worker_ends_when_its_parent_lets_go(tmp_path: Path) -> None:
-    worker = worker_in(tmp_path)
-    worker.connection.close()
-    assert worker.cause_of_death() == "failed: no reason given"
-    worker.end()
+def test_a_reader_ends_when_its_parent_lets_go(tmp_path: Path) -> None:
+    reader = reader_in(tmp_path)
+    reader.connection.close()
+    assert reader.cause_of_death() == "failed: no reason given"
+    reader.end()
