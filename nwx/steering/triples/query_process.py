@@ -6,14 +6,13 @@ and pyoxigraph cannot be told to stop; a process can be killed.
 
 import json
 import os
-import resource
-import signal
-import subprocess
-import sys
 from dataclasses import asdict
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from nwx.bulk.child_processes import ChildProcess, Death, requests
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from nwx.errors import ErrorText
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
@@ -24,7 +23,6 @@ from nwx.steering.triples.triple_store import (
     names_graphs,
 )
 
-_COMMAND = "from nwx.steering.triples.query_process import serve_query; serve_query()"
 _FILES_GONE = "gone"
 _REFUSED = "refused"
 _MIB = 1 << 20
@@ -43,35 +41,26 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
     StoreGoneError where the store is not there any more.
     """
     task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _COMMAND],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    process = ChildProcess(serve_query)
     try:
-        data, _ = process.communicate(json.dumps(task).encode(), limits.seconds + _GRACE_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise _too_long(limits) from error
+        answer = process.ask(json.dumps(task).encode(), seconds=limits.seconds + _GRACE_SECONDS)
     finally:
-        process.kill()
-        process.communicate()
-    return _answer(data, process.returncode, limits)
+        process.end()
+    if not isinstance(answer, Death):
+        return _answer(answer)
+    if answer.was_late:
+        raise _too_long(limits)
+    raise TripleQueryError(
+        ErrorText(
+            "the query could not be answered; %(most)s MiB of memory are allowed",
+            most=limits.memory_bytes // _MIB,
+        )
+    )
 
 
-def _answer(data: bytes, code: int, limits: QueryLimits) -> QueryAnswer:
+def _answer(data: bytes) -> QueryAnswer:
     head, _, body = data.partition(b"\n")
-    try:
-        told = json.loads(head)
-    except ValueError:
-        if code in (-signal.SIGALRM, -signal.SIGXCPU):
-            raise _too_long(limits) from None
-        raise TripleQueryError(
-            ErrorText(
-                "the query could not be answered; %(most)s MiB of memory are allowed",
-                most=limits.memory_bytes // _MIB,
-            )
-        ) from None
+    told = json.loads(head)
     if told["kind"] == _FILES_GONE:
         raise StoreGoneError(told["message"])
     if told["kind"] == _REFUSED:
@@ -88,28 +77,16 @@ def _too_long(limits: QueryLimits) -> TripleQueryError:
     )
 
 
-def serve_query() -> None:
-    """Answer the query that comes over standard input, and end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    task = json.load(sys.stdin)
-    query, limits = SparqlQuery(**task["query"]), QueryLimits(**task["limits"])
-    _limit(limits)
-    told, data = _answered(task["folder"], query, limits)
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
-    sys.stdout.flush()
-    os._exit(0)  # without waiting for the threads of the store
-
-
-def _limit(limits: QueryLimits) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = (
-        limits.memory_bytes if most == resource.RLIM_INFINITY else min(limits.memory_bytes, most)
-    )
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
-    # should whoever waits be gone; a handler would wait for native code to return
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+def serve_query(connection: "Connection[bytes, bytes]") -> None:
+    """Answer the query that comes over a connection, and end."""
+    for message in requests(connection):
+        task = json.loads(message)
+        query, limits = SparqlQuery(**task["query"]), QueryLimits(**task["limits"])
+        limit_memory(limits.memory_bytes)
+        set_deadline(limits.seconds)
+        told, data = _answered(task["folder"], query, limits)
+        connection.send_bytes(json.dumps(told).encode() + b"\n" + data)
+        os._exit(0)  # without waiting for the threads of the store
 
 
 def _answered(folder: str, query: SparqlQuery, limits: QueryLimits) -> tuple[dict[str, Any], bytes]:
