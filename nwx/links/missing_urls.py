@@ -1,5 +1,7 @@
 """What captured pages need and the archive lacks: linked URLs without a capture that succeeded."""
 
+import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,15 +16,18 @@ from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError
 from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.needed_urls import NeededUrls, needed_urls
+from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
+from nwx.links.redirects import LOWEST_ERROR, LostTarget, is_redirect, lost_targets
 from nwx.model import Document, Link
 from nwx.query.dates import date_bound
-from nwx.values.links import EMBEDDED, NAVIGATIONAL, STYLESHEET, present_kind
+from nwx.values.links import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 
 _LAST = "9" * 14
 _AT_ONCE = 1_000
+_LOOKED_AHEAD = 5_000
+_FOLLOWED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +95,6 @@ def is_of_site(host: str, site: str) -> bool:
     return host == site or host.endswith(f".{site}")
 
 
-LOWEST_ERROR = 400
-"""Captures with this status or a higher one are errors."""
-
 KIND_GROUPS = {"embedded": EMBEDDED, "pages": NAVIGATIONAL}
 """Names for several kinds: what a browser loads with a page, and pages that are linked."""
 
@@ -132,28 +134,88 @@ def missing_urls(
     """Stream the missing URLs, those that most pages need first, ties by urlkey.
 
     A URL is missing where none of its captures, whatever their collection
-    and date, has a status below LOWEST_ERROR.
+    and date, has a status below LOWEST_ERROR. Where they are redirects, the
+    target is missing if that holds for it: of the _LOOKED_AHEAD URLs that
+    most pages need, up to _FOLLOWED redirects are followed.
     """
     documents = question.pages.of(engine, links.table)
     needed = needed_urls(links.table, question.kinds, documents, question.site)
+    targets = _missing_targets(engine, needed, question, documents)
+    known = {key for _, key, _ in targets}
+    rows = (row for row in _missing_rows(engine, needed) if row[1] not in known)
+    return (missing for _, _, missing in heapq.merge(rows, targets))
+
+
+_Row = tuple[int, str, MissingUrl]
+"""What missing URLs are ordered by, most pages first and then by urlkey, and one of them."""
+
+
+def _missing_rows(engine: Engine, needed: NeededUrls) -> Iterator[_Row]:
+    """Yield the needed URLs that are missing themselves, in their order."""
+    kinds = needed.table.notes.kinds
     for begin in range(0, len(needed), _AT_ONCE):
         some = needed.only(slice(begin, begin + _AT_ONCE))
         keys = some.keys()
         statuses = engine.statuses(keys)
         lacking = [statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR for key in keys]
-        yield from _described(engine, some.only(np.array(lacking, dtype=bool)), statuses)
+        some = some.only(np.array(lacking, dtype=bool))
+        keys = some.keys()
+        spelled = spellings(engine, some.table, keys, some.document)
+        for key, kind, pages in zip(keys, some.kind.tolist(), some.pages.tolist(), strict=True):
+            # Where a document is gone since links were inverted, its links are missed by nobody.
+            if url := spelled.get(key):
+                yield -pages, key, MissingUrl(url, kinds[kind], pages, statuses.get(key))
 
 
-def _described(
-    engine: Engine, needed: NeededUrls, statuses: Mapping[str, int]
-) -> Iterator[MissingUrl]:
-    keys = needed.keys()
-    spelled = spellings(engine, needed.table, keys, needed.document)
-    kinds = needed.table.notes.kinds
-    for key, kind, pages in zip(keys, needed.kind.tolist(), needed.pages.tolist(), strict=True):
-        # Where a document is gone since links were inverted, its links are missed by nobody.
-        if url := spelled.get(key):
-            yield MissingUrl(url, kinds[kind], pages, statuses.get(key))
+def _missing_targets(
+    engine: Engine, needed: NeededUrls, question: MissingQuestion, documents: Array
+) -> list[_Row]:
+    """Return the missing targets of redirects, in order; the pages of all that lead there count."""
+    some = needed.only(slice(0, _LOOKED_AHEAD))
+    keys = some.keys()
+    places = {key: place for place, key in enumerate(keys)}
+    statuses: dict[str, int] = {}
+    for begin in range(0, len(keys), _AT_ONCE):
+        statuses.update(engine.statuses(keys[begin : begin + _AT_ONCE]))
+    redirecting = [key for key in keys if is_redirect(statuses.get(key))][:_FOLLOWED]
+    targets: dict[str, LostTarget] = {}
+    leading: defaultdict[str, list[int]] = defaultdict(list)
+    for key, target in lost_targets(engine, redirecting).items():
+        if not question.site or is_of_site(host_of_urlkey(target.urlkey), question.site):
+            targets[target.urlkey] = target
+            leading[target.urlkey].append(places[key])
+    for key in leading.keys() & places.keys():
+        leading[key].append(places[key])
+    pages = _pages_together(some, leading, question, documents)
+    kinds = some.table.notes.kinds
+    return sorted(
+        (
+            -pages[key],
+            key,
+            MissingUrl(one.url, kinds[some.kind[min(leading[key])]], pages[key], one.status),
+        )
+        for key, one in targets.items()
+    )
+
+
+def _pages_together(
+    needed: NeededUrls,
+    groups: Mapping[str, Sequence[int]],
+    question: MissingQuestion,
+    documents: Array,
+) -> dict[str, int]:
+    """Return how many pages need any of the URLs of each group, given by their places."""
+    pages = {name: int(needed.pages[group[0]]) for name, group in groups.items()}
+    several = {name: group for name, group in groups.items() if len(group) > 1}
+    places = np.unique(np.array([place for group in several.values() for place in group], int))
+    sources: dict[int, Array] = {}
+    if several:
+        for at, source in needing_pages(needed.only(places), question.kinds, documents):
+            for place in np.unique(at).tolist():
+                sources[int(places[place])] = source[at == place]
+    for name, group in several.items():
+        pages[name] = len(np.unique(np.concatenate([sources[place] for place in group])))
+    return pages
 
 
 def spellings(
@@ -213,12 +275,16 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
             wanted.setdefault(key, link)
     keys = list(islice(wanted, MOST_RESOURCES))
     statuses = engine.statuses(keys)
-    missing = tuple(
-        MissingResource(wanted[key].url, present_kind(wanted[key].kind), statuses.get(key))
-        for key in keys
-        if statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR
-    )
-    return PageResources(len(keys), missing, len(wanted) > len(keys))
+    redirecting = [key for key in keys if is_redirect(statuses.get(key))][:_FOLLOWED]
+    targets = lost_targets(engine, redirecting)
+    missing: dict[str, MissingResource] = {}
+    for key in keys:
+        kind, target = present_kind(wanted[key].kind), targets.get(key)
+        if target is not None:
+            missing.setdefault(target.urlkey, MissingResource(target.url, kind, target.status))
+        elif statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR:
+            missing.setdefault(key, MissingResource(wanted[key].url, kind, statuses.get(key)))
+    return PageResources(len(keys), tuple(missing.values()), len(wanted) > len(keys))
 
 
 def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:

@@ -7,7 +7,13 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.missing_urls import MissingQuestion, MissingUrl, PageFilter, missing_urls
+from nwx.links.missing_urls import (
+    MissingQuestion,
+    MissingUrl,
+    PageFilter,
+    missing_urls,
+    page_resources,
+)
 from nwx.model import Batch, Link
 from nwx.values.links import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from nwx.values.urlkeys import urlkey
@@ -108,6 +114,35 @@ def test_urls_with_errors_alone_are_missing(engine: Engine, open_archive: Opener
     engine.write(Batch(captures=(worked,)))
     engine.refresh()
     assert found(engine, MissingQuestion()) == []
+
+
+def test_the_target_of_a_redirect_is_missing(engine: Engine, open_archive: Opener) -> None:
+    moved = [Link(f"http://a.test/{name}.png", "", IMG) for name in ("old", "older", "found")]
+    for number in range(3):
+        engine.write(page(f"http://a.test/{number}", moved[: number + 1]))
+    engine.write(page("http://a.test/itself", ["http://s.test/new.png", "http://a.test/gone"]))
+    ways = {"old": "http://s.test/new.png", "older": "http://a.test/old.png"}
+    for name, target in (ways | {"found": "http://s.test/there.png"}).items():
+        one = capture(f"http://a.test/{name}.png", "2011", status=302, redirect_to=target)
+        engine.write(Batch(captures=(one,)))
+    engine.write(Batch(captures=(capture("http://s.test/there.png", "2011"),)))
+    build(engine, open_archive)
+    assert found(engine, MissingQuestion()) == [
+        MissingUrl("http://s.test/new.png", IMG, 4, None),
+        MissingUrl("http://a.test/gone", A, 1, None),
+    ]
+    assert found(engine, MissingQuestion(site="a.test")) == [
+        MissingUrl("http://a.test/gone", A, 1, None)
+    ]
+    document = next(
+        iter(
+            engine.documents(
+                [page("http://a.test/1", moved).documents[0].capture.document_id]
+            ).values()
+        )
+    )
+    resources = page_resources(engine, document)
+    assert [one.url for one in resources.missing] == ["http://s.test/new.png"]
 
 
 def test_pages_need_what_their_style_sheets_load(engine: Engine, open_archive: Opener) -> None:

@@ -6,7 +6,8 @@ from itertools import islice
 
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks
-from nwx.links.missing_urls import LOWEST_ERROR, link_keys
+from nwx.links.missing_urls import link_keys
+from nwx.links.redirects import LOWEST_ERROR
 from nwx.model import Inlink, Link, LinkCell, LinkCounts
 from nwx.values.links import present_kind
 

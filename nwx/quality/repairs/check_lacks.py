@@ -8,7 +8,8 @@ from itertools import islice
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import PlaybackScore, QualityFilter
 from nwx.errors import UrlError
-from nwx.links.missing_urls import LOWEST_ERROR, is_of_site
+from nwx.links.missing_urls import is_of_site
+from nwx.links.redirects import LOWEST_ERROR
 from nwx.quality.repairs.repair_question import RepairQuestion
 from nwx.quality.repairs.resource_kinds import kind_of_resource
 from nwx.values.fault_kinds import FaultKind

@@ -7,8 +7,8 @@ import numpy as np
 from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.links.missing_urls import LOWEST_ERROR
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
+from nwx.links.redirects import LOWEST_ERROR
 from nwx.quality.repairs.repair_question import RepairQuestion
 
 NEVER_CAPTURED = -1
