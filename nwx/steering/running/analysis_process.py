@@ -7,12 +7,11 @@ memory), it is known which page it was, and another process takes its place.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from nwx.bulk.guarded_process import ItemGuard, Pulse, cause_of_death, prepare_process
+from nwx.bulk.guarded_process import GuardedProcess, ItemGuard, Pulse
 from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.errors import EngineError, NwxError, SourceError
 from nwx.steering.analysis.analyzer import Analyzer
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 _TASK_PAGES = 8
 _DEATHS_IN_A_ROW = 3
 """How often processes may die outside of a page, one after the other, before the run ends."""
-
-_context = get_context("forkserver")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +51,9 @@ _Answer = PageResult | NwxError  # of each page in turn, or why a process cannot
 
 
 def analyse_pages(
-    connection: "Connection[_Answer, _Tasks]", pulse: Pulse, plan: SteeringPlan, log: Path
+    connection: "Connection[_Answer, _Tasks]", pulse: Pulse, plan: SteeringPlan
 ) -> None:
     """Analyse the pages that come over a connection, until its other end is closed."""
-    prepare_process(plan.options.item_bytes, log)
     guard = ItemGuard(pulse, plan.options.item_seconds)
     try:
         analyzer = _analyzer(plan)
@@ -104,28 +100,20 @@ def _result(
         return PageProblem("it takes more memory than a page may")
 
 
-class AnalysisProcess:
-    """The hold on one process; `pages` are those that it has not answered for."""
+class AnalysisProcess(GuardedProcess):
+    """A process that analyses; `pages` are those that it has not answered for."""
 
-    def __init__(self, plan: SteeringPlan, log: Path) -> None:
-        self.plan, self._log = plan, log
-        self._pulse = Pulse()
+    def __init__(self, plan: SteeringPlan) -> None:
+        super().__init__(analyse_pages, plan, memory_bytes=plan.options.item_bytes)
+        self.plan = plan
         self.pages: deque[PageTask] = deque()
         self._answered = 0
-        log.touch()  # a process may die before it says anything
-        self.connection: Connection[_Tasks, _Answer]
-        self.connection, theirs = _context.Pipe()
-        self._process = _context.Process(
-            target=analyse_pages, args=(theirs, self._pulse, plan, log), daemon=True
-        )
-        self._process.start()
-        theirs.close()
 
     def give(self, tasks: Sequence[PageTask]) -> None:
         """Let the process analyse pages; it must have none in hand."""
         self.pages.extend(tasks)
         self._answered = 0
-        self._pulse.item = None
+        self.pulse.item = None
         self.connection.send(tuple(tasks))
 
     def answer(self) -> tuple[PageTask, PageResult]:
@@ -138,30 +126,20 @@ class AnalysisProcess:
 
     def failed_page(self) -> tuple[PageTask | None, str]:
         """Return the page that a dead process died of, if it was one, and why it died."""
-        cause = cause_of_death(self._process, self.plan.options.item_seconds, self._log)
-        item = self._pulse.item
+        cause = self.death().cause(self.plan.options.item_seconds)
+        item = self.pulse.item
         died_of_page = item is not None and item == self._answered and self.pages
         return (self.pages.popleft() if died_of_page else None), cause
 
-    def end(self) -> None:
-        """End the process at once."""
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self.connection.close()
-
 
 class AnalysisPool:
-    """Up to so many processes that analyse pages; those that die are replaced.
+    """Up to so many processes that analyse pages; those that die are replaced."""
 
-    `folder` takes what they print.
-    """
-
-    def __init__(self, plan: SteeringPlan, folder: Path) -> None:
-        self._plan, self._folder = plan, folder
+    def __init__(self, plan: SteeringPlan) -> None:
+        self._plan = plan
         self._idle: list[AnalysisProcess] = []
         self._busy: list[AnalysisProcess] = []
-        self._started = self._deaths = 0
+        self._deaths = 0
 
     @property
     def pages(self) -> int:
@@ -176,17 +154,13 @@ class AnalysisPool:
     def give(self, waiting: deque[PageTask]) -> None:
         """Take pages from the front of a queue as long as there is room."""
         while waiting and len(self._busy) < self._plan.options.processes:
-            process = self._idle.pop() if self._idle else self._new_process()
+            process = self._idle.pop() if self._idle else AnalysisProcess(self._plan)
             self._busy.append(process)
             tasks = [waiting.popleft() for _ in range(min(_TASK_PAGES, len(waiting)))]
             try:
                 process.give(tasks)
             except (BrokenPipeError, ConnectionResetError):
                 continue  # its connection tells its end
-
-    def _new_process(self) -> AnalysisProcess:
-        self._started += 1
-        return AnalysisProcess(self._plan, self._folder / f"{self._started}.log")
 
     def results(
         self, connection: object, again: Callable[[Sequence[PageTask]], None]

@@ -3,16 +3,12 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Self
 
-from nwx.bulk.guarded_process import Pulse, cause_of_death
-from nwx.bulk.resources import temporary_folder
+from nwx.bulk.guarded_process import GuardedProcess, Pulse
 from nwx.captures import PagePlace
 from nwx.errors import NwxError
 from nwx.steering.running.options import (
@@ -33,8 +29,6 @@ _END_SECONDS = 10.0
 _SWEEP_SECONDS = 60.0
 """How long is waited at least before the archive is gone through again."""
 
-_context = get_context("forkserver")
-
 
 class SteeringListener:
     """Hands new pages to a process that analyses them, as long as it can follow.
@@ -46,11 +40,9 @@ class SteeringListener:
 
     def __init__(self, plan: SteeringPlan) -> None:
         self._plan = plan
-        self._resources = ExitStack()
-        self._folder = self._resources.enter_context(temporary_folder())
         self._past = SteeringReport(plan.specification.name, plan.specification.version())
         self._process: _Process | None = None
-        self._left = self._started = 0
+        self._left = 0
         self._next_sweep = 0.0
 
     def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> None:
@@ -113,9 +105,8 @@ class SteeringListener:
     def _running(self) -> "_Process | None":
         """Return the process, None where it has died, or cannot be started."""
         if self._process is None:
-            self._started += 1
             try:
-                self._process = _Process(self._plan, self._folder / f"{self._started}.log")
+                self._process = _Process(self._plan)
             except (OSError, EOFError) as error:
                 why = f"no process can be started: {error}"
                 self._past = replace(self._past, stopped=why)
@@ -133,26 +124,21 @@ class SteeringListener:
 
     def __exit__(self, *_: object) -> None:
         self._end_process()
-        self._resources.close()
 
 
 class _Process:
     """The hold on the process, with a thread that sends and one that receives."""
 
-    def __init__(self, plan: SteeringPlan, log: Path) -> None:
-        self._plan, self._log = plan, log
+    def __init__(self, plan: SteeringPlan) -> None:
+        self._item_seconds = plan.options.item_seconds
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
         self._handed_over = self._sent = 0
         self._last = Figures(SteeringReport(), 0)
         self._stopped = ""
         self._is_over = threading.Event()
-        self._stop = Pulse()
-        log.touch()  # a process may die before it says anything
-        self._connection: Connection[Order, ProcessAnswer]
-        self._connection, theirs = _context.Pipe()
-        self._process = _context.Process(target=_steer, args=(theirs, self._stop, plan, log))
-        self._process.start()
-        theirs.close()
+        memory = plan.options.item_bytes
+        self._process = GuardedProcess(_steer, plan, memory_bytes=memory, has_children=True)
+        self._connection: Connection[Order, ProcessAnswer] = self._process.connection
         self._threads = [threading.Thread(target=each) for each in (self._send, self._listen)]
         for thread in self._threads:
             thread.start()
@@ -197,8 +183,7 @@ class _Process:
                     self._last = answer
         except (EOFError, OSError):
             if not self._stopped:
-                seconds = self._plan.options.item_seconds
-                self._stopped = f"the process {cause_of_death(self._process, seconds, self._log)}"
+                self._stopped = f"the process {self._process.death().cause(self._item_seconds)}"
         self._is_over.set()
 
     def report(self) -> SteeringReport:
@@ -208,23 +193,16 @@ class _Process:
 
     def end(self) -> None:
         """Let the process store what it has found, and end; at once where it takes too long."""
-        self._stop.position = STOP
-        if not self._is_over.wait(_END_SECONDS):
-            self._process.kill()
+        self._process.pulse.position = STOP
+        self._process.death(_END_SECONDS if self._is_over.wait(_END_SECONDS) else 0)
         self._orders.put(None)
-        self._process.join(_END_SECONDS)
-        self._process.kill()
         for thread in self._threads:
             thread.join()
-        self._process.join()
-        self._process.close()
-        self._connection.close()
+        self._process.end()
 
 
-def _steer(
-    connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan, log: Path
-) -> None:
+def _steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
     # Imported here, as the parent needs none of the libraries that analyse.
     from nwx.steering.running.steering_process import steer
 
-    steer(connection, stop, plan, log)
+    steer(connection, stop, plan)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 
-from nwx.bulk.guarded_process import Pulse, prepare_process
+from nwx.bulk.guarded_process import Pulse
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
@@ -28,11 +27,8 @@ _REPORT_SECONDS = 0.5
 _NICENESS = 5
 
 
-def steer(
-    connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan, log: Path
-) -> None:
+def steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
     """Analyse what comes over a connection; end soon when told to stop, or the parent is gone."""
-    prepare_process(plan.options.item_bytes, log)
     os.nice(_NICENESS)  # where cores are few, loading comes first
     try:
         with open_engine(plan.settings) as engine:

@@ -9,7 +9,6 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
-from nwx.bulk.resources import temporary_folder
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
 from nwx.model import IndexName, ReadError
@@ -53,8 +52,7 @@ class SteeringRun:
         patience = plan.options.patience_seconds
         self._writer = ScoreWriter(engine, plan.specification, self._report, patience, triples)
         self._writer.send_seeds()
-        folder = self._resources.enter_context(temporary_folder())
-        pool = AnalysisPool(replace(plan, statistics=self._statistics.terms), folder)
+        pool = AnalysisPool(replace(plan, statistics=self._statistics.terms))
         self._pool = self._resources.enter_context(pool)
         delivery = QueueDelivery(engine, plan.specification.queue, plan.settings.queue_token)
         self._delivery = self._resources.enter_context(delivery)

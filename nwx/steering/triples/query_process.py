@@ -11,6 +11,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
+from pyoxigraph import NamedNode
+
 from nwx.bulk.child_processes import ChildProcess, Death, requests
 from nwx.bulk.process_limits import limit_memory, set_deadline
 from nwx.errors import ErrorText
@@ -43,29 +46,27 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
     task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
     process = ChildProcess(serve_query)
     try:
-        answer = process.ask(json.dumps(task).encode(), seconds=limits.seconds + _GRACE_SECONDS)
+        data = process.ask(json.dumps(task).encode(), seconds=limits.seconds + _GRACE_SECONDS)
     finally:
         process.end()
-    if not isinstance(answer, Death):
-        return _answer(answer)
-    if answer.was_late:
-        raise _too_long(limits)
-    raise TripleQueryError(
-        ErrorText(
-            "the query could not be answered; %(most)s MiB of memory are allowed",
-            most=limits.memory_bytes // _MIB,
+    if isinstance(data, Death):
+        raise (
+            _too_long(limits)
+            if data.was_late
+            else TripleQueryError(
+                ErrorText(
+                    "the query could not be answered; %(most)s MiB of memory are allowed",
+                    most=limits.memory_bytes // _MIB,
+                )
+            )
         )
-    )
-
-
-def _answer(data: bytes) -> QueryAnswer:
     head, _, body = data.partition(b"\n")
-    told = json.loads(head)
-    if told["kind"] == _FILES_GONE:
-        raise StoreGoneError(told["message"])
-    if told["kind"] == _REFUSED:
-        raise TripleQueryError(ErrorText.from_json(told["text"]))
-    return QueryAnswer(told["kind"], body)
+    answer = json.loads(head)
+    if answer["kind"] == _FILES_GONE:
+        raise StoreGoneError(answer["message"])
+    if answer["kind"] == _REFUSED:
+        raise TripleQueryError(ErrorText.from_json(answer["text"]))
+    return QueryAnswer(answer["kind"], body)
 
 
 def _too_long(limits: QueryLimits) -> TripleQueryError:
@@ -83,15 +84,13 @@ def serve_query(connection: "Connection[bytes, bytes]") -> None:
         task = json.loads(message)
         query, limits = SparqlQuery(**task["query"]), QueryLimits(**task["limits"])
         limit_memory(limits.memory_bytes)
-        set_deadline(limits.seconds)
-        told, data = _answered(task["folder"], query, limits)
-        connection.send_bytes(json.dumps(told).encode() + b"\n" + data)
+        set_deadline(limits.seconds)  # should whoever waits be gone
+        answer, data = _answered(task["folder"], query, limits)
+        connection.send_bytes(json.dumps(answer).encode() + b"\n" + data)
         os._exit(0)  # without waiting for the threads of the store
 
 
 def _answered(folder: str, query: SparqlQuery, limits: QueryLimits) -> tuple[dict[str, Any], bytes]:
-    import pyoxigraph
-
     try:
         store = pyoxigraph.Store.read_only(folder)
     except OSError as error:
@@ -122,8 +121,6 @@ def _shown(error: Exception) -> str:
 
 
 def _graphs(query: SparqlQuery) -> dict[str, Any]:
-    from pyoxigraph import NamedNode
-
     chosen: dict[str, Any] = {}
     if query.default_graphs:
         chosen["default_graph"] = [NamedNode(name) for name in query.default_graphs]
@@ -175,8 +172,6 @@ def _check(rows: int, size: int, limits: QueryLimits) -> None:
 
 
 def _term(term: Any) -> dict[str, Any]:
-    import pyoxigraph
-
     if isinstance(term, pyoxigraph.NamedNode):
         return {"type": "uri", "value": term.value}
     if isinstance(term, pyoxigraph.BlankNode):

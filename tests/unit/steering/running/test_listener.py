@@ -11,11 +11,11 @@ from typing import cast
 
 import pytest
 
+from nwx.bulk import guarded_process
 from nwx.captures import PagePlace
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running import listener as listener_module
 from nwx.steering.running.listener import SteeringListener
 from nwx.steering.running.options import SteeringOptions, SteeringPlan
 from nwx.steering.running.steering_run import steer_archive
@@ -150,7 +150,7 @@ def test_a_process_that_cannot_be_started_stops_no_import(
     settings = Settings(str(tmp_path / "archive"))
     source, place = cast(ArchiveSource, None), cast(PagePlace, None)
     with listener_of(settings) as listener:
-        monkeypatch.setattr(listener_module._context.Process, "start", start)
+        monkeypatch.setattr(guarded_process._context.Process, "start", start)
         listener.on_documents(source, [place] * 3)
         listener.idle()
         report = listener.finish()
