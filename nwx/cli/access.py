@@ -15,8 +15,8 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.access.access_index import AccessChange
     from nwx.engine.access.decisions import Decision
+    from nwx.engine.access.planned_changes import AccessChange
     from nwx.engine.access.rules import AccessRule, Scope
     from nwx.engine.base import Engine
 

@@ -88,7 +88,7 @@ def _purged(
 
 
 def _as_json(rule: "AccessRule", report: "PurgeReport | None") -> dict[str, Any]:
-    from nwx.engine.access.entries import rule_entry
+    from nwx.engine.access.planned_changes import rule_entry
 
     return {"rule": rule_entry(rule) | {"id": rule.id}, "purge": asdict(report) if report else None}
 

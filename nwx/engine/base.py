@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -176,9 +177,15 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
         return QualityIndex(self.entry_store(IndexName.QUALITY))
 
-    @abstractmethod
     def access_index(self) -> "AccessIndex":
         """Return the access rules; others may use it while an import writes."""
+        return self._access_index
+
+    @cached_property
+    def _access_index(self) -> "AccessIndex":
+        from nwx.engine.access.access_index import AccessIndex
+
+        return AccessIndex(self.entry_store(IndexName.ACCESS))
 
     @abstractmethod
     def picture_index(self) -> "PictureIndex":

@@ -26,11 +26,14 @@ def sqlite_uri(path: Path, *, read_only: bool) -> str:
 
 
 def connect_sqlite(
-    path: Path, pragmas: Iterable[str] = (), *, read_only: bool = False
+    path: Path | None, pragmas: Iterable[str] = (), *, read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection that begins no transactions of its own accord; threads may pass it on."""
+    """Return a connection that begins no transactions of its own accord; threads may pass it on.
+
+    Without a path it is of a database in memory.
+    """
     db = sqlite3.connect(
-        sqlite_uri(path, read_only=read_only),
+        sqlite_uri(path, read_only=read_only) if path else ":memory:",
         uri=True,
         isolation_level=None,
         check_same_thread=False,

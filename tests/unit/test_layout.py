@@ -44,7 +44,6 @@ TESTED_ELSEWHERE = {
     "nwx/cli/spark": "tests/spark/test_commands.py",
     "nwx/cli/tables": "tests/cli/test_outputs.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_42_access_rules.py",
-    "nwx/engine/access/entries.py": "tests/conformance/test_42_access_rules.py",
     "nwx/engine/access/matches.py": "tests/unit/engine/access/test_decisions.py",
     "nwx/engine/access/planned_changes.py": "tests/conformance/test_42_access_rules.py",
     "nwx/engine/anchors": "tests/conformance/test_28_linked_search.py",

@@ -6,8 +6,9 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from flask.typing import ResponseReturnValue
 from flask_babel import lazy_gettext
 
-from nwx.engine.access.access_index import AccessIndex, ChangeKind
+from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import Decision
+from nwx.engine.access.planned_changes import ChangeKind
 from nwx.engine.access.rules import AccessRule, Action, Role
 from nwx.engine.access.scope_texts import scope_words
 from nwx.errors import UsageError

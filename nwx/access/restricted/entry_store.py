@@ -110,6 +110,12 @@ class RestrictedStore(EntryStore):
             known = self._counted[key] = stamp, count_entries(self.find(where), groups, mean)
         return known[1]
 
+    def version(self) -> str:
+        return self._store.version()
+
+    def renew(self) -> None:
+        raise self._visible.refusal()
+
     def state(self, name: str) -> bytes | None:
         found = self._store.state(name)
         if found is not None and (error := self._visible.withheld(name)):

@@ -1,53 +1,62 @@
 """What an engine does for access: rules, a log of their changes, and states made of them."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import count
 
 from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.planned_changes import (
+    CHANGE,
+    RULE,
+    AccessChange,
+    ChangeKind,
+    change_entry,
+    change_from_entry,
+    changes_by_removing,
+    changes_by_storing,
+    checked_rules,
+    rule_entry,
+    rule_from_entry,
+    rule_id,
+)
 from nwx.engine.access.rules import AccessRule
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import EntryIndex, EntryStore, OrderField
+
+_Plan = Callable[[Iterable[str], Mapping[str, AccessRule]], list[AccessChange]]
+"""Gives changes of the rules of some ids of entries, from those known by their own ids."""
+
+_NEWEST = (OrderField("id", descending=True),)
 
 
-class ChangeKind(StrEnum):
-    """What was done with a rule."""
-
-    ADDED = "added"
-    CHANGED = "changed"
-    REMOVED = "removed"
-
-
-@dataclass(frozen=True, slots=True)
-class AccessChange:
-    """An entry of the log: what was done with a rule, when (14 digits) and by whom.
-
-    `rule` is the rule as it was stored, or as it was when it was removed.
-    """
-
-    kind: ChangeKind
-    rule: AccessRule
-    at: str
-    by: str
-
-
-class AccessIndex(ABC):
+class AccessIndex(EntryIndex):
     """The index access of an engine; it may be written to while an import runs.
 
     What was written holds at once, in every process that has the archive open.
     """
 
-    @abstractmethod
+    def __init__(self, store: EntryStore) -> None:
+        super().__init__(store)
+        self._rules = AccessRules()
+
     def version(self) -> str:
         """Return what changes with each change of the rules, "" before the first; cheap.
 
         What stands before its last `-` changes with `renew`.
         """
+        return self._store.version()
 
-    @abstractmethod
     def rules(self) -> AccessRules:
         """Return all rules, by id; the same object until they change."""
+        version = self.version()
+        known = self._rules
+        if version == known.version:
+            return known
+        # Rules that are newer than the version are read again once that has changed.
+        rules = map(rule_from_entry, self._store.find({"kind": RULE}))
+        self._rules = found = AccessRules(rules, version)
+        return found
 
-    @abstractmethod
     def put(self, rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...]:
         """Store rules, all or none, and note it in the log; return them as they are stored.
 
@@ -57,26 +66,59 @@ class AccessIndex(ABC):
         One that is stored already, with the same reason, changes nothing.
         Raises UsageError where a rule cannot hold.
         """
+        wanted = {rule_id(rule.id): rule for rule in checked_rules(rules, by)}
+        stored: dict[str, AccessRule] = {}
 
-    @abstractmethod
+        def planned(ids: Iterable[str], known: Mapping[str, AccessRule]) -> list[AccessChange]:
+            changes = changes_by_storing([wanted[id] for id in ids], known, by)
+            stored.update({**known, **{change.rule.id: change.rule for change in changes}})
+            return changes
+
+        if wanted:
+            self._change(wanted, planned)
+        return tuple(stored[rule.id] for rule in wanted.values())
+
     def remove(self, ids: Collection[str], by: str) -> int:
         """Remove rules and note it in the log; return how many there were."""
+        removed: set[str] = set()
 
-    @abstractmethod
+        def planned(_: Iterable[str], known: Mapping[str, AccessRule]) -> list[AccessChange]:
+            removed.update(known)
+            return changes_by_removing(known, known, by)
+
+        if ids and self.version():
+            self._change([rule_id(id) for id in ids], planned)
+        return len(removed)
+
+    def _change(self, ids: Collection[str], planned: _Plan) -> None:
+        """Write what is planned from the rules that there are of some ids of entries."""
+        numbers = count(max(time.time_ns(), self._last_number() + 1))
+
+        def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
+            rules = (rule_from_entry(entry) for entry in found.values() if entry)
+            changed: dict[str, IndexEntry | None] = {}
+            for one in planned(found, {rule.id: rule for rule in rules}):
+                entry = rule_entry(one.rule)
+                changed[entry["id"]] = None if one.kind is ChangeKind.REMOVED else entry
+                noted = change_entry(one, f"{next(numbers):020}-{one.rule.id}")
+                changed[noted["id"]] = noted
+            return changed
+
+        self._store.update(ids, change)
+
+    def _last_number(self) -> int:
+        """Return the number of the last change, so that the log stays in order."""
+        last = next(self._store.find({"kind": CHANGE}, _NEWEST, 1), None)
+        return int(last["id"].partition("/")[2].partition("-")[0]) if last else 0
+
     def renew(self) -> None:
         """Have what was found out by the rules found out anew, as other dates are known now.
 
         Where there never was a rule, nothing happens.
         """
+        self._store.renew()
 
-    @abstractmethod
     def changes(self, limit: int, offset: int = 0) -> list[AccessChange]:
         """Return the log, the newest entry first; no method changes or removes any."""
-
-    @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes, which may be millions, in the place of those of that name."""
-
-    @abstractmethod
-    def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        found = self._store.find({"kind": CHANGE}, _NEWEST, limit, offset)
+        return [change_from_entry(entry) for entry in found]

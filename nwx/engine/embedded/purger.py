@@ -54,7 +54,7 @@ class EmbeddedPurger(Purger):
                 yield file
 
     def _files(self) -> Iterator[tuple[str, Opening]]:
-        yield "access.db", self._separate.access_index().erasing
+        yield "access.db", self._separate.entry_store(IndexName.ACCESS).database.erasing
         yield "crawls.db", self._separate.crawl_index().erasing
         yield "pictures.db", self._separate.picture_index().erasing
         yield "quality.db", self._separate.entry_store(IndexName.QUALITY).database.erasing

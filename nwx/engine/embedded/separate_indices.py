@@ -13,7 +13,6 @@ from nwx.engine.inlinks.table import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
-    from nwx.engine.embedded.access.index import EmbeddedAccessIndex
     from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
     from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
@@ -46,7 +45,6 @@ class SeparateIndices:
         self._crawls: EmbeddedCrawlIndex | None = None
         self._queue: OwnDatabase | None = None
         self._stores: dict[IndexName, EmbeddedEntryStore] = {}
-        self._access: EmbeddedAccessIndex | None = None
         self._pictures: EmbeddedPictureIndex | None = None
 
     def facet_store(self) -> EmbeddedFacetStore:
@@ -70,8 +68,8 @@ class SeparateIndices:
 
     def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
         """Return the small entries of an index, the same store each time."""
+        from nwx.engine.embedded.entries.forms import entry_form
         from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-        from nwx.engine.embedded.entries.tables import entry_form
 
         with self._guard:
             if index not in self._stores:
@@ -82,15 +80,6 @@ class SeparateIndices:
 
     def _database(self, form: DatabaseForm) -> OwnDatabase:
         return OwnDatabase(self._folder, self._make_archive, form, read_only=self._read_only)
-
-    def access_index(self) -> "EmbeddedAccessIndex":
-        """Return the index access, the same each time."""
-        from nwx.engine.embedded.access.index import ACCESS_FORM, EmbeddedAccessIndex
-
-        with self._guard:
-            if self._access is None:
-                self._access = EmbeddedAccessIndex(self._database(ACCESS_FORM))
-            return self._access
 
     def picture_index(self) -> "EmbeddedPictureIndex":
         """Return the index pictures, the same each time."""
@@ -132,10 +121,8 @@ class SeparateIndices:
             return count_inlinks(self.inlink_blobs())
         if index is IndexName.QUEUE:
             return self.crawl_queue().counts().total
-        if index is IndexName.QUALITY:
+        if index in (IndexName.QUALITY, IndexName.ACCESS):
             return self.entry_store(index).count()
-        if index is IndexName.ACCESS:
-            return self.access_index().count()
         if index is IndexName.PICTURES:
             return self.picture_index().count()
         return self.crawl_index().count()
@@ -150,10 +137,8 @@ class SeparateIndices:
             return inlink_entries(self.inlink_blobs())
         if index is IndexName.QUEUE:
             return self.crawl_queue().entries()
-        if index is IndexName.QUALITY:
+        if index in (IndexName.QUALITY, IndexName.ACCESS):
             return self.entry_store(index).find()
-        if index is IndexName.ACCESS:
-            return self.access_index().entries()
         if index is IndexName.PICTURES:
             return self.picture_index().entries()
         return self.crawl_index().entries()
@@ -178,8 +163,6 @@ class SeparateIndices:
             self._queue.close()
         for store in self._stores.values():
             store.database.close()
-        if self._access is not None:
-            self._access.close()
         if self._pictures is not None:
             self._pictures.close()
 
@@ -200,10 +183,6 @@ class SeparateCapabilities:
     def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
         """Return the small entries of an index that is declared to have some."""
         return self._separate.entry_store(index)
-
-    def access_index(self) -> "EmbeddedAccessIndex":
-        """Return the access rules; others may use it while an import writes."""
-        return self._separate.access_index()
 
     def picture_index(self) -> "EmbeddedPictureIndex":
         """Return the images of the archive with what pages say of them."""

@@ -36,6 +36,8 @@ class EntryFields:
     answers, the usual one first. `read` are further fields that are read
     without the rest. `table` is that of the embedded engine. EntryFilter the
     entries can be made again, `is_durable` is False: no disk is waited for.
+    `log` tells which entries are never changed or deleted. `has_version` is
+    for entries that each request depends on: `EntryStore.version`.
     """
 
     filtered: tuple[str, ...] = ()
@@ -44,11 +46,13 @@ class EntryFields:
     read: tuple[str, ...] = ()
     table: str = "entries"
     is_durable: bool = True
+    log: EntryFilter = field(default_factory=dict)
+    has_version: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All fields with one value, each once."""
-        ordered = (by.field for order in self.orders for by in order)
+        ordered = (by.field for order in self.orders for by in order if by.field != "id")
         return tuple(dict.fromkeys((*ordered, *self.filtered, *self.read)))
 
 
@@ -138,6 +142,12 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.ACCESS,
+        fields=EntryFields(
+            filtered=("kind",),
+            orders=(BY_ID, (OrderField("id", descending=True),)),
+            log={"kind": "change"},
+            has_version=True,
+        ),
         undeletable="entries of the index access cannot be deleted one by one; "
         "`nwx access remove` removes a rule, and its log stays",
     ),

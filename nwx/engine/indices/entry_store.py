@@ -94,8 +94,8 @@ def _holds(found: Any, value: EntryValue | tuple[EntryValue, ...]) -> bool:
     return bool(set(found).intersection(wanted)) if isinstance(found, list) else found in wanted
 
 
-Change = Callable[[Mapping[str, IndexEntry]], Mapping[str, IndexEntry | None]]
-"""Gives what entries are to be, by their ids, from those known; None removes one."""
+Change = Callable[[Mapping[str, IndexEntry | None]], Mapping[str, IndexEntry | None]]
+"""Gives what is to be written by id, from what there is of some ids; None stands for no entry."""
 
 
 class EntryStore(ABC):
@@ -116,10 +116,10 @@ class EntryStore(ABC):
 
     @abstractmethod
     def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
-        """Change entries by what is known of them; return what was written.
+        """Change entries by what there is of these ids; return what was written.
 
-        Nobody else writes them in between: `change` is called again, for
-        those ids only that somebody else wrote meanwhile.
+        Nobody else writes these in between: `change` is called again with
+        those ids that somebody else wrote meanwhile. It may add others.
         Raises EngineBusyError where others keep writing them.
         """
 
@@ -153,6 +153,18 @@ class EntryStore(ABC):
         """
 
     @abstractmethod
+    def version(self) -> str:
+        """Return what changes with each change of the entries, "" before the first; cheap.
+
+        What stands before its last `-` changes with `renew`. For indices
+        that declare it.
+        """
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Change the version, and what it begins with; where there was no change, do nothing."""
+
+    @abstractmethod
     def put_state(self, name: str, state: bytes) -> None:
         """Keep some bytes, which may be millions, in the place of those of that name."""
 
@@ -174,10 +186,6 @@ class EntryIndex:
 
     def __init__(self, store: EntryStore) -> None:
         self._store = store
-
-    def remove(self, ids: Collection[str]) -> int:
-        """Remove entries; return how many there were."""
-        return self._store.delete(ids)
 
     def put_state(self, name: str, state: bytes) -> None:
         """Keep some bytes, which may be millions, in the place of those of that name."""

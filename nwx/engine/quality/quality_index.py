@@ -208,6 +208,10 @@ class QualityIndex(EntryIndex):
         """Store scores, each in the place of the one that its capture has."""
         self._store.put([quality_entry(score) for score in scores])
 
+    def remove(self, ids: Collection[str]) -> int:
+        """Remove the scores of captures; return how many there were."""
+        return self._store.delete(ids)
+
     def score(self, id: str) -> PlaybackScore | None:
         """Return the score of a capture."""
         return self.scores_of([id]).get(id)

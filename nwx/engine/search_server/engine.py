@@ -14,7 +14,6 @@ from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.search_server import capture_lookups, capture_store
-from nwx.engine.search_server.access.index import ServerAccessIndex
 from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
@@ -81,7 +80,7 @@ class SearchServerEngine(Engine):
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ServerDatesIndices(self._server, self._schema)
         self._settings = settings
-        self._access = ServerAccessIndex(self._server, self._schema, settings)
+        self._stores: dict[IndexName, ServerEntryStore] = {}
         queue = QueueStore(self._server, self._schema)
         self._queue, self._outbox = ServerCrawlQueue(queue), ServerOutbox(queue)
         self._searching = Searching(
@@ -320,10 +319,10 @@ class SearchServerEngine(Engine):
         return ServerCrawlIndex(self._server, self._schema)
 
     def entry_store(self, index: IndexName) -> ServerEntryStore:
-        return ServerEntryStore(self._server, self._schema, self._settings, index)
-
-    def access_index(self) -> ServerAccessIndex:
-        return self._access
+        if index not in self._stores:
+            store = ServerEntryStore(self._server, self._schema, self._settings, index)
+            self._stores[index] = store
+        return self._stores[index]
 
     def picture_index(self) -> ServerPictureIndex:
         return ServerPictureIndex(self._server, self._schema, self._settings)

@@ -1,6 +1,7 @@
 """The small entries of an index on a server."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,10 +17,11 @@ from nwx.engine.indices.entry_store import (
     EntryStore,
     Totals,
 )
-from nwx.engine.search_server.blobs import ServerStates
+from nwx.engine.search_server.blobs import ServerStates, make_blob_index
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
+from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, pause
 from nwx.errors import EngineBusyError
@@ -30,6 +32,7 @@ _WINDOW = 10_000
 _MOST_VALUES = 10_000
 _ATTEMPTS = 20
 _LONGEST_PAUSE = 4
+_VERSION_ID = "version"
 
 
 class ServerEntryStore(EntryStore):
@@ -44,6 +47,7 @@ class ServerEntryStore(EntryStore):
         self._name = index
         self._declared = INDICES[index]
         self._states = ServerStates(server, self.alias, settings)
+        self._version = EntryVersion(server, f"{self.alias}-files", settings)
         self._is_made = False
 
     def is_made(self) -> bool:
@@ -66,8 +70,15 @@ class ServerEntryStore(EntryStore):
         if entries:
             self.make()
             unique = {entry["id"]: entry for entry in entries}
-            actions = (BulkAction(self.alias, id, entry) for id, entry in unique.items())
-            send(self.server, actions)
+            self._send(BulkAction(self.alias, id, entry) for id, entry in unique.items())
+
+    def _send(self, actions: Iterable[BulkAction]) -> list[str]:
+        if not self._declared.fields.has_version:
+            return send(self.server, actions)
+        self._version.begin_change()
+        outcomes = send(self.server, actions)
+        self._version.end_change()
+        return outcomes
 
     def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
         done: dict[str, IndexEntry | None] = {}
@@ -76,11 +87,12 @@ class ServerEntryStore(EntryStore):
             if attempt:
                 pause(min(attempt, _LONGEST_PAUSE))
             found = entries_by_id(self.server, self.alias, left, "true") if self.is_made() else {}
-            changed = change({id: hit["_source"] for id, hit in found.items()})
-            if any(entry is not None for entry in changed.values()):
-                self.make()
+            changed = change({id: found[id]["_source"] if id in found else None for id in left})
+            if not changed:
+                return done
+            self.make()
             actions = [self._action(id, one, found.get(id)) for id, one in changed.items()]
-            outcomes = dict(zip(changed, send(self.server, actions), strict=True))
+            outcomes = dict(zip(changed, self._send(actions), strict=True))
             left = [id for id, outcome in outcomes.items() if outcome == "conflict"]
             done |= {id: one for id, one in changed.items() if id not in left}
             if not left:
@@ -111,7 +123,7 @@ class ServerEntryStore(EntryStore):
         if not self.is_made():
             return 0
         actions = (BulkAction(self.alias, id, None, "delete") for id in dict.fromkeys(ids))
-        return send(self.server, actions).count("deleted")
+        return self._send(actions).count("deleted")
 
     def find(
         self,
@@ -158,6 +170,12 @@ class ServerEntryStore(EntryStore):
             {name: tuple(map(_group, counted[name]["buckets"])) for name in groups},
         )
 
+    def version(self) -> str:
+        return self._version.current()
+
+    def renew(self) -> None:
+        self._version.renew()
+
     def put_state(self, name: str, state: bytes) -> None:
         self._states.put(name, state)
 
@@ -186,7 +204,7 @@ def _condition(name: str, value: object) -> Body:
 
 def _sort(order: EntryOrder) -> list[Body]:
     sort: list[Body] = [{by.field: "desc" if by.descending else "asc"} for by in order]
-    return [*sort, {"id": "asc"}]
+    return sort if order and order[-1].field == "id" else [*sort, {"id": "asc"}]
 
 
 def _grouped(field: str, most: int, mean: Body) -> Body:
@@ -196,3 +214,48 @@ def _grouped(field: str, most: int, mean: Body) -> Body:
 
 def _group(bucket: dict[str, Any]) -> EntryGroup:
     return EntryGroup(bucket["key"], bucket["doc_count"], bucket["mean"]["value"])
+
+
+class EntryVersion:
+    """An entry of the index `<alias>-files`, read by its id, as fresh as the last write.
+
+    It is marked as changing before entries are written, and gets a new version
+    after: while it is, each reader is given another version, and so reads
+    the entries anew, also where the writer was stopped half-way.
+    """
+
+    def __init__(self, server: Server, index: str, settings: ServerSettings) -> None:
+        self._server = server
+        self._settings = settings
+        self._index = index
+        self._mark = ""
+
+    def current(self) -> str:
+        """Return the version, "" before the first change."""
+        try:
+            found = entries_by_id(self._server, self._index, [_VERSION_ID], "true")
+        except IndexMissingError:
+            return ""
+        if not found:
+            return ""
+        version = str(found[_VERSION_ID]["_source"]["name"])
+        return version or uuid.uuid4().hex
+
+    def begin_change(self) -> None:
+        """Let all readers read the entries anew until the change has ended."""
+        make_blob_index(self._server, self._index, self._settings)
+        self._mark = self.current().rpartition("-")[0] or uuid.uuid4().hex
+        self._put("")
+
+    def end_change(self) -> None:
+        """Give the entries as they are now a version; its mark stays."""
+        mark = self.current().rpartition("-")[0] or self._mark
+        self._put(f"{mark}-{uuid.uuid4().hex}")
+
+    def renew(self) -> None:
+        """Give the same entries another version, with another mark, where they have one."""
+        if self.current():
+            self._put(f"{uuid.uuid4().hex}-{uuid.uuid4().hex}")
+
+    def _put(self, version: str) -> None:
+        send(self._server, [BulkAction(self._index, _VERSION_ID, {"name": version})])

@@ -9,12 +9,10 @@ import pytest
 
 from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.engine import base
-from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.crawls.crawl_index import CrawlIndex
 from nwx.engine.dates_index import DatesBuilder, DatesIndex
 from nwx.engine.document_index import DocumentIndex
-from nwx.engine.embedded.access.index import EmbeddedAccessIndex
 from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
@@ -26,7 +24,6 @@ from nwx.engine.facet_store import BlobStore, FacetStore
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.ledger import Ledger
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
-from nwx.engine.search_server.access.index import ServerAccessIndex
 from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.builder import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
@@ -43,7 +40,6 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     FacetStore: (EmbeddedFacetStore, ServerFacetStore),
     CrawlIndex: (EmbeddedCrawlIndex, ServerCrawlIndex),
     EntryStore: (EmbeddedEntryStore, ServerEntryStore, RestrictedStore),
-    AccessIndex: (EmbeddedAccessIndex, ServerAccessIndex),
     CrawlQueue: (EmbeddedCrawlQueue, ServerCrawlQueue),
     UpdateOutbox: (EmbeddedOutbox, ServerOutbox),
     DatesBuilder: (FolderBuilder, IndexBuilder),

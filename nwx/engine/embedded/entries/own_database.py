@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from nwx.engine.embedded.folder import Folder
@@ -24,7 +24,8 @@ class DatabaseForm:
 
     `pragmas` are set where it is written, `read_pragmas` where it is read.
     `keeps_reader` is for files that are read by many short questions: one
-    connection is kept for them, in place of one a question.
+    connection is kept for them, in place of one a question. `steps` bring a
+    file from each older format to the next.
     """
 
     name: str
@@ -33,6 +34,13 @@ class DatabaseForm:
     read_pragmas: tuple[str, ...] = ()
     keeps_reader: bool = False
     format: int = 1
+    steps: tuple[Callable[[sqlite3.Connection], None], ...] = ()
+
+    def bring_forward(self, db: sqlite3.Connection, found: int) -> None:
+        """Bring a file of an older format forward, within a transaction."""
+        for step in self.steps[found - 1 :]:
+            step(db)
+        db.execute(f"PRAGMA user_version = {self.format}")
 
 
 class OwnDatabase:
@@ -58,6 +66,7 @@ class OwnDatabase:
         self._db: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._read_file = (0, 0)
+        self._is_copy = False
         self._has_tables = False  # of the file that the kept reader reads
 
     @contextmanager
@@ -102,7 +111,7 @@ class OwnDatabase:
         except FileNotFoundError:
             return None
         file = (found.st_dev, found.st_ino)
-        if self._reader is None or self._read_file != file:
+        if self._reader is None or self._read_file != file or self._is_copy:
             self._close_reader()
             self._reader, self._read_file = self._opened_to_read(), file
         return self._reader
@@ -149,9 +158,14 @@ class OwnDatabase:
     def _opened_to_write(self) -> sqlite3.Connection:
         db = connect_sqlite(self.path, ("journal_mode = WAL", *self._form.pragmas))
         try:
-            if not file_format(db, self.path, self._form.format):
+            found = file_format(db, self.path, self._form.format)
+            if not found:
                 script = f"{self._form.schema}PRAGMA user_version = {self._form.format};"
                 db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
+            elif found < self._form.format:
+                with transaction(db):  # another process may have been first
+                    found = file_format(db, self.path, self._form.format)
+                    self._form.bring_forward(db, found)
         except BaseException:
             db.close()
             raise
@@ -160,4 +174,16 @@ class OwnDatabase:
     def _opened_to_read(self) -> sqlite3.Connection:
         self._folder.check(writing=True)
         pragmas = ("query_only = 1", *self._form.read_pragmas)
-        return connect_sqlite(self.path, pragmas, read_only=True)
+        db = connect_sqlite(self.path, pragmas, read_only=True)
+        found = file_format(db, self.path, self._form.format)
+        self._is_copy = found not in (0, self._form.format)
+        return self._brought_forward(db, found) if self._is_copy else db
+
+    def _brought_forward(self, older: sqlite3.Connection, found: int) -> sqlite3.Connection:
+        """Return a copy of an older file in memory: who reads does not write the file."""
+        with closing(older):
+            db = connect_sqlite(None)
+            older.backup(db)
+        with transaction(db):
+            self._form.bring_forward(db, found)
+        return db

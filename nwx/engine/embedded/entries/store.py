@@ -2,16 +2,21 @@
 
 import sqlite3
 import threading
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from typing import Any
 
-import msgspec
 from cachetools import LRUCache
 
 from nwx.engine.embedded.entries.own_database import OwnDatabase
-from nwx.engine.embedded.entries.tables import Condition, column_values, find_sql, groups_sql
+from nwx.engine.embedded.entries.tables import (
+    Condition,
+    among,
+    find_sql,
+    groups_sql,
+    put_entries,
+    remove_entry,
+    unpack_entry,
+)
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.entry_store import (
@@ -27,10 +32,7 @@ from nwx.engine.indices.entry_store import (
 )
 from nwx.model import IndexStats
 
-_AT_ONCE = 500
-_FAST_COMPRESSION = 1
 _TOTALS_KEPT = 64
-_CHANGED = "UPDATE changes SET number = number + 1"
 
 
 class EmbeddedEntryStore(EntryStore):
@@ -49,40 +51,18 @@ class EmbeddedEntryStore(EntryStore):
     def put(self, entries: Sequence[IndexEntry]) -> None:
         if entries:
             with self.database.writing() as db:
-                self._put(db, entries)
-
-    def _put(self, db: sqlite3.Connection, entries: Iterable[IndexEntry]) -> None:
-        fields = self._fields
-        columns = ", ".join(("id", *fields.columns))
-        marks = ", ".join("?" * (1 + len(fields.columns)))
-        add = f"INSERT INTO {fields.table} ({columns}) VALUES ({marks})"
-        db.execute(_CHANGED)
-        for entry in entries:
-            self._remove(db, entry["id"])
-            num = db.execute(add, column_values(fields, entry)).lastrowid
-            db.execute("INSERT INTO contents VALUES (?, ?)", (num, pack_entry(entry)))
-            for name in fields.lists:
-                first = fields.orders[0]
-                mean = entry[first[0].field] if first else num
-                rows = [(value, mean, entry["id"], num) for value in entry.get(name, ())]
-                db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
-
-    def _remove(self, db: sqlite3.Connection, id: str) -> bool:
-        table = self._fields.table
-        row = db.execute(f"SELECT num FROM {table} WHERE id = ?", (id,)).fetchone()
-        if row is None:
-            return False
-        for one in ("contents", *self._fields.lists, table):
-            db.execute(f"DELETE FROM {one} WHERE num = ?", row)
-        return True
+                put_entries(db, self._fields, entries)
 
     def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
         with self.database.writing() as db:
-            changed = change({entry["id"]: entry for entry in self._entries_of(db, ids)})
-            for id, entry in changed.items():
-                if entry is None:
-                    self._remove(db, id)
-            self._put(db, (entry for entry in changed.values() if entry is not None))
+            found = {entry["id"]: entry for entry in self._entries_of(db, ids)}
+            changed = change({id: found.get(id) for id in ids})
+            if changed:
+                for id, entry in changed.items():
+                    if entry is None:
+                        remove_entry(db, self._fields, id)
+                kept = (entry for entry in changed.values() if entry is not None)
+                put_entries(db, self._fields, kept)
         return changed
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
@@ -104,8 +84,9 @@ class EmbeddedEntryStore(EntryStore):
         if not self.is_made():
             return 0
         with self.database.writing() as db:
-            db.execute(_CHANGED)
-            return sum(self._remove(db, id) for id in ids)
+            removed = sum(remove_entry(db, self._fields, id) for id in ids)
+            put_entries(db, self._fields, ())
+            return removed
 
     def find(
         self,
@@ -182,6 +163,18 @@ class EmbeddedEntryStore(EntryStore):
             found[name] = tuple(starmap(EntryGroup, db.execute(command, condition.values)))
         return Totals(entries, total / entries if entries else None, found)
 
+    def version(self) -> str:
+        with self.database.reading() as db:
+            if db is None:
+                return ""
+            number, mark = db.execute("SELECT number, mark FROM changes, marks").fetchone()
+            return f"{mark}-{number}" if number else ""
+
+    def renew(self) -> None:
+        if self.version():
+            with self.database.writing() as db:
+                db.execute("UPDATE marks SET mark = lower(hex(randomblob(6)))")
+
     def put_state(self, name: str, state: bytes) -> None:
         with self.database.writing() as db:
             db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
@@ -199,22 +192,3 @@ class EmbeddedEntryStore(EntryStore):
 
     def stats(self) -> IndexStats:
         return IndexStats(self.count(self._declared.shown), self.database.stored_bytes())
-
-
-def pack_entry(entry: IndexEntry) -> bytes:
-    """Return an entry as it is stored."""
-    return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
-
-
-def unpack_entry(packed: bytes) -> IndexEntry:
-    """Return an entry that was stored."""
-    entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
-    return entry
-
-
-def among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
-    """Stream the rows of a command with `IN ({})`, for each of some values once."""
-    listed = list(dict.fromkeys(values))
-    for start in range(0, len(listed), _AT_ONCE):
-        chunk = listed[start : start + _AT_ONCE]
-        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)

@@ -4,30 +4,23 @@ What is filtered, sorted and counted is apart from the rest: those rows are
 read in their thousands, packed entries (`contents`) for what is shown.
 """
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from nwx import mappings
-from nwx.engine.embedded.entries.own_database import (
-    CACHE_PRAGMA,
-    DURABLE,
-    FAST,
-    JOURNAL_PRAGMA,
-    STATES_TABLE,
-    DatabaseForm,
-)
-from nwx.engine.indices.declarations import INDICES, EntryFields
+from nwx.engine.embedded.entries.own_database import STATES_TABLE
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import EntryFields
 from nwx.engine.indices.entry_store import EntryFilter, EntryOrder
 from nwx.model import IndexName
 
+_AT_ONCE = 500
+_FAST_COMPRESSION = 1
 _SQL_TYPES = {"double": "REAL NOT NULL", "integer": "INTEGER", "long": "INTEGER"}
-
-
-def entry_form(index: IndexName) -> DatabaseForm:
-    """Return the form of the file with the entries of an index."""
-    fields = INDICES[index].fields
-    written = (DURABLE if fields.is_durable else FAST, CACHE_PRAGMA, JOURNAL_PRAGMA)
-    read = (CACHE_PRAGMA, "mmap_size = 268435456")
-    return DatabaseForm(f"{index}.db", entry_schema(index, fields), written, read)
 
 
 def entry_schema(index: IndexName, fields: EntryFields) -> str:
@@ -45,7 +38,7 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
     script += (
         f"CREATE INDEX IF NOT EXISTS {table}_by_{order[0][0]} ON {table} ({order_sql(order)})"
         for order in sorted_by
-        if order
+        if order and order[0][0] != "id"
     )
     mean = first[0].field if first else "num"
     for name, column in fields.lists.items():
@@ -60,6 +53,20 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
         "CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL)",
         "INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes)",
     )
+    if fields.has_version:
+        script += (
+            # Tells the entries of this file from those of another in its place.
+            "CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL)",
+            "INSERT INTO marks SELECT lower(hex(randomblob(6)))"
+            " WHERE NOT EXISTS (SELECT 1 FROM marks)",
+        )
+    for name, value in fields.log.items():
+        script += (
+            f"CREATE TRIGGER IF NOT EXISTS log_stays_{event} BEFORE {event} ON {table}"
+            f" WHEN OLD.{name} = '{value}'"
+            f" BEGIN SELECT RAISE(ABORT, 'the log of the index {index} stays as it is'); END"
+            for event in ("UPDATE", "DELETE")
+        )
     return "".join(f"{statement};\n" for statement in script) + STATES_TABLE
 
 
@@ -70,7 +77,8 @@ def _by(field: str) -> tuple[str, bool]:
 def order_sql(order: Sequence[tuple[str, bool]], table: str = "") -> str:
     """Return the terms of ORDER BY, ties broken by id."""
     of = f"{table}." if table else ""
-    return ", ".join([*(f"{of}{name}{' DESC' * desc}" for name, desc in order), f"{of}id"])
+    terms = [f"{of}{name}{' DESC' * descending}" for name, descending in order]
+    return ", ".join(terms if order and order[-1][0] == "id" else [*terms, f"{of}id"])
 
 
 class Condition:
@@ -129,6 +137,48 @@ def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str
     )
 
 
-def column_values(fields: EntryFields, entry: Mapping[str, object]) -> tuple[object, ...]:
-    """Return the values of an entry in the columns of its table, the id first."""
-    return (entry["id"], *(entry.get(name, "") for name in fields.columns))
+def put_entries(db: sqlite3.Connection, fields: EntryFields, entries: Iterable[IndexEntry]) -> None:
+    """Store entries in the place of those of the same ids, and note that there was a change."""
+    columns = ", ".join(("id", *fields.columns))
+    marks = ", ".join("?" * (1 + len(fields.columns)))
+    add = f"INSERT INTO {fields.table} ({columns}) VALUES ({marks})"
+    db.execute("UPDATE changes SET number = number + 1")
+    for entry in entries:
+        remove_entry(db, fields, entry["id"])
+        values = (entry["id"], *(entry.get(name, "") for name in fields.columns))
+        num = db.execute(add, values).lastrowid
+        db.execute("INSERT INTO contents VALUES (?, ?)", (num, pack_entry(entry)))
+        for name in fields.lists:
+            first = fields.orders[0]
+            mean = entry[first[0].field] if first else num
+            rows = [(value, mean, entry["id"], num) for value in entry.get(name, ())]
+            db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
+
+
+def remove_entry(db: sqlite3.Connection, fields: EntryFields, id: str) -> bool:
+    """Remove an entry; return whether it was there."""
+    row = db.execute(f"SELECT num FROM {fields.table} WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        return False
+    for table in ("contents", *fields.lists, fields.table):
+        db.execute(f"DELETE FROM {table} WHERE num = ?", row)
+    return True
+
+
+def pack_entry(entry: IndexEntry) -> bytes:
+    """Return an entry as it is stored."""
+    return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
+
+
+def unpack_entry(packed: bytes) -> IndexEntry:
+    """Return an entry that was stored."""
+    entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
+    return entry
+
+
+def among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
+    """Stream the rows of a command with `IN ({})`, for each of some values once."""
+    listed = list(dict.fromkeys(values))
+    for start in range(0, len(listed), _AT_ONCE):
+        chunk = listed[start : start + _AT_ONCE]
+        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)

@@ -1,1 +1,0 @@
-"""The index access in a folder."""

@@ -1,1 +1,0 @@
-"""The index access on a server."""
