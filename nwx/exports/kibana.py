@@ -14,6 +14,7 @@ from urllib.parse import quote
 import requests
 
 from nwx.charts.panels import PANELS, Panel, query, specification
+from nwx.engine.indices.declarations import INDICES
 from nwx.errors import NwxError, UsageError
 from nwx.settings import ServerSettings
 
@@ -28,14 +29,6 @@ TYPE_VERSIONS = {
 }
 FROM_DATE = "1990-01-01T00:00:00.000Z"
 _COLUMNS, _HEIGHT = 48, 15
-_DATA_VIEWS = (
-    ("captures", "captures", "crawl_date"),
-    ("documents", "documents", "crawl_date"),
-    ("dates", "dates of documents", "dates"),
-    ("facets", "facets", None),
-    ("inlinks", "inlinks", "last"),
-    ("quality", "quality of playback", "timestamp"),
-)
 
 
 class KibanaError(NwxError):
@@ -51,7 +44,8 @@ class Pushed:
 
 def saved_objects(prefix: str) -> list[SavedObject]:
     """Return the saved objects for the indices of a prefix, what is referred to first."""
-    views = [_data_view(prefix, *view) for view in _DATA_VIEWS]
+    shown = ((one.name, one.data_view) for one in INDICES.values())
+    views = [_data_view(prefix, name, *view) for name, view in shown if view]
     charts = [_vega(prefix, panel) for panel in PANELS]
     live = [_captures_metric(prefix), _languages(prefix)]
     return [*views, *live, *charts, _dashboard(prefix, [*live, *charts])]

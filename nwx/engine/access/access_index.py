@@ -16,8 +16,8 @@ from nwx.engine.access.planned_changes import (
     changes_by_storing,
     checked_rules,
     rule_entry,
+    rule_entry_id,
     rule_from_entry,
-    rule_id,
 )
 from nwx.engine.access.rules import AccessRule
 from nwx.engine.entries import IndexEntry
@@ -66,7 +66,7 @@ class AccessIndex(EntryIndex):
         One that is stored already, with the same reason, changes nothing.
         Raises UsageError where a rule cannot hold.
         """
-        wanted = {rule_id(rule.id): rule for rule in checked_rules(rules, by)}
+        wanted = {rule_entry_id(rule.id): rule for rule in checked_rules(rules, by)}
         stored: dict[str, AccessRule] = {}
 
         def planned(ids: Iterable[str], known: Mapping[str, AccessRule]) -> list[AccessChange]:
@@ -87,7 +87,7 @@ class AccessIndex(EntryIndex):
             return changes_by_removing(known, known, by)
 
         if ids and self.version():
-            self._change([rule_id(id) for id in ids], planned)
+            self._change([rule_entry_id(id) for id in ids], planned)
         return len(removed)
 
     def _change(self, ids: Collection[str], planned: _Plan) -> None:

@@ -103,14 +103,14 @@ def rule_fields(rule: AccessRule) -> IndexEntry:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def rule_id(id: str) -> str:
+def rule_entry_id(id: str) -> str:
     """Return the id of the entry of a rule."""
     return f"{RULE}/{id}"
 
 
 def rule_entry(rule: AccessRule) -> IndexEntry:
     """Return a rule as an entry."""
-    return {"id": rule_id(rule.id), "kind": RULE, **rule_fields(rule)}
+    return {"id": rule_entry_id(rule.id), "kind": RULE, **rule_fields(rule)}
 
 
 def rule_from_entry(entry: Mapping[str, Any]) -> AccessRule:

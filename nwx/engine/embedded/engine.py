@@ -22,6 +22,7 @@ from nwx.engine.embedded.staged_rows import StagedRows, batch_rows
 from nwx.engine.embedded.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
+from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.errors import EngineBusyError, EngineError, ErrorText
 from nwx.model import (
     MAIN_DATES,
@@ -270,10 +271,10 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
-        if index is IndexName.QUALITY:
-            return self._separate.entry_store(index).delete(ids)
         if index is IndexName.PICTURES:
-            return self._separate.picture_index().remove(ids)
+            return self.picture_index().remove(ids)
+        if INDICES[index].kind is IndexKind.ENTRIES:
+            return self.entry_store(index).delete(ids)
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:
@@ -288,7 +289,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         from nwx.engine.embedded.purger import EmbeddedPurger
 
         self._check_writable()
-        return EmbeddedPurger(self._writing, self._parallel, self._separate)
+        return EmbeddedPurger(self._writing, self._parallel, self._separate, self)
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
         from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex

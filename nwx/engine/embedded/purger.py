@@ -4,11 +4,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nwx.engine.access.purger import Purger
 from nwx.engine.crawls.crawl_index import StoredSpecification
-from nwx.engine.embedded.database import Opening, erased
+from nwx.engine.embedded.database import erased
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.separate_indices import SeparateIndices
+from nwx.engine.embedded.separate_indices import SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.writer import ArchiveWriter
-from nwx.model import MAIN_DATES, Dates, IndexName
+from nwx.engine.indices.declarations import IndexKind, indices_of
+from nwx.model import MAIN_DATES, Dates
 
 
 class EmbeddedPurger(Purger):
@@ -19,8 +20,10 @@ class EmbeddedPurger(Purger):
         writing: Callable[[], ArchiveWriter],
         dates: EmbeddedDatesIndices,
         separate: SeparateIndices,
+        engine: SeparateCapabilities,
     ) -> None:
         self._writing, self._dates, self._separate = writing, dates, separate
+        self._engine = engine
 
     def own_dates(self) -> list[str]:
         return self._dates.made()
@@ -31,14 +34,14 @@ class EmbeddedPurger(Purger):
         return self._dates.remove(place, dates)
 
     def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        return self._separate.crawl_index().remove_documents(document_ids, urls)
+        return self._engine.crawl_index().remove_documents(document_ids, urls)
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        forgotten = self._separate.crawl_queue().forget_pages(urls)
-        return forgotten + self._separate.outbox().forget_pages(urls)
+        forgotten = self._engine.crawl_queue().forget_pages(urls)
+        return forgotten + self._engine.outbox().forget_pages(urls)
 
     def replace_specification(self, stored: StoredSpecification) -> None:
-        self._separate.crawl_index().replace_specification(stored)
+        self._engine.crawl_index().replace_specification(stored)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         return tuple(self._left(wait_seconds))
@@ -49,13 +52,6 @@ class EmbeddedPurger(Purger):
         for name in self._dates.made():
             if not self._dates.erase(name, wait_seconds):
                 yield f"dates/{name}"
-        for file, opening in self._files():
-            if not erased(opening, wait_seconds):
-                yield file
-
-    def _files(self) -> Iterator[tuple[str, Opening]]:
-        yield "access.db", self._separate.entry_store(IndexName.ACCESS).database.erasing
-        yield "crawls.db", self._separate.crawl_index().erasing
-        yield "pictures.db", self._separate.picture_index().erasing
-        yield "quality.db", self._separate.entry_store(IndexName.QUALITY).database.erasing
-        yield "queue.db", self._separate.crawl_queue().erasing
+        for index in indices_of(IndexKind.ENTRIES):
+            if not erased(self._separate.own(index).database.erasing, wait_seconds):
+                yield f"{index}.db"

@@ -1,11 +1,12 @@
 """The indices of a folder that lie in files of their own, beside that of the archive."""
 
+import pkgutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nwx.engine.blob_folder import BlobFolder
-from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase
+from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase, OwnIndex
 from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
 SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
+_OWN_TABLES = {
+    IndexName.CRAWLS: "nwx.engine.embedded.crawls.index:EmbeddedCrawlIndex",
+    IndexName.QUEUE: "nwx.engine.embedded.queue.queue:EmbeddedCrawlQueue",
+    IndexName.PICTURES: "nwx.engine.embedded.pictures.index:EmbeddedPictureIndex",
+}
+"""The indices whose speed needs tables of their own; all others are in an `EmbeddedEntryStore`."""
+
 
 class SeparateIndices:
-    """Facets, inlinks, crawls, queue, quality, access and pictures.
+    """The indices that are built, and those with small entries.
 
     `make_archive` makes the archive where there is none.
     """
@@ -42,10 +50,7 @@ class SeparateIndices:
         self._make_archive = make_archive
         self._read_only = read_only
         self._guard = threading.Lock()
-        self._crawls: EmbeddedCrawlIndex | None = None
-        self._queue: OwnDatabase | None = None
-        self._stores: dict[IndexName, EmbeddedEntryStore] = {}
-        self._pictures: EmbeddedPictureIndex | None = None
+        self._opened: dict[IndexName, OwnIndex] = {}
 
     def facet_store(self) -> EmbeddedFacetStore:
         """Return the store of facets."""
@@ -55,63 +60,26 @@ class SeparateIndices:
         """Return the blobs of inlinks."""
         return BlobFolder(self._folder.path / "inlinks")
 
-    def crawl_index(self) -> "EmbeddedCrawlIndex":
-        """Return the index crawls, the same each time."""
-        # Imported here: an archive is searched and imported into without.
-        from nwx.engine.embedded.crawls.database import CRAWLS_FORM
-        from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
-
+    def own(self, index: IndexName) -> OwnIndex:
+        """Return an index with small entries, the same each time."""
         with self._guard:
-            if self._crawls is None:
-                self._crawls = EmbeddedCrawlIndex(self._database(CRAWLS_FORM))
-            return self._crawls
+            if index not in self._opened:
+                self._opened[index] = self._open(index)
+            return self._opened[index]
 
-    def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
-        """Return the small entries of an index, the same store each time."""
+    def _open(self, index: IndexName) -> OwnIndex:
+        # Imported here: an archive is searched and imported into without.
         from nwx.engine.embedded.entries.forms import entry_form
         from nwx.engine.embedded.entries.store import EmbeddedEntryStore
 
-        with self._guard:
-            if index not in self._stores:
-                self._stores[index] = EmbeddedEntryStore(
-                    self._database(entry_form(index)), INDICES[index]
-                )
-            return self._stores[index]
+        declared = INDICES[index]
+        if index not in _OWN_TABLES:
+            return EmbeddedEntryStore(self._database(entry_form(index)), declared)
+        kind: type[OwnIndex] = pkgutil.resolve_name(_OWN_TABLES[index])
+        return kind(self._database(kind.form), declared)
 
     def _database(self, form: DatabaseForm) -> OwnDatabase:
         return OwnDatabase(self._folder, self._make_archive, form, read_only=self._read_only)
-
-    def picture_index(self) -> "EmbeddedPictureIndex":
-        """Return the index pictures, the same each time."""
-        from nwx.engine.embedded.pictures.database import PictureDatabase
-        from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
-
-        with self._guard:
-            if self._pictures is None:
-                self._pictures = EmbeddedPictureIndex(
-                    PictureDatabase(self._folder, self._make_archive, read_only=self._read_only)
-                )
-            return self._pictures
-
-    def crawl_queue(self) -> "EmbeddedCrawlQueue":
-        """Return the queue of URLs for crawlers."""
-        from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
-
-        return EmbeddedCrawlQueue(self._queue_database())
-
-    def outbox(self) -> "EmbeddedOutbox":
-        """Return what is to be sent to queues elsewhere."""
-        from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
-
-        return EmbeddedOutbox(self._queue_database())
-
-    def _queue_database(self) -> OwnDatabase:
-        from nwx.engine.embedded.queue.database import QUEUE_FORM
-
-        with self._guard:
-            if self._queue is None:
-                self._queue = self._database(QUEUE_FORM)
-            return self._queue
 
     def count(self, index: IndexName) -> int:
         """Return the number of entries of one of these indices."""
@@ -119,13 +87,7 @@ class SeparateIndices:
             return self.facet_store().count()
         if index is IndexName.INLINKS:
             return count_inlinks(self.inlink_blobs())
-        if index is IndexName.QUEUE:
-            return self.crawl_queue().counts().total
-        if index in (IndexName.QUALITY, IndexName.ACCESS):
-            return self.entry_store(index).count()
-        if index is IndexName.PICTURES:
-            return self.picture_index().count()
-        return self.crawl_index().count()
+        return self.own(index).stats().entries or 0
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         """Stream the entries of one of these indices, in the order of their ids."""
@@ -135,13 +97,7 @@ class SeparateIndices:
             from nwx.engine.inlinks.entries import inlink_entries
 
             return inlink_entries(self.inlink_blobs())
-        if index is IndexName.QUEUE:
-            return self.crawl_queue().entries()
-        if index in (IndexName.QUALITY, IndexName.ACCESS):
-            return self.entry_store(index).find()
-        if index is IndexName.PICTURES:
-            return self.picture_index().entries()
-        return self.crawl_index().entries()
+        return self.own(index).entries()
 
     def stats(self) -> dict[IndexName, IndexStats]:
         """Return the sizes of these indices."""
@@ -152,19 +108,13 @@ class SeparateIndices:
             return self.facet_store().stats()
         if index is IndexName.INLINKS:
             return inlink_stats(self.inlink_blobs())
-        stored = sum(file.stat().st_size for file in self._folder.path.glob(f"{index}.db*"))
-        return IndexStats(self.count(index) if stored else 0, stored)
+        is_made = any(self._folder.path.glob(f"{index}.db*"))  # else nothing is loaded for it
+        return self.own(index).stats() if is_made else IndexStats(0, 0)
 
     def close(self) -> None:
         """Let go of their files."""
-        if self._crawls is not None:
-            self._crawls.close()
-        if self._queue is not None:
-            self._queue.close()
-        for store in self._stores.values():
-            store.database.close()
-        if self._pictures is not None:
-            self._pictures.close()
+        for index in self._opened.values():
+            index.database.close()
 
 
 class SeparateCapabilities:
@@ -176,22 +126,24 @@ class SeparateCapabilities:
         """Return the captures in bulk, and the store of the facets built from them."""
         return self._separate.facet_store()
 
-    def crawl_index(self) -> "EmbeddedCrawlIndex":
-        """Return the crawl specifications and the scores of documents and links."""
-        return self._separate.crawl_index()
-
     def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
         """Return the small entries of an index that is declared to have some."""
-        return self._separate.entry_store(index)
+        return cast("EmbeddedEntryStore", self._separate.own(index))
+
+    def crawl_index(self) -> "EmbeddedCrawlIndex":
+        """Return the crawl specifications and the scores of documents and links."""
+        return cast("EmbeddedCrawlIndex", self._separate.own(IndexName.CRAWLS))
 
     def picture_index(self) -> "EmbeddedPictureIndex":
         """Return the images of the archive with what pages say of them."""
-        return self._separate.picture_index()
+        return cast("EmbeddedPictureIndex", self._separate.own(IndexName.PICTURES))
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""
-        return self._separate.crawl_queue()
+        return cast("EmbeddedCrawlQueue", self._separate.own(IndexName.QUEUE))
 
     def outbox(self) -> "EmbeddedOutbox":
         """Return the updates that are to be sent to queues elsewhere."""
-        return self._separate.outbox()
+        from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
+
+        return EmbeddedOutbox(self._separate.own(IndexName.QUEUE).database)

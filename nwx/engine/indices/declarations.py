@@ -84,6 +84,13 @@ _REBUILT = "entries of the index {} cannot be deleted; a build replaces all of t
 
 _DECLARED = (
     IndexDeclaration(
+        IndexName.CAPTURES,
+        IndexKind.IMPORTED,
+        entries_each=1.0,
+        entry_bytes=400,
+        data_view=("captures", "crawl_date"),
+    ),
+    IndexDeclaration(
         IndexName.DOCUMENTS,
         IndexKind.IMPORTED,
         entries_each=0.5,
@@ -96,13 +103,6 @@ _DECLARED = (
         entries_each=0.6,
         entry_bytes=350,
         data_view=("dates of documents", "dates"),
-    ),
-    IndexDeclaration(
-        IndexName.CAPTURES,
-        IndexKind.IMPORTED,
-        entries_each=1.0,
-        entry_bytes=400,
-        data_view=("captures", "crawl_date"),
     ),
     IndexDeclaration(
         IndexName.FACETS,

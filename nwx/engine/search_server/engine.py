@@ -25,7 +25,7 @@ from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
-from nwx.engine.search_server.entry_store import ServerEntryStore
+from nwx.engine.search_server.entry_store import ServerEntryStore, entry_query
 from nwx.engine.search_server.facet_store import ServerFacetStore
 from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
 from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
@@ -36,7 +36,7 @@ from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.server import Server
 from nwx.errors import PartialAnswerError
 from nwx.model import (
     MAIN_DATES,
@@ -58,7 +58,6 @@ from nwx.settings import RankingSettings, ServerSettings
 
 _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
-_EVERYTHING: Body = {"match_all": {}}
 
 
 class SearchServerEngine(Engine):
@@ -263,9 +262,7 @@ class SearchServerEngine(Engine):
     def count(self, index: IndexName) -> int:
         if self._is_not_made_yet(index):
             return 0
-        if index is IndexName.QUEUE:
-            return self._queue.counts().total
-        wanted = LISTED if index is IndexName.FILES else _EVERYTHING
+        wanted = LISTED if index is IndexName.FILES else entry_query(INDICES[index].shown)
         found = count_hits(self._server, self._name(index), wanted)
         if index is IndexName.DATES:
             found -= count_hits(self._server, self._name(index), CHUNK_ENTRIES)
@@ -280,8 +277,8 @@ class SearchServerEngine(Engine):
             return merged_entries(self._parallel.scanned())
         if self._is_not_made_yet(index):
             return iter(())
-        if index is IndexName.QUEUE:
-            return self._queue.entries()
+        if INDICES[index].shown:
+            return self.entry_store(index).find(INDICES[index].shown)
         if index is IndexName.FILES:
             return map(file_entry, self.files())
         if index is IndexName.INLINKS:
@@ -290,10 +287,10 @@ class SearchServerEngine(Engine):
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         check_deletable(index)
-        if index is IndexName.QUALITY:
-            return self.entry_store(index).delete(ids)
         if index is IndexName.PICTURES:
             return self.picture_index().remove(ids)
+        if INDICES[index].kind is IndexKind.ENTRIES:
+            return self.entry_store(index).delete(ids)
         if index is IndexName.DATES:
             return self._dates.delete(list(dict.fromkeys(ids)))
         actions = (BulkAction(self._name(index), id, None, "delete") for id in dict.fromkeys(ids))

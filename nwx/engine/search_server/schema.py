@@ -10,7 +10,7 @@ from typing import Any
 from nwx import mappings
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.entries import IndexEntry
-from nwx.engine.indices.declarations import IndexKind, indices_of
+from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineError, EngineVersionError, ErrorText
@@ -37,27 +37,12 @@ SHARD_ENTRIES = 200_000_000
 MOST_SHARDS = 1_024
 """The most shards of an index that Elasticsearch makes unless it is set up otherwise."""
 
-_ENTRIES = {
-    IndexName.DOCUMENTS: 0.5,
-    IndexName.DATES: 0.6,
-    IndexName.CAPTURES: 1.0,
-    IndexName.PICTURES: 0.2,
-}
-"""The entries of an index for each capture; indices that are left out stay small."""
-
-_BYTES = {
-    IndexName.DOCUMENTS: 9_000,
-    IndexName.DATES: 350,
-    IndexName.CAPTURES: 400,
-    IndexName.PICTURES: 500,
-}
-"""The bytes of an entry: of a capture about as measured (docs/scale.md), of others estimated."""
-
 
 def number_of_shards(index: IndexName, settings: ServerSettings) -> int:
     """Return the shards of a new index: as set, and more where more captures are expected."""
-    entries = settings.expected_captures * _ENTRIES.get(index, 0.0)
-    needed = max(entries * _BYTES.get(index, 0) / SHARD_BYTES, entries / SHARD_ENTRIES)
+    declared = INDICES[index]
+    entries = settings.expected_captures * declared.entries_each
+    needed = max(entries * declared.entry_bytes / SHARD_BYTES, entries / SHARD_ENTRIES)
     # A power of two can be split again and again, and evenly.
     expected = 1
     while expected < min(needed, MOST_SHARDS):

@@ -1,8 +1,6 @@
 """The index crawls of an archive in a folder."""
 
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from nwx.engine.crawls.crawl_index import (
@@ -14,24 +12,23 @@ from nwx.engine.crawls.crawl_index import (
 )
 from nwx.engine.crawls.entries import encodable_score, specification_entry, specification_id
 from nwx.engine.embedded.crawls import scores as score_rows
-from nwx.engine.embedded.entries.own_database import DURABLE, FAST, OwnDatabase
+from nwx.engine.embedded.crawls.database import CRAWLS_FORM
+from nwx.engine.embedded.entries.own_database import DURABLE, FAST, OwnIndex
 from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineConflictError, ErrorText
-from nwx.model import IndexStats
 from nwx.values.timestamps import to_timestamp
 
 _SPECIFICATION = "SELECT name, version, text, saved, number FROM specifications "
 _LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.name = {}.name)"
 
 
-class EmbeddedCrawlIndex(CrawlIndex):
+class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
     """The index crawls in a file beside that of the archive, so that no import is in its way.
 
     A write waits for that of another process.
     """
 
-    def __init__(self, database: OwnDatabase) -> None:
-        self._database = database
+    form = CRAWLS_FORM
 
     def specifications(self) -> list[StoredSpecification]:
         return self._specifications(f"WHERE {_LAST.format('specifications')} ORDER BY name")
@@ -52,14 +49,14 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def _specifications(
         self, condition: str, values: Sequence[object] = ()
     ) -> list[StoredSpecification]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             rows = db.execute(_SPECIFICATION + condition, values) if db else ()
             return [StoredSpecification(*row) for row in rows]
 
     def save_specification(
         self, name: str, version: str, text: str, expected: int | None = None
     ) -> StoredSpecification:
-        with self._database.writing(DURABLE) as db:
+        with self.database.writing(DURABLE) as db:
             last = self.specification(name)
             number = last.number if last else 0
             if expected is not None and expected != number:
@@ -86,42 +83,42 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def replace_specification(self, stored: StoredSpecification) -> None:
         """Store a specification in the place of that of its name and number."""
-        with self._database.writing(DURABLE) as db:
+        with self.database.writing(DURABLE) as db:
             db.execute(
                 "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",
                 (stored.text, stored.version, stored.name, stored.number),
             )
 
     def remove_specification(self, name: str) -> bool:
-        if not self._database.path.exists():
+        if not self.is_made():
             return False
-        with self._database.writing(DURABLE) as db:
+        with self.database.writing(DURABLE) as db:
             removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
             analyses = score_rows.remove_analyses(db, name)
         return bool(removed or analyses)
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return score_rows.analysed(db, crawl, version, ids) if db else set()
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return score_rows.analysed_versions(db, crawl) if db else []
 
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
             # What a power cut takes is analysed again: no disk has to be waited for.
             try:
-                with self._database.writing(FAST) as db:
+                with self.database.writing(FAST) as db:
                     score_rows.put_scores(db, scores)
             except UnicodeEncodeError:
-                with self._database.writing(FAST) as db:
+                with self.database.writing(FAST) as db:
                     score_rows.put_scores(db, [encodable_score(score) for score in scores])
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
         after = ""
         while True:
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 page = score_rows.document_scores(db, crawl, version, after) if db else []
             yield from page
             if len(page) < score_rows.PAGE:
@@ -130,17 +127,17 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
         after: int | None = 0
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             analysis = score_rows.analysis_of(db, crawl, version) if db else None
         while analysis is not None and after is not None:
-            with self._database.reading() as db:
+            with self.database.reading() as db:
                 page, after = score_rows.score_values(db, analysis, after) if db else ([], None)
             yield from page
 
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if db is None:
                 return []
             return score_rows.best_links(db, crawl, version, limit, offset, host)
@@ -148,24 +145,18 @@ class EmbeddedCrawlIndex(CrawlIndex):
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return score_rows.relevances(db, crawl, version, urls) if db else {}
 
-    def count(self) -> int:
-        """Return the number of entries of the index."""
-        with self._database.reading() as db:
+    def _count(self) -> int:
+        with self.database.reading() as db:
             if db is None:
                 return 0
             (saved,) = db.execute("SELECT count(*) FROM specifications").fetchone()
             return int(saved) + score_rows.count_scores(db)
 
-    def stats(self) -> IndexStats:
-        """Return the size of the index."""
-        return IndexStats(self.count(), self._database.stored_bytes())
-
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream all entries, as in the mapping, in the order of their ids."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             analyses = score_rows.analyses(db) if db else []
         yield from self._pages(analyses, score_rows.link_entries)
         yield from self._pages(analyses, score_rows.score_entries)
@@ -179,7 +170,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
         for analysis in analyses:
             after: str | bytes | None = None
             while True:
-                with self._database.reading() as db:
+                with self.database.reading() as db:
                     page, after = read(db, analysis, after) if db else ([], None)
                 yield from page
                 if after is None:
@@ -187,15 +178,7 @@ class EmbeddedCrawlIndex(CrawlIndex):
 
     def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
         """Remove the scores of documents, and the links to these URLs or found on them first."""
-        if not self._database.path.exists():
+        if not self.is_made():
             return 0
-        with self._database.writing(DURABLE) as db:
+        with self.database.writing(DURABLE) as db:
             return score_rows.remove_documents(db, ids, urls)
-
-    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
-        """Give the connection outside of a transaction, None where there is no file."""
-        return self._database.erasing()
-
-    def close(self) -> None:
-        """Let go of the file; what is asked later opens it again."""
-        self._database.close()

@@ -2,13 +2,18 @@
 
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.sqlite_files import connect_sqlite, file_format, snapshot, transaction
 from nwx.errors import EngineError, ErrorText
+from nwx.model import IndexStats
 
 CACHE_PRAGMA = f"cache_size = -{32 << 10}"
 JOURNAL_PRAGMA = "journal_size_limit = 67108864"
@@ -25,7 +30,8 @@ class DatabaseForm:
     `pragmas` are set where it is written, `read_pragmas` where it is read.
     `keeps_reader` is for files that are read by many short questions: one
     connection is kept for them, in place of one a question. `steps` bring a
-    file from each older format to the next.
+    file from each older format to the next. `before_erasing` is run before
+    what was deleted is taken out of the file.
     """
 
     name: str
@@ -34,6 +40,7 @@ class DatabaseForm:
     read_pragmas: tuple[str, ...] = ()
     keeps_reader: bool = False
     format: int = 1
+    before_erasing: str = ""
     steps: tuple[Callable[[sqlite3.Connection], None], ...] = ()
 
     def bring_forward(self, db: sqlite3.Connection, found: int) -> None:
@@ -121,7 +128,10 @@ class OwnDatabase:
         """Give the connection outside of a transaction, None where there is no file."""
         with self._guard, self._folder.our_errors(self.path):
             self._close_reader()
-            yield self._writable() if self.path.exists() else None
+            db = self._writable() if self.path.exists() else None
+            if db is not None and self._form.before_erasing:
+                db.execute(self._form.before_erasing)
+            yield db
 
     def stored_bytes(self) -> int:
         """Return the size of the file and its journal."""
@@ -187,3 +197,47 @@ class OwnDatabase:
         with transaction(db):
             self._form.bring_forward(db, found)
         return db
+
+
+class OwnIndex(ABC):
+    """An index with a file of its own; `form` is that of its file."""
+
+    form: ClassVar[DatabaseForm]
+
+    def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
+        self.database = database
+        self.declared = declared
+
+    def is_made(self) -> bool:
+        """Tell whether the index was ever written to."""
+        return self.database.path.exists()
+
+    @abstractmethod
+    def _count(self) -> int:
+        """Return the number of entries that count as those of the index."""
+
+    @abstractmethod
+    def entries(self) -> Iterator[IndexEntry]:
+        """Stream these, as in the mapping, in the order of their ids."""
+
+    def stats(self) -> IndexStats:
+        """Return the number of entries, and the bytes that they take with the states."""
+        return IndexStats(self._count(), self.database.stored_bytes())
+
+    def put_state(self, name: str, state: bytes) -> None:
+        """Keep some bytes, which may be millions, in the place of those of that name."""
+        with self.database.writing() as db:
+            db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
+
+    def state(self, name: str) -> bytes | None:
+        """Return the bytes that were put under a name last, None where there are none."""
+        with self.database.reading() as db:
+            command = "SELECT state FROM states WHERE name = ?"
+            row = db.execute(command, (name,)).fetchone() if db else None
+        return None if row is None else bytes(row[0])
+
+    def states(self) -> list[str]:
+        """Return the names of all states, in order."""
+        with self.database.reading() as db:
+            found = db.execute("SELECT name FROM states ORDER BY name") if db else ()
+            return [name for (name,) in found]

@@ -7,7 +7,7 @@ from itertools import starmap
 
 from cachetools import LRUCache
 
-from nwx.engine.embedded.entries.own_database import OwnDatabase
+from nwx.engine.embedded.entries.own_database import OwnDatabase, OwnIndex
 from nwx.engine.embedded.entries.tables import (
     Condition,
     among,
@@ -30,23 +30,18 @@ from nwx.engine.indices.entry_store import (
     GroupSums,
     Totals,
 )
-from nwx.model import IndexStats
 
 _TOTALS_KEPT = 64
 
 
-class EmbeddedEntryStore(EntryStore):
+class EmbeddedEntryStore(OwnIndex, EntryStore):
     """Entries in a file beside that of the archive, so that no import is in its way."""
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
-        self.database = database
-        self._declared = declared
+        super().__init__(database, declared)
         self._fields = declared.fields
         self._guard = threading.Lock()
         self._counted: LRUCache[tuple[object, ...], Totals] = LRUCache(_TOTALS_KEPT)
-
-    def is_made(self) -> bool:
-        return self.database.path.exists()
 
     def put(self, entries: Sequence[IndexEntry]) -> None:
         if entries:
@@ -175,20 +170,8 @@ class EmbeddedEntryStore(EntryStore):
             with self.database.writing() as db:
                 db.execute("UPDATE marks SET mark = lower(hex(randomblob(6)))")
 
-    def put_state(self, name: str, state: bytes) -> None:
-        with self.database.writing() as db:
-            db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
+    def _count(self) -> int:
+        return self.count(self.declared.shown)
 
-    def state(self, name: str) -> bytes | None:
-        with self.database.reading() as db:
-            command = "SELECT state FROM states WHERE name = ?"
-            row = db.execute(command, (name,)).fetchone() if db else None
-        return None if row is None else bytes(row[0])
-
-    def states(self) -> list[str]:
-        with self.database.reading() as db:
-            found = db.execute("SELECT name FROM states ORDER BY name") if db else ()
-            return [name for (name,) in found]
-
-    def stats(self) -> IndexStats:
-        return IndexStats(self.count(self._declared.shown), self.database.stored_bytes())
+    def entries(self) -> Iterator[IndexEntry]:
+        return self.find(self.declared.shown)

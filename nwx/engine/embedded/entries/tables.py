@@ -53,21 +53,26 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
         "CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL)",
         "INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes)",
     )
+    script += _version_and_log(index, fields)
+    return "".join(f"{statement};\n" for statement in script) + STATES_TABLE
+
+
+def _version_and_log(index: IndexName, fields: EntryFields) -> Iterator[str]:
+    """Yield what makes the mark of a version, and keeps a log from changes."""
     if fields.has_version:
-        script += (
-            # Tells the entries of this file from those of another in its place.
-            "CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL)",
+        # Tells the entries of this file from those of another in its place.
+        yield "CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL)"
+        yield (
             "INSERT INTO marks SELECT lower(hex(randomblob(6)))"
-            " WHERE NOT EXISTS (SELECT 1 FROM marks)",
+            " WHERE NOT EXISTS (SELECT 1 FROM marks)"
         )
     for name, value in fields.log.items():
-        script += (
-            f"CREATE TRIGGER IF NOT EXISTS log_stays_{event} BEFORE {event} ON {table}"
-            f" WHEN OLD.{name} = '{value}'"
-            f" BEGIN SELECT RAISE(ABORT, 'the log of the index {index} stays as it is'); END"
-            for event in ("UPDATE", "DELETE")
-        )
-    return "".join(f"{statement};\n" for statement in script) + STATES_TABLE
+        for event in ("UPDATE", "DELETE"):
+            yield (
+                f"CREATE TRIGGER IF NOT EXISTS log_stays_{event} BEFORE {event} ON {fields.table}"
+                f" WHEN OLD.{name} = '{value}'"
+                f" BEGIN SELECT RAISE(ABORT, 'the log of the index {index} stays as it is'); END"
+            )
 
 
 def _by(field: str) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """The SQLite file of the index pictures: its tables, and connections to it."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nwx.engine.embedded.entries.own_database import (
@@ -12,7 +12,6 @@ from nwx.engine.embedded.entries.own_database import (
     DatabaseForm,
     OwnDatabase,
 )
-from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import Work, current_work
 
 _CHECKED_STEPS = 10_000
@@ -44,12 +43,14 @@ INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 
 
-_FORM = DatabaseForm(
+PICTURES_FORM = DatabaseForm(
     "pictures.db",
     _SCHEMA + STATES_TABLE,
     # What a power cut takes is built again: no disk has to be waited for.
     ("secure_delete = 1", FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
     (CACHE_PRAGMA, "mmap_size = 268435456"),
+    # The words of what was deleted are out of the index of words then.
+    before_erasing="INSERT INTO words (words) VALUES ('optimize')",
 )
 
 
@@ -64,45 +65,28 @@ def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
         raise
 
 
-class PictureDatabase(OwnDatabase):
-    """The file `pictures.db` of an archive."""
+@contextmanager
+def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
+    """Give the connection for one change, which is counted."""
+    with database.writing() as db:
+        yield db
+        db.execute("UPDATE changes SET number = number + 1")
 
-    def __init__(
-        self, folder: Folder, make_archive: Callable[[], None], *, read_only: bool
-    ) -> None:
-        super().__init__(folder, make_archive, _FORM, read_only=read_only)
 
-    @contextmanager
-    def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
-        """Give the connection for one change, all of it or nothing."""
-        with super().writing(synchronous) as db:
-            yield db
-            db.execute("UPDATE changes SET number = number + 1")
-
-    def compact(self) -> None:
-        """Write the file anew without what was deleted, so that its bytes are gone."""
-        with self.erasing() as db:
-            if db is not None:
-                db.execute("VACUUM")
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    @contextmanager
-    def erasing(self) -> Iterator[sqlite3.Connection | None]:
-        """Give the connection outside of a transaction, None where there is no file.
-
-        The words of what was deleted are out of the index of words then.
-        """
-        with super().erasing() as db:
-            if db is not None:
-                db.execute("INSERT INTO words (words) VALUES ('optimize')")
+@contextmanager
+def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection | None]:
+    """Give a connection that reads; what it does ends with the question."""
+    with database.reading() as db:
+        if db is None:
+            yield None
+            return
+        with _interrupted(db, current_work()):
             yield db
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Give a connection of its own, as others do; what it does ends with the question."""
-        with super().reading() as db:
-            if db is None:
-                yield None
-                return
-            with _interrupted(db, current_work()):
-                yield db
+
+def compact(database: OwnDatabase) -> None:
+    """Write the file anew without what was deleted, so that its bytes are gone."""
+    with database.erasing() as db:
+        if db is not None:
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

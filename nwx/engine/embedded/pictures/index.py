@@ -3,12 +3,13 @@
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from nwx.engine.embedded.entries.own_database import OwnDatabase, OwnIndex
 from nwx.engine.embedded.pictures import rows
-from nwx.engine.embedded.pictures.database import PictureDatabase
+from nwx.engine.embedded.pictures.database import PICTURES_FORM, asking, changing, compact
 from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.pictures.entries import appearance_from_entry, picture_from_entry
 from nwx.engine.pictures.picture_index import (
     PICTURE_WINDOW,
@@ -23,7 +24,7 @@ from nwx.engine.pictures.picture_index import (
     is_hidden,
 )
 from nwx.errors import ErrorText, WindowError
-from nwx.model import IndexStats, Total
+from nwx.model import Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import resolve_picture_query
 
@@ -32,35 +33,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class EmbeddedPictureIndex(PictureIndex):
+class EmbeddedPictureIndex(OwnIndex, PictureIndex):
     """The index pictures in a file beside that of the archive, so that no import is in its way."""
 
-    def __init__(self, database: PictureDatabase) -> None:
-        self._database = database
+    form = PICTURES_FORM
+
+    def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
+        super().__init__(database, declared)
         self._guard = threading.Lock()
         self._hashes: tuple[int, NDArray[np.int64], NDArray[np.uint64]] | None = None
 
-    def is_made(self) -> bool:
-        return self._database.path.exists()
-
     def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
         if pictures or appearances:
-            with self._database.writing() as db:
+            with changing(self.database) as db:
                 rows.put_pictures(db, pictures)
                 rows.put_appearances(db, appearances)
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             found = rows.picture_entries_of(db, ids) if db else ()
             return {entry["id"]: picture_from_entry(entry) for entry in found}
 
     def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             found = rows.appearance_entries_at(db, urlkeys) if db else ()
             return [appearance_from_entry(entry) for entry in found]
 
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             return rows.appearance_numbers_at(db, urlkeys) if db else {}
 
     def search(self, question: PictureQuestion) -> PictureResult:
@@ -72,7 +72,7 @@ class EmbeddedPictureIndex(PictureIndex):
                 )
             )
         query = resolve_picture_query(question.query)
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             if db is None:
                 return PictureResult(Total(0), ())
             rows.hide(db, question.hidden)
@@ -93,7 +93,7 @@ class EmbeddedPictureIndex(PictureIndex):
     def appearances_of(
         self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[Appearance]:
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             if db is None:
                 return []
             rows.hide(db, hidden)
@@ -107,7 +107,7 @@ class EmbeddedPictureIndex(PictureIndex):
         distance: int = SIMILAR_BITS,
         hidden: HiddenDocuments = NONE_HIDDEN,
     ) -> list[SimilarPicture]:
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             if db is None:
                 return []
             found: list[SimilarPicture] = []
@@ -148,45 +148,21 @@ class EmbeddedPictureIndex(PictureIndex):
     def remove(self, ids: Iterable[str]) -> int:
         if not self.is_made():
             return 0
-        with self._database.writing() as db:
+        with changing(self.database) as db:
             return rows.remove_entries(db, ids)
 
     def clear(self) -> None:
         if self.is_made():
-            with self._database.writing() as db:
+            with changing(self.database) as db:
                 for table in ("entries", "measures", "words", "states"):
                     db.execute(f"DELETE FROM {table}")
-            self._database.compact()
+            compact(self.database)
 
-    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
-        """Give the connection outside of a transaction, None where there is no file."""
-        return self._database.erasing()
-
-    def put_state(self, name: str, state: bytes) -> None:
-        with self._database.writing() as db:
-            db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
-
-    def state(self, name: str) -> bytes | None:
-        with self._database.reading() as db:
-            command = "SELECT state FROM states WHERE name = ?"
-            row = db.execute(command, (name,)).fetchone() if db else None
-        return None if row is None else bytes(row[0])
-
-    def count(self) -> int:
-        """Return the number of pictures and appearances."""
-        with self._database.reading() as db:
+    def _count(self) -> int:
+        with asking(self.database) as db:
             return rows.number_of_entries(db) if db else 0
 
-    def stats(self) -> IndexStats:
-        """Return the size of the index."""
-        return IndexStats(self.count(), self._database.stored_bytes())
-
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream all entries, as in the mapping, in the order of their ids."""
-        with self._database.reading() as db:
+        with asking(self.database) as db:
             if db is not None:
                 yield from rows.all_picture_entries(db)
-
-    def close(self) -> None:
-        """Let go of the file; what is asked later opens it again."""
-        self._database.close()

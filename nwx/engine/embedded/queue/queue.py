@@ -2,14 +2,14 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from nwx.engine.embedded.entries.own_database import OwnDatabase
+from nwx.engine.embedded.entries.own_database import OwnIndex
 from nwx.engine.embedded.queue.checks import queue_problems
+from nwx.engine.embedded.queue.database import QUEUE_FORM
 from nwx.engine.embedded.queue.leases import choose_urls
 from nwx.engine.embedded.queue.rows import EntriesById, entries_of, entries_where, write_entries
+from nwx.engine.entries import IndexEntry
 from nwx.engine.queue.crawl_queue import (
     LEASE_SECONDS,
     CrawlQueue,
@@ -25,17 +25,16 @@ from nwx.engine.queue.entries import QueueEntry, UpdateBatch, ended, leases_by_i
 _EXPIRED_AT_ONCE = 10_000
 
 
-class EmbeddedCrawlQueue(CrawlQueue):
+class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
     """The queue in the file `queue.db` of an archive; each method is one transaction."""
 
-    def __init__(self, database: OwnDatabase) -> None:
-        self._database = database
+    form = QUEUE_FORM
 
     def put(
         self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
     ) -> PutCounts:
         batch = UpdateBatch(updates, sender, orders)
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             known = entries_of(db, batch.ids)
             new, counts = batch.apply(known)
             write_entries(db, known, new)
@@ -49,9 +48,9 @@ class EmbeddedCrawlQueue(CrawlQueue):
         seconds: float = LEASE_SECONDS,
         limits: LimitsOf = no_limits,
     ) -> list[QueuedUrl]:
-        if not self._database.path.exists():
+        if not self.is_made():
             return []
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             now = time.time()
             _end_leases(db, now)
             known = entries_of(db, ids := choose_urls(db, count, host, crawl, now, limits))
@@ -69,9 +68,9 @@ class EmbeddedCrawlQueue(CrawlQueue):
 
     def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
         by_id = leases_by_id(leases)
-        if not by_id or not self._database.path.exists():
+        if not by_id or not self.is_made():
             return 0
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             known = entries_of(db, list(by_id))
             new = ended(known, by_id, end)
             write_entries(db, known, new)
@@ -79,20 +78,19 @@ class EmbeddedCrawlQueue(CrawlQueue):
 
     def forget_pages(self, urls: Collection[str]) -> int:
         """Forget which URLs were found on these pages; return how many."""
-        if not self._database.path.exists():
+        if not self.is_made():
             return 0
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             rows = db.execute("SELECT num, via FROM urls WHERE via != ''")
             found = [(num,) for num, via in rows if via in urls]
             db.executemany("UPDATE urls SET via = '' WHERE num = ?", found)
         return len(found)
 
-    def erasing(self) -> AbstractContextManager[sqlite3.Connection | None]:
-        """Give the connection outside of a transaction, None where there is no file."""
-        return self._database.erasing()
+    def _count(self) -> int:
+        return self.counts().total
 
     def counts(self, crawl: str = "") -> QueueCounts:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if db is None:
                 return QueueCounts()
             row = db.execute(
@@ -103,26 +101,25 @@ class EmbeddedCrawlQueue(CrawlQueue):
         return QueueCounts(*(number or 0 for number in row))
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if db is not None:
                 order = "WHERE crawls.name = ifnull(?, crawls.name) ORDER BY urls.num"
                 for _, entry in entries_where(db, order, (crawl or None,)):
                     yield entry.queued()
 
-    def entries(self) -> Iterator[Mapping[str, Any]]:
-        """Stream the entries of the index queue in the order of their ids."""
-        with self._database.reading() as db:
+    def entries(self) -> Iterator[IndexEntry]:
+        with self.database.reading() as db:
             if db is not None:
                 for id, entry in entries_where(db, "ORDER BY urls.id", ()):
                     yield url_entry(id, entry)
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if db is not None:
                 yield from queue_problems(db)
 
     def crawls(self) -> list[str]:
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if db is None:
                 return []
             return [name for (name,) in db.execute("SELECT name FROM crawls ORDER BY name")]

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import ceil
-from typing import Any
 
 from nwx.engine.queue.crawl_queue import (
     LEASE_SECONDS,
@@ -208,11 +207,6 @@ class ServerCrawlQueue(CrawlQueue):
         filters = [term("kind", URL_KIND), *(of_crawl(crawl) if crawl else [])]
         for hit in self._store.stream(filters, [{"number": "asc"}, {"id": "asc"}]):
             yield entry_from_source(hit["_source"]).queued()
-
-    def entries(self) -> Iterator[Mapping[str, Any]]:
-        """Stream the entries of the index queue in the order of their ids."""
-        for hit in self._store.stream([term("kind", URL_KIND)], [{"id": "asc"}]):
-            yield hit["_source"]
 
     def problems(self) -> Iterator[tuple[str, str]]:
         leased: Counter[str] = Counter()
