@@ -62,7 +62,9 @@ def test_rules_of_an_older_file_are_read(older: Path, *, read_only: bool) -> Non
 def test_an_older_file_is_brought_forward_when_it_is_written(older: Path) -> None:
     with EmbeddedEngine(older, read_only=True) as reader, EmbeddedEngine(older) as engine:
         assert len(reader.access_index().rules().rules) == 1
-        engine.access_index().put([AccessRule("", Action.ALLOW, Scope(url="http://b.test/"))], "ben")
+        engine.access_index().put(
+            [AccessRule("", Action.ALLOW, Scope(url="http://b.test/"))], "ben"
+        )
         assert len(reader.access_index().rules().rules) == 2
         assert [one.by for one in reader.access_index().changes(9)] == ["ben", "anna", "anna"]
         assert reader.access_index().version() == "0011aabbccdd-3"
