@@ -1,9 +1,9 @@
-"""The way of a selection into a WACZ: records, their index, pages, and the list of all files."""
+"""The way of a selection into a WACZ: records, their index, pages, the list of files; or a WARC."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -294,3 +294,49 @@ def _page(
 
 def _json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+class _WarcFile:
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        begin = self.size
+        self._stream.write(data)
+        self.size += len(data)
+        return begin
+
+
+def pack_warc(
+    engine: Engine, selection: WaczSelection, out: Path, progress: ShowProgress = no_progress
+) -> PackReport:
+    """Write the records of a selection into one gzipped WARC, which appears when it is whole.
+
+    Raises as `pack` does.
+    """
+    report = PackReport()
+    with (
+        temporary_folder() as scratch,
+        closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
+    ):
+        captures = select_captures(engine, selection, report.errors)
+        total = catalogue.add(shown_selection(captures, progress))
+        if not total:
+            raise SourceError(
+                ErrorText("no capture is in the selection; there is nothing to write")
+            )
+        with whole_file(out) as stream:
+            sink = _WarcFile(stream)
+
+            @contextmanager
+            def opened(name: str) -> Iterator[WarcSink]:
+                del name
+                yield sink
+
+            copies = RecordCopies(opened, catalogue, report, most_bytes=1 << 62)
+            copies.write(engine.files(), progress, total)
+            if not report.captures:
+                raise SourceError(nothing_packed(report))
+        report.bytes = out.stat().st_size
+    return report

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from nwx.extract.css import extract_stylesheet
 from nwx.extract.html import extract_html
-from nwx.extract.office.magics import OFFICE_MAGICS
+from nwx.extract.office import OFFICE_MAGICS
 from nwx.extract.page import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain

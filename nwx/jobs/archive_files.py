@@ -23,10 +23,9 @@ from nwx.importing.options import ImportOptions
 from nwx.indexing.cdx_files import IndexOptions, header_of, index_of
 from nwx.indexing.index_lines import IndexLineForm
 from nwx.jobs.folders import JobFolder, absolute_place
-from nwx.jobs.frames import piece_frame, shown_stages
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import UNREAD_KINDS, JobOutput, JobReport, OutputMode, PieceReport, open_output
-from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError
+from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError, piece_frame, shown_stages
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, FileError
 

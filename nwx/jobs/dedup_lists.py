@@ -34,10 +34,16 @@ from nwx.jobs.best_captures import (
     savings_json,
 )
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import MOST_TASKS, piece_frame, shown_stages
 from nwx.jobs.inputs import in_one_piece, task_is_far, task_name
 from nwx.jobs.output import JobOutput, JobReport, OutputMode, PieceReport, ReportFolder, open_output
-from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError
+from nwx.jobs.pieces import (
+    MOST_TASKS,
+    PieceReader,
+    PieceWork,
+    UnreachableError,
+    piece_frame,
+    shown_stages,
+)
 from nwx.model import ReadError
 
 if TYPE_CHECKING:

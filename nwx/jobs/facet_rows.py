@@ -30,10 +30,9 @@ from nwx.facets.criteria import COLUMN_CRITERIA, Criterion
 from nwx.facets.sites import Sites
 from nwx.jobs.facet_cells import CRITERIA, CellLayout
 from nwx.jobs.folders import JobFolder, absolute_place
-from nwx.jobs.frames import piece_frame
 from nwx.jobs.inputs import cdx_tasks, in_one_piece, is_cdx_name, task_is_far, task_name
 from nwx.jobs.output import PieceReport, ReportFolder
-from nwx.jobs.pieces import PieceWork, UnreachableError
+from nwx.jobs.pieces import PieceWork, UnreachableError, piece_frame
 from nwx.model import Capture, ReadError
 
 if TYPE_CHECKING:

@@ -51,8 +51,8 @@ from nwx.jobs.facet_rows import (
     sorted_labels,
     without_cuts,
 )
-from nwx.jobs.frames import shown_stages, write_frame
 from nwx.jobs.output import JobOutput, JobReport, OutputMode, ReportFolder, open_output
+from nwx.jobs.pieces import shown_stages, write_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

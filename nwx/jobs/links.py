@@ -19,11 +19,10 @@ from nwx.exports.link_graphs import graph_tables, write_parquet
 from nwx.importing.extracted.documents_file import documents_notes
 from nwx.importing.extracted.sources import SUCCESS_NAME, documents_paths
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame, shown_stages, write_frame
 from nwx.jobs.inputs import addresses_below
 from nwx.jobs.link_rows import LINK_ROWS_SCHEMA, read_link_rows
 from nwx.jobs.output import JobOutput, JobReport, OutputMode, open_output
-from nwx.jobs.pieces import PieceWork
+from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages, write_frame
 from nwx.links.host_graph import centrality, domain_graph, host_graph
 from nwx.links.inverted import (
     INVERTED_DOCUMENTS,

@@ -18,10 +18,9 @@ from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import UsageError
 from nwx.jobs.folders import JobFolder, absolute_place
-from nwx.jobs.frames import piece_frame, shown_stages
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import JobReport, PieceReport, ReportFolder
-from nwx.jobs.pieces import PieceWork
+from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.shards import format_splits
 

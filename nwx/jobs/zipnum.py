@@ -24,7 +24,6 @@ from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import format_locations
 from nwx.errors import JobError
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame, shown_stages
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import (
     WORK_FOLDER,
@@ -35,7 +34,7 @@ from nwx.jobs.output import (
     ReportFolder,
     open_output,
 )
-from nwx.jobs.pieces import PieceWork
+from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
 from nwx.jobs.splits import sample_size, sampled_splits
 from nwx.zipnum.publication import SPLITS, STEM, numbered_lines
 from nwx.zipnum.shards import ClusterBuildOptions, data_name, format_splits, part_name, shard_writer

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import piece_frame
 from nwx.jobs.output import PieceReport, ReportFolder
-from nwx.jobs.pieces import PieceWork
+from nwx.jobs.pieces import PieceWork, piece_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,8 +1,12 @@
-"""nwx spark"""
+"""nwx spark, and nwx spark submit"""
 
+import os
 from importlib import import_module
+from pathlib import Path
 
 import click
+
+from nwx.errors import JobError, UsageError
 
 JOB_COMMANDS = {
     "cdx": "Write an index of each archive file.",
@@ -21,7 +25,6 @@ _MODULES = {
     "cdx": "archive_jobs",
     "extract": "archive_jobs",
     "links": "archive_jobs",
-    "submit": "submit",
 }
 """The modules of jobs that are not in `cdx_jobs`."""
 
@@ -35,6 +38,8 @@ class _Jobs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in JOB_COMMANDS:
             return None
+        if cmd_name == "submit":
+            return spark_submit
         module = import_module(f"nwx.cli.spark.{_MODULES.get(cmd_name, 'cdx_jobs')}")
         found: click.Command = getattr(module, f"spark_{cmd_name}")
         return found
@@ -51,3 +56,41 @@ def command() -> None:
     The results are those of the commands that work on one machine. Needs
     the extra `spark` and Java 17 or newer.
     """
+
+
+_SCRIPT = Path(__file__).parent / "submitted.py"
+_END = "--"
+
+
+class _Submit(click.Command):
+    """A command whose arguments are those of others: only --help is its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = tuple(args)
+        if given and given[0] not in ctx.help_option_names:
+            args = []
+        super().parse_args(ctx, args)
+        ctx.params["arguments"] = given
+        return []
+
+
+@click.command("submit", cls=_Submit)
+@click.argument("arguments", metavar="[OPTIONS OF spark-submit] -- JOB ...", nargs=-1)
+def spark_submit(arguments: tuple[str, ...]) -> int:
+    """Run a job through spark-submit, which takes the options before --.
+
+    spark-submit is that of SPARK_HOME, else the one that came with PySpark.
+    """
+    from nwx.jobs.session import prepare_environment
+
+    if _END not in arguments:
+        raise UsageError("write -- between the options of spark-submit and the job")
+    place = arguments.index(_END)
+    options, job = arguments[:place], arguments[place + 1 :]
+    if not job:
+        raise UsageError("name a job behind --")
+    prepare_environment()
+    program = Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit"
+    if not program.exists():
+        raise JobError(f"there is no {program}; SPARK_HOME has to name an installation of Spark")
+    os.execv(program, [str(program), *options, str(_SCRIPT), "spark", *job])

@@ -1,1 +1,6 @@
 """Office files and books: docx, xlsx, pptx, odt, ods, odp, epub and rtf."""
+
+ZIP_MAGIC = b"PK\x03\x04"
+RTF_MAGIC = b"{\\rtf"
+OFFICE_MAGICS = (ZIP_MAGIC, RTF_MAGIC)
+"""How all payloads begin that `extract_office` reads."""

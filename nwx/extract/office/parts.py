@@ -10,7 +10,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import Protocol
 from xml.parsers import expat
 
-from nwx.extract.office.magics import ZIP_MAGIC
+from nwx.extract.office import ZIP_MAGIC
 from nwx.extract.office.text import Metadata, Stop
 from nwx.extract.page import MIB, ExtractPayload
 

@@ -1,7 +1,6 @@
 """Office payloads: the format is told by their bytes, whatever type was served."""
 
-from nwx.extract.office import open_formats
-from nwx.extract.office.magics import RTF_MAGIC, ZIP_MAGIC
+from nwx.extract.office import RTF_MAGIC, ZIP_MAGIC, open_formats
 from nwx.extract.office.openxml import read_openxml
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.rtf import read_rtf

@@ -13,11 +13,13 @@ import pytest
 from cachetools import LRUCache
 
 from nwx.charts import fields, pictures, specs, treemap
-from nwx.charts.drawing_processes import DrawingProcesses
 from nwx.charts.fields import Spec, criterion_field, drawable, feature_field
 from nwx.charts.pictures import (
     DrawingBusyError,
     DrawingError,
+    DrawingProcesses,
+    TaskRefusedError,
+    TaskTimeoutError,
     browser_bundle,
     bundle_version,
     draw_picture,
@@ -229,3 +231,24 @@ def test_a_damaged_file_is_made_again(
 def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path, made: list[str]) -> None:
     (tmp_path / "file").write_text("in the way")
     assert gzip.decompress(browser_bundle(tmp_path / "file")) == b"a bundle"
+
+
+SECONDS = 60.0
+
+
+def task(text: str = "a") -> dict[str, Any]:
+    """Return the task of drawing a text."""
+    marks = [{"type": "text", "encode": {"enter": {"text": {"value": text}}}}]
+    return {"task": "svg", "spec": {"marks": marks}, "config": {"background": "white"}}
+
+
+def test_a_task_that_is_refused_or_ends_the_process_leaves_the_next_alone() -> None:
+    processes = DrawingProcesses()
+    assert b">one</text>" in processes.do(task("one"), SECONDS)
+    with pytest.raises(TaskRefusedError, match="conversion failed"):
+        processes.do({**task(), "spec": {"mark": "nonsense"}}, SECONDS)
+    with pytest.raises(TaskRefusedError):
+        processes.do(task("a\x00b"), SECONDS)
+    assert b">two</text>" in processes.do(task("two"), SECONDS)
+    with pytest.raises(TaskTimeoutError):
+        processes.do(task(), 0.0)

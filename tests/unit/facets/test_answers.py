@@ -5,12 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from nwx.access.restricted.engine import RestrictedEngine
+from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
+from nwx.engine.base import Engine
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.work import Work, working
 from nwx.errors import QuestionTimeoutError
 from nwx.facets.answers import FacetAnswers
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion
+from nwx.model import Capture
 from tests.facets import batch, by_chance
 
 TYPES = FacetQuestion(by=(Criterion.TYPE,))
@@ -45,3 +51,53 @@ def test_what_was_read_for_a_question_that_stopped_is_kept_for_the_next(
         facets.answer(TYPES)
     monkeypatch.setattr("nwx.facets.answers.MOST_READ", -1)
     assert facets.answer(TYPES).total.captures == 60
+
+
+_HIDDEN = {f"sha1:{payload:032}" for payload in range(12)}
+_RULES = AccessRules(
+    (
+        AccessRule(digest, Action.EXCLUDE, Scope(digest=digest), made_at="20260101000000")
+        for digest in sorted(_HIDDEN)
+    ),
+    "1",
+)
+_CAPTURES = by_chance(5, 400)
+
+
+def _archive(folder: Path, captures: list[Capture]) -> EmbeddedEngine:
+    engine = EmbeddedEngine(folder)
+    engine.write(batch(captures))
+    engine.refresh()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An archive with a build of some captures, as everybody sees it."""
+    with _archive(tmp_path_factory.mktemp("whole") / "engine", _CAPTURES[:300]) as engine:
+        build_archive_facets(engine, FacetBuildOptions(min_captures=1))
+        yield RestrictedEngine(engine, _RULES.for_viewer(EVERYBODY))
+
+
+@pytest.mark.parametrize("is_current", [True, False], ids=["a build of now", "an older build"])
+def test_what_is_hidden_is_in_no_answer(shown: Engine, tmp_path: Path, is_current: bool) -> None:
+    captures = _CAPTURES[:300]
+    if not is_current:
+        captures = _CAPTURES
+        shown._engine.write(batch(_CAPTURES[300:]))  # type: ignore[attr-defined]
+        shown.refresh()
+    visible = [one for one in captures if one.digest not in _HIDDEN]
+    with _archive(tmp_path / "engine", visible) as engine:
+        found, wanted = FacetAnswers(shown), FacetAnswers(engine)
+        for by in ((), *((one,) for one in Criterion), (Criterion.TYPE, Criterion.MONTH)):
+            question = FacetQuestion(by=by)
+            answer, oracle = found.answer(question), wanted.answer(question)
+            assert answer.total == oracle.total
+            assert {row.values: row.features for row in answer.rows} == {
+                row.values: row.features for row in oracle.rows
+            }
+        number, listed = found.captures((), limit=1_000)
+        assert number == len(visible)
+        assert {(one.url, one.timestamp) for one in listed} == {
+            (one.url, one.timestamp) for one in visible
+        }

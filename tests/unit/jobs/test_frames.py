@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from nwx.errors import JobError
-from nwx.jobs import frames
+from nwx.jobs import pieces
 from nwx.jobs.folders import JobFolder
-from nwx.jobs.frames import PartWriter
+from nwx.jobs.pieces import PartWriter
 
 SCHEMA = pa.schema([("n", pa.int64())])
 
@@ -37,7 +37,7 @@ def test_rows_lie_in_folders_by_value(tmp_path: Path) -> None:
 def test_rows_are_written_a_row_group_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_GROUP_ROWS", 4)
+    monkeypatch.setattr(pieces, "_GROUP_ROWS", 4)
     writer = PartWriter(JobFolder(str(tmp_path)), SCHEMA)
     [told] = writer.write([batch(("a", n), ("b", n)) for n in range(5)], 1)
     assert told.to_pylist() == [{"rows": 10}]

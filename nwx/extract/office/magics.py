@@ -1,6 +1,0 @@
-"""How office files begin."""
-
-ZIP_MAGIC = b"PK\x03\x04"
-RTF_MAGIC = b"{\\rtf"
-OFFICE_MAGICS = (ZIP_MAGIC, RTF_MAGIC)
-"""How all payloads begin that `extract_office` reads."""
