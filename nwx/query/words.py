@@ -1,8 +1,9 @@
-"""Words near each other, and words spelled like another."""
+"""Words near each other, words spelled like another, and words that follow a pattern."""
 
+import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 Word = TypeVar("Word", bound=Hashable)
@@ -81,3 +82,57 @@ def nearest_words(word: str, found: Iterable[tuple[str, int]], most: int) -> lis
             known = near.get(other, (distance, 0))
             near[other] = distance, min(known[1], -documents)
     return sorted(near, key=lambda other: (*near[other], other))[:most]
+
+
+_PATTERN_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
+
+
+def pattern_pieces(pattern: str) -> Iterator[str]:
+    """Give the parts of a wildcard pattern: `*`, `?`, and literal text after an `=`."""
+    plain = ""
+    for piece in _PATTERN_PIECE.findall(pattern):
+        if piece in ("*", "?"):
+            if plain:
+                yield "=" + plain
+            plain = ""
+            yield piece
+        else:
+            plain += piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece
+    if plain:
+        yield "=" + plain
+
+
+def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return what tells whether a text follows one of some patterns.
+
+    That takes time that grows with the text only.
+    """
+    # Imported here: few queries have patterns that tantivy cannot take.
+    import re2
+
+    options = re2.Options()
+    options.dot_nl = True
+    options.never_capture = True
+    fullmatch = re2.compile("|".join(map(_plain_expression, patterns)), options).fullmatch
+    return lambda text: fullmatch(text) is not None
+
+
+def _plain_expression(pieces: Iterable[str]) -> str:
+    import re2
+
+    wild = {"*": ".*", "?": "."}
+    return "".join(wild.get(one) or re2.escape(one[1:]) for one in pieces)
+
+
+def likeness(wanted: str, distance: int) -> Callable[[str], bool]:
+    """Return what tells whether a word becomes another by so few edits.
+
+    A swap of neighbours is one edit, as in the index.
+    """
+    # Imported here: only misspelt words (`~`) need it.
+    from rapidfuzz.distance import OSA
+
+    def is_like(word: str) -> bool:
+        return OSA.distance(word, wanted, score_cutoff=distance) <= distance
+
+    return is_like

@@ -1,7 +1,6 @@
 """Words looked up in anchor texts: which targets match, and how well."""
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -25,13 +24,12 @@ from nwx.query.tree import (
     Wildcard,
     is_any,
 )
-from nwx.query.words import stand_near
+from nwx.query.words import likeness, matcher, pattern_pieces, stand_near
 
 Tokens = Callable[[str], Sequence[str]]
 """What gives the words of a text, as the analyzer `text` of the mappings has them."""
 
 _K1, _B = 1.2, 0.75
-_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
 _CHECKED = 10_000
 
 
@@ -146,43 +144,28 @@ class AnchorWords:
         ]
 
     def _following(self, pattern: str) -> list[int]:
-        # Imported here: only patterns need it.
-        import re2
-
-        pieces = [self._expression(piece) for piece in _PIECE.findall(pattern)]
-        options = re2.Options()
-        options.dot_nl = True
-        options.log_errors = False
-        # Its time grows with the text only, whatever the pattern.
-        expression = re2.compile("".join(pieces), options)
-        first = _PIECE.match(pattern)
-        begins = self._fold(first[0]) if first and first[0][0] not in "*?\\" else ""
+        pieces = [
+            piece if piece in ("*", "?") else f"={self._fold(piece[1:])}"
+            for piece in pattern_pieces(pattern)
+        ]
+        fits, begins = matcher(pieces), pieces[0][1:]
         terms = self._table.all_terms
         found = []
-        place = bisect_left(terms, begins.encode(), key=str.encode)
-        for number in range(place, len(terms)):
+        for number in range(bisect_left(terms, begins.encode(), key=str.encode), len(terms)):
             if not terms[number].startswith(begins):
                 break
             if number % _CHECKED == 0:
                 current_work().check()
-            if expression.fullmatch(terms[number]):
+            if fits(terms[number]):
                 found.append(number)
         return found
 
-    def _expression(self, piece: str) -> str:
-        if piece in ("*", "?"):
-            return ".*" if piece == "*" else "."
-        return _escaped(self._fold(piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece))
-
     def _like(self, word: str, distance: int) -> list[int]:
-        # Imported here: only misspelt words (`~`) need it.
-        from rapidfuzz.distance import OSA
-
+        is_like = likeness(word, distance)
         return [
             number
             for number, term in enumerate(self._table.all_terms)
-            if abs(len(term) - len(word)) <= distance
-            and OSA.distance(term, word, score_cutoff=distance) <= distance
+            if abs(len(term) - len(word)) <= distance and is_like(term)
         ]
 
     def _of_terms(self, terms: Sequence[int]) -> tuple[Array, Array]:
@@ -235,13 +218,6 @@ class AnchorWords:
         norm = _K1 * (1 - _B + _B * self._table.lengths[targets].astype(np.float64) / mean)
         scores: Scores = there * rarity * (_K1 + 1) * weight / (weight + norm)
         return scores
-
-
-def _escaped(text: str) -> str:
-    import re2
-
-    escaped: str = re2.escape(text)
-    return escaped
 
 
 _NOTHING: tuple[Array, Array] = (np.zeros(0, dtype=np.int64), np.zeros(0))

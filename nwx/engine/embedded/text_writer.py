@@ -1,12 +1,13 @@
 """What writes to the tantivy index of an archive."""
 
-from collections.abc import Collection, Iterable
+import shutil
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import tantivy
 
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
-from nwx.engine.embedded.documents.tantivy_index import NUM, nums_query, schema
+from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, entry_of, nums_query, schema
 from nwx.engine.embedded.segments import adopt_segments
 
 MERGED_SEGMENTS = 8
@@ -126,3 +127,41 @@ class TextWriter:
             # again, and merges of segments of that commit can miss it: let it be no loss.
             self._writer.delete_documents_by_query(nums_query([_NOBODY]))
         return self._writer
+
+
+def rebuild_older_index(folder: Path) -> None:
+    """Index the documents of a folder anew where its index has another schema.
+
+    The caller has the archive's lock. The new index takes the place of the
+    old one at the end; what an interrupted rebuild left is put right first.
+    """
+    old, new = folder.with_name(f"{folder.name}.old"), folder.with_name(f"{folder.name}.new")
+    if old.exists() and not (folder / "meta.json").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        old.rename(folder)
+    for left_behind in (old, new):
+        shutil.rmtree(left_behind, ignore_errors=True)
+    with tantivy_errors():
+        if not folder.exists() or not tantivy.Index.exists(str(folder)):
+            return
+        index = tantivy.Index.open(str(folder))
+    if index.schema == schema():
+        return
+    new.mkdir()
+    writer, packer = TextWriter(new), Packer()
+    writer.add(
+        packer.document(num, entry_of(document))
+        for num, document in _documents(DocumentSearcher(index.searcher()))
+    )
+    writer.commit()
+    writer.finish()
+    folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old)
+
+
+def _documents(searcher: DocumentSearcher) -> Iterator[tuple[int, tantivy.Document]]:
+    everything, most = tantivy.Query.all_query(), max(searcher.num_docs, 1)
+    found = searcher.search(everything, most, order_by_field=NUM, order=tantivy.Order.Asc)
+    for num, address in found.hits:
+        yield int(num), searcher.doc(address)

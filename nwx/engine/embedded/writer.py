@@ -20,20 +20,19 @@ from typing import TYPE_CHECKING
 
 from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.rebuild import rebuild_older_index
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
 from nwx.engine.embedded.segments import segment_entries
 from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows
-from nwx.engine.embedded.text_writer import TextWriter
+from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index
 from nwx.errors import EngineError
 from nwx.model import Dates, IndexName, Written
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.documents.columns import DocumentColumns
-    from nwx.engine.embedded.documents.matches.stored_sets import StoredSets
     from nwx.engine.embedded.documents.stored_columns import Ints
+    from nwx.engine.embedded.documents.word_sets import StoredSets
 
 COMMIT_SECONDS = 30.0
 _CACHE_KIB = 4 << 10

@@ -18,19 +18,18 @@ from cachetools import LRUCache
 from nwx.bulk.arrays import narrow
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
 from nwx.engine.embedded.dates.attached import Seen, merged_date_columns
-from nwx.engine.embedded.documents.groups.folds import Folds
-from nwx.engine.embedded.documents.groups.sets import Sets
-from nwx.engine.embedded.documents.matches.stored_sets import (
-    LEAST_DOCUMENTS,
-    MOMENT,
-    StoredSets,
-    stored_sets,
-)
+from nwx.engine.embedded.documents.groups import Folds, Sets
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
     StoredColumns,
     changed_numbers,
     save_columns_file,
+)
+from nwx.engine.embedded.documents.word_sets import (
+    LEAST_DOCUMENTS,
+    MOMENT,
+    StoredSets,
+    stored_sets,
 )
 from nwx.model import Collapse, IndexName
 from nwx.query.dates import Period, TrendPoint

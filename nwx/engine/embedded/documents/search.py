@@ -26,13 +26,11 @@ from nwx.engine.embedded.documents.counts import (
     narrow_facets,
     read_facets,
 )
-from nwx.engine.embedded.documents.groups.folds import Folds
-from nwx.engine.embedded.documents.matches.near import are_near, near_candidates
-from nwx.engine.embedded.documents.matches.steps import Step, steps
-from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score
+from nwx.engine.embedded.documents.groups import Folds
+from nwx.engine.embedded.documents.order import OrderedHits, Ranking, Step, by_date, by_score, steps
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.engine.embedded.documents.terms import Terms
+from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.inlinks.linked_search import (
     LinkedSearch,

@@ -5,8 +5,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
-from nwx.engine.embedded.documents.patterns import matcher, pattern_pieces
 from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, text_leaves
+from nwx.query.words import likeness, matcher, pattern_pieces
 
 Piece = tuple[str, bool]
 _Leaf = Term | Phrase | Wildcard | Fuzzy
@@ -115,7 +115,7 @@ def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
         yield matcher(*patterns)
     for leaf in leaves:
         if isinstance(leaf, Fuzzy):
-            yield from (_likeness(word, leaf.distance) for word in tokens(leaf.text))
+            yield from (likeness(word, leaf.distance) for word in tokens(leaf.text))
 
 
 def _words(leaf: _Leaf) -> list[str]:
@@ -160,23 +160,6 @@ def _places(folded: str, word: str, most: int) -> list[int]:
 
 def _is_letter(character: str) -> bool:
     return character.isalnum() and character < "\u2e80"
-
-
-def _likeness(wanted: str, distance: int) -> Callable[[str], bool]:
-    """Return what tells whether a word becomes another by so few edits.
-
-    A swap of neighbours is one edit, as in the index.
-    """
-
-    # Imported here: only misspelt words (`~`) need it.
-
-    # Imported here: only misspelt words (`~`) need it.
-    from rapidfuzz.distance import OSA
-
-    def is_like(word: str) -> bool:
-        return OSA.distance(word, wanted, score_cutoff=distance) <= distance
-
-    return is_like
 
 
 def _end(text: str, end: int) -> int:

@@ -1,13 +1,16 @@
-"""Terms of the index looked at one by one: those that no automaton finds, and those like a word."""
+"""Terms and texts looked at one by one, for what queries of tantivy do not tell."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+
+from tantivy import Occur, Query
 
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.searcher import DocumentSearcher
-from nwx.engine.embedded.documents.tantivy_index import WORDS
+from nwx.engine.embedded.documents.tantivy_index import VALUES_APART, WORDS, schema
 from nwx.engine.work import current_work
 from nwx.query.fields import DEFAULT_FIELDS
-from nwx.query.words import most_edits, nearest_words
+from nwx.query.words import most_edits, nearest_words, stand_near
 
 _CHECKED = 10_000
 """After so many terms the deadline is looked at."""
@@ -67,3 +70,33 @@ def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]
     current_work().check()
     terms = searcher.terms_with_prefix(WORDS, found[0][0], limit=_MOST_COMPARED)
     return nearest_words(found[0], terms, most)
+
+
+def is_plain(words: Sequence[str], slop: int) -> bool:
+    """Tell whether tantivy understands the phrase as Lucene does."""
+    return not slop or (len(words) == 2 and words[0] != words[1])
+
+
+def near_candidates(field: str, words: Sequence[str], slop: int) -> Query:
+    """Return the query of documents that may have the words near each other, well scored."""
+    parts = [Query.term_query(schema(), field, word) for word in dict.fromkeys(words)]
+    pairs = pairwise(words)
+    parts += [
+        Query.const_score_query(Query.phrase_query(schema(), field, [one, other], slop), 0.0)
+        for one, other in pairs
+        if one != other
+    ]
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+def are_near(words: Sequence[str], texts: Sequence[str], slop: int) -> bool:
+    """Tell whether words stand in a field of these texts, moved by no more than `slop` in all."""
+    places: dict[str, list[int]] = {word: [] for word in words}
+    position = 0
+    for text in texts:
+        found = tokens(text)
+        for place, token in enumerate(found, position):
+            if token in places:
+                places[token].append(place)
+        position += len(found) + VALUES_APART
+    return stand_near(words, places, slop)

@@ -1,34 +1,21 @@
-"""An archive as it is at one moment, and what keeps the moment up to date."""
+"""An archive as it is at one moment, the numbers of what queries find in it, and its renewal."""
 
 import sqlite3
 import threading
 from collections.abc import Hashable, Sequence
 from contextlib import closing
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
+import numpy.typing as npt
 from cachetools import LRUCache
-from tantivy import FieldType, Occur, Query
+from tantivy import FieldType, Occur, Order, Query, SearchResult
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of, any_field_query
-from nwx.engine.embedded.documents.matches.numbers import all_numbers, listed_numbers
-from nwx.engine.embedded.documents.matches.stored_sets import (
-    FREQUENT,
-    MOST_SETS,
-    StoredSets,
-    stored_sets,
-)
-from nwx.engine.embedded.documents.matches.word_sets import (
-    Bits,
-    ChangedNumbers,
-    WordSets,
-    bits_of,
-    numbers_of,
-    words_in,
-)
 from nwx.engine.embedded.documents.restricted_columns import RestrictedColumns
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.stored_columns import (
@@ -38,18 +25,85 @@ from nwx.engine.embedded.documents.stored_columns import (
     read_columns,
 )
 from nwx.engine.embedded.documents.tantivy_index import (
+    BIT,
+    BITS,
     NUM,
+    SLOT,
     WORDS,
     documents_by_num,
     head_of,
     nums_query,
     schema,
 )
+from nwx.engine.embedded.documents.word_sets import (
+    FREQUENT,
+    MOST_SETS,
+    Bits,
+    ChangedNumbers,
+    StoredSets,
+    WordSets,
+    bits_of,
+    numbers_of,
+    stored_sets,
+    words_in,
+)
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.hidden import HiddenDocuments
 from nwx.query.tree import Node
+
+_MOST_LISTED = 262_144
+_SLOT_COST = 8
+"""Reading the sum of a slot takes as long as reading so many documents one by one."""
+
+_MOST_SLOTS = 60_000
+"""tantivy refuses aggregations of more than 65,000 buckets."""
+
+
+def listed_numbers(searcher: DocumentSearcher, query: Query, most: int) -> tuple[int, Ints]:
+    """Return how many documents a query finds, and the first `most` of their numbers, in order."""
+    current_work().check()
+    found = searcher.search(query, most, order_by_field=NUM, order=Order.Asc)
+    total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
+    return total, _numbers(found)
+
+
+def all_numbers(searcher: DocumentSearcher, query: Query, total: int, size: int) -> Ints:
+    """Return the numbers, all below `size`, of all `total` documents of a query, in order."""
+    slots = size // BITS + 1
+    if total <= min(_SLOT_COST * slots, _MOST_LISTED):
+        return listed_numbers(searcher, query, max(total, 1))[1]
+    there = np.zeros((slots, BITS), dtype=bool)
+    for first in range(0, slots, _MOST_SLOTS):
+        whole = slots <= _MOST_SLOTS and searcher.num_docs <= size
+        part = query if whole else _within(query, first)
+        _read_sums(searcher, part, there)
+    return np.flatnonzero(there)
+
+
+def _within(query: Query, first: int) -> Query:
+    """Return the query of the documents in the slots from `first` on that fit one request."""
+    low, high = first * BITS, (first + _MOST_SLOTS) * BITS - 1
+    span = Query.range_query(schema(), NUM, FieldType.Unsigned, low, high)
+    return all_of([query, Query.const_score_query(span, 0.0)])
+
+
+def _read_sums(searcher: DocumentSearcher, query: Query, there: npt.NDArray[np.bool_]) -> None:
+    current_work().check()
+    terms = {"field": SLOT, "size": _MOST_SLOTS}
+    asked = {"slots": {"terms": terms, "aggs": {"bits": {"sum": {"field": BIT}}}}}
+    slots = searcher.aggregate(query, asked)["slots"]["buckets"]
+    keys = np.array([slot["key"] for slot in slots], dtype=np.int64)
+    sums = np.array([slot["bits"]["value"] for slot in slots]).astype("<u8")
+    bits = np.unpackbits(sums.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    inside = keys < len(there)
+    there[keys[inside]] = bits[inside, :BITS]
+
+
+def _numbers(found: SearchResult) -> Ints:
+    return np.fromiter(map(itemgetter(0), found.hits), dtype=np.int64)
+
 
 _KEPT = 64
 _VIEWERS = 8

@@ -8,9 +8,9 @@ import pytest
 import tantivy
 
 from nwx.engine import work as work_of_questions
-from nwx.engine.embedded.documents import patterns
+from nwx.engine.embedded.documents import compile
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
-from nwx.engine.embedded.documents.patterns import (
+from nwx.engine.embedded.documents.compile import (
     between_query,
     matcher,
     pattern_pieces,
@@ -60,7 +60,7 @@ def is_between(term: str, low: str | None, high: str | None, included: tuple[boo
 def test_ranges_are_in_the_order_of_code_points(
     searcher: tantivy.Searcher, nested: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "_NESTED", nested)
+    monkeypatch.setattr(compile, "_NESTED", nested)
     chance = random.Random(3)
     for _ in range(300):
         low, high = (chance.choice([*TERMS, "", "c", None]) for _ in range(2))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents import rebuild, tantivy_index
+from nwx.engine.embedded import EmbeddedEngine, text_writer
+from nwx.engine.embedded.documents import tantivy_index
 from nwx.errors import EngineVersionError
 from nwx.query.question import Question
 from nwx.query.tree import Term
@@ -68,6 +68,6 @@ def test_a_rebuild_that_was_killed_is_done_again(
 def test_an_index_of_today_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedEngine(tmp_path / "a") as engine:
         engine.write(batch(page(1)))
-    monkeypatch.setattr(rebuild, "TextWriter", None)
+    monkeypatch.setattr(text_writer, "TextWriter", None)
     with EmbeddedEngine(tmp_path / "a") as engine:
         engine.create()

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from tantivy import Query
 
+from nwx.engine.embedded.documents import view
 from nwx.engine.embedded.documents.compile import any_field_query
-from nwx.engine.embedded.documents.matches import numbers
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
 from nwx.engine.embedded.documents.tantivy_index import Packer, schema
 from nwx.engine.embedded.text_writer import TextWriter
@@ -38,25 +38,25 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentSearc
 def test_numbers_are_whole_however_they_are_read(
     searcher: DocumentSearcher, slot_cost: int, most_slots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbers, "_SLOT_COST", slot_cost)
-    monkeypatch.setattr(numbers, "_MOST_SLOTS", most_slots)
+    monkeypatch.setattr(view, "_SLOT_COST", slot_cost)
+    monkeypatch.setattr(view, "_MOST_SLOTS", most_slots)
     for query, expected in (
         (any_field_query("by1"), [num for num in range(1, COUNT) if num % 3 == 1]),
         (any_field_query("by0"), [num for num in range(6, COUNT, 3) if num != 300]),
         (any_field_query("nothing"), []),
         (Query.all_query(), [num for num in range(1, COUNT) if num not in (3, 300)]),
     ):
-        total, first = numbers.listed_numbers(searcher, query, 10)
+        total, first = view.listed_numbers(searcher, query, 10)
         assert total == len(expected)
         assert first.tolist() == expected[:10]
-        found = numbers.all_numbers(searcher, query, total, COUNT)
+        found = view.all_numbers(searcher, query, total, COUNT)
         assert found.tolist() == expected
 
 
 def test_numbers_beyond_the_size_are_left_out(
     searcher: DocumentSearcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbers, "_SLOT_COST", 0)
-    found = numbers.all_numbers(searcher, Query.all_query(), COUNT - 3, 103)
+    monkeypatch.setattr(view, "_SLOT_COST", 0)
+    found = view.all_numbers(searcher, Query.all_query(), COUNT - 3, 103)
     assert set(range(1, 103)) - {3} <= set(found.tolist())
     assert found.max() < 156

@@ -1,1 +1,0 @@
-"""All documents that a query finds, and those of them that come first."""
