@@ -14,7 +14,7 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
-    from nwx.access.restricted.engines import RestrictedEngines
+    from nwx.access.restricted.engine import RestrictedEngines
     from nwx.engine.base import Engine
     from nwx.engine.file_places import FilePlaces
     from nwx.exports import PackReport
@@ -61,7 +61,7 @@ class ArchiveWork:
             return engine
         if self._shown is None:
             # Imported here: most archives have no rules, and this loads all their readers.
-            from nwx.access.restricted.engines import RestrictedEngines
+            from nwx.access.restricted.engine import RestrictedEngines
 
             self._shown = RestrictedEngines(engine)
         return self._shown.for_viewer(self.viewer)

@@ -9,7 +9,7 @@ from flask import Flask, Response, g, request
 from flask_babel import get_locale
 
 import nwx
-from nwx.access.restricted.engines import RestrictedEngines
+from nwx.access.restricted.engine import RestrictedEngines
 from nwx.accounts.account_file import AccountFile, account_file_path
 from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer

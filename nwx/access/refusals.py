@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from nwx.access.restricted.engine import RestrictedEngine
-from nwx.access.restricted.errors import HiddenError
+from nwx.access.restricted.hidden_urls import HiddenError
 from nwx.engine.access.decisions import Decision
 from nwx.engine.access.rules import Action
 from nwx.engine.base import Engine

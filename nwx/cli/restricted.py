@@ -42,6 +42,6 @@ def as_everybody_sees(engine: "Engine") -> "Engine":
     if not engine.access_index().rules().rules:
         return engine
     # Imported here: most archives have no rules, and this loads what reads their indices.
-    from nwx.access.restricted.engines import restricted_to
+    from nwx.access.restricted.engine import restricted_to
 
     return restricted_to(engine, EVERYBODY)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nwx.engine.work import current_work
+from nwx.errors import ErrorText, WindowError
 from nwx.model import Collapse, Document, Hit, SearchResult
 
 if TYPE_CHECKING:
@@ -80,6 +81,20 @@ class DocumentIndex(ABC):
         frequent comes first. Words of documents that somebody may not see
         are among them: whether one finds anything is another question.
         """
+
+
+def check_window(question: "Question") -> None:
+    """Raise WindowError where a page reaches beyond RESULT_WINDOW."""
+    wanted = question.offset + question.limit
+    if wanted > RESULT_WINDOW:
+        raise WindowError(
+            ErrorText(
+                "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
+                "narrower question, or stream all hits (scroll)",
+                most=RESULT_WINDOW,
+                wanted=wanted,
+            )
+        )
 
 
 def counting(question: "Question") -> "Question":

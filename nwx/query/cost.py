@@ -10,7 +10,7 @@ import re
 
 from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import DEFAULT_FIELDS, INLINK_COUNTS, QueryFieldKind, kind
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Leaf, Node, Phrase, Term, Wildcard
 
 MAX_COST = 4_000
 MAX_TREE_DEPTH = 20
@@ -88,7 +88,7 @@ def cost(node: Node) -> int:
     return _leaf_cost(node) * (1 if node.field else len(DEFAULT_FIELDS))
 
 
-def _leaf_cost(node: Term | Phrase | Wildcard | Fuzzy | Range) -> int:
+def _leaf_cost(node: Leaf) -> int:
     match node:
         case Term():
             return WORD_COST
@@ -98,8 +98,7 @@ def _leaf_cost(node: Term | Phrase | Wildcard | Fuzzy | Range) -> int:
             return _pattern_cost(node.pattern)
         case Fuzzy():
             return _fuzzy_cost(node)
-        case Range():
-            return PATTERN_COST if kind(node.field) is QueryFieldKind.KEYWORD else RANGE_COST
+    return PATTERN_COST if kind(node.field) is QueryFieldKind.KEYWORD else RANGE_COST
 
 
 def _phrase_cost(node: Phrase) -> int:

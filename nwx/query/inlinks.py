@@ -17,11 +17,9 @@ from nwx.query.tree import (
     DateRange,
     Leaf,
     Node,
-    Phrase,
     Range,
-    Term,
-    is_any,
-    number_value,
+    ValueSpan,
+    leaves,
 )
 
 LINKED_TARGETS = 1_000
@@ -53,22 +51,11 @@ class AnchorParts:
     rest: Node
 
 
-def inlink_span(node: Leaf) -> InlinkSpan:
-    """Return the numbers that a leaf of one of INLINK_COUNTS asks for; the leaf was checked."""
-    if is_any(node):
-        return InlinkSpan(1, None)
-    match node:
-        case Range():
-            low = 0 if node.low is None else number_value(node.low, node.field)
-            high = None if node.high is None else number_value(node.high, node.field)
-            low += not node.include_low and node.low is not None
-            if high is not None:
-                high -= not node.include_high
-            return InlinkSpan(max(low, 0), high)
-        case Term() | Phrase():
-            number = number_value(node.text, node.field)
-            return InlinkSpan(number, number)
-    raise AssertionError(f"{node} was not checked")
+def inlink_span(leaf: Leaf) -> InlinkSpan:
+    """Return the numbers that a resolved leaf of one of INLINK_COUNTS asks for."""
+    if isinstance(leaf, ValueSpan):
+        return InlinkSpan(max(leaf.low or 0, 0), leaf.high)
+    return InlinkSpan(1, None)  # any number that there is
 
 
 def joined_leaves(node: Node) -> list[Leaf]:
@@ -133,12 +120,4 @@ def _is_word(leaf: Leaf) -> bool:
 
 
 def _leaves(node: Node) -> list[Leaf]:
-    match node:
-        case All() | DateRange():
-            return []
-        case Boost():
-            return _leaves(node.node)
-        case Bool():
-            parts = (*node.must, *node.should, *node.must_not)
-            return [leaf for part in parts for leaf in _leaves(part)]
-    return [node]
+    return [leaf for leaf in leaves(node) if not isinstance(leaf, DateRange)]

@@ -1,6 +1,6 @@
 """A search as it is asked, and the documents that it is about."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -10,7 +10,7 @@ from nwx.query.cost import check_cost
 from nwx.query.dates import date_bound
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-from nwx.query.tree import Node, check_tree
+from nwx.query.tree import DateRange, Node, resolve_tree
 
 MAX_LIMIT = 1_000
 """The most hits that one page can hold."""
@@ -47,6 +47,33 @@ class Question:
         return self.query if isinstance(self.query, str) else ""
 
 
+DateSpan = tuple[str, str]
+"""Two timestamps of 14 digits, both inclusive; "" is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateCondition:
+    """One (timestamp, collection) of a document lies in a span, and is of a collection.
+
+    None of the spans is any, and so is no collection.
+    """
+
+    spans: tuple[DateSpan, ...] | None = None
+    collections: tuple[str, ...] = ()
+
+    def is_met(self, timestamp: str, collection: str) -> bool:
+        """Tell whether a date meets the condition."""
+        if self.collections and collection not in self.collections:
+            return False
+        spans = self.spans
+        return spans is None or any(low <= timestamp <= (high or "9" * 14) for low, high in spans)
+
+
+def range_condition(node: DateRange) -> DateCondition:
+    """Return the condition of a date range in a query."""
+    return DateCondition(((node.low, node.high),))
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentQuery:
     """The documents that a question is about: a query tree, and filters by field.
@@ -66,6 +93,27 @@ class DocumentQuery:
         """Tell whether a filter of this query is about a facet; the years' are the dates too."""
         dated = facet == "year" and bool(self.date_from or self.date_to)
         return dated or facet in self.filters
+
+    def date_condition(self) -> DateCondition | None:
+        """Return the condition that filters and dates make together, if any."""
+        collections, years = (self.filters.get(name, ()) for name in ("collection", "year"))
+        dated = bool(self.date_from or self.date_to)
+        if not (collections or years or dated):
+            return None
+        spans: tuple[DateSpan, ...] | None = None
+        if dated:
+            spans = ((self.date_from, self.date_to),)
+        if years:
+            spans = tuple(self._spans_of(years))
+        return DateCondition(spans, collections)
+
+    def _spans_of(self, years: Sequence[str]) -> Iterator[DateSpan]:
+        """Give the parts of the dates that lie in some years."""
+        for year in years:
+            low = max(self.date_from, f"{year}0101000000")
+            high = min(self.date_to or "9" * 14, f"{year}1231235959")
+            if low <= high:
+                yield low, high
 
     def without(self, facet: str) -> Self:
         """Return the query without the filter that is about a facet.
@@ -96,7 +144,7 @@ def resolve(question: Question) -> DocumentQuery:
             field_name = _field(_no_filter, name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
-        tree=_checked(_parsed(query) if isinstance(query, str) else query),
+        tree=_resolved(_parsed(query) if isinstance(query, str) else query),
         filters=filters,
         date_from=date_bound(question.date_from, 0),
         date_to=date_bound(question.date_to, 1),
@@ -110,10 +158,9 @@ def _parsed(query: str) -> Node:
     return parse_query(query)
 
 
-def _checked(tree: Node) -> Node:
+def _resolved(tree: Node) -> Node:
     check_cost(tree)
-    check_tree(tree)
-    return tree
+    return resolve_tree(tree)
 
 
 def facet_fields(question: Question) -> tuple[str, ...]:

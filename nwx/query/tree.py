@@ -8,7 +8,7 @@ from nwx import mappings
 from nwx.errors import ErrorText, QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span
-from nwx.query.fields import DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.fields import JOINED_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,18 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueSpan:
+    """Numbers, or 14 digits of dates, from `low` to `high`; both are inclusive, None is open.
+
+    What terms, phrases and ranges of such fields become in a resolved tree.
+    """
+
+    field: str
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class DateRange:
     """Documents one of whose dates lies in the span: joined from dates.
 
@@ -89,10 +101,8 @@ class Bool:
     must_not: tuple["Node", ...] = ()
 
 
-Node = All | Term | Phrase | Wildcard | Fuzzy | Range | DateRange | Boost | Bool
-
-
-Leaf = Term | Phrase | Wildcard | Fuzzy | Range
+Leaf = Term | Phrase | Wildcard | Fuzzy | Range | ValueSpan
+Node = All | DateRange | Boost | Bool | Leaf
 
 TEXT, KEYWORD, DATE = "text", "keyword", "date"
 _LIMITS = {"integer": 2**31, "long": 2**63}
@@ -103,35 +113,30 @@ _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class MomentSpan:
-    """A span of a document's own date: timestamps of 14 digits, "" where an end is open."""
+def resolve_tree(node: Node) -> Node:
+    """Return a tree with the values of its leaves as their fields take them.
 
-    low: str
-    high: str
-    include_low: bool = True
-    include_high: bool = True
-
-
-def check_tree(node: Node) -> None:
-    """Raise QueryError for fields that cannot be searched, and values that do not fit theirs."""
+    Raises QueryError for fields that cannot be searched, and values that do not fit theirs.
+    """
     match node:
-        case All():
-            return
+        case All() | ValueSpan():
+            return node
         case DateRange():
             _check_timestamps(node)
+            return node
         case Boost():
             if node.factor < 0:
                 raise QueryError(
                     ErrorText("a boost cannot be below 0: %(factor)s", factor=node.factor)
                 )
-            check_tree(node.node)
+            return Boost(resolve_tree(node.node), node.factor)
         case Bool():
-            for part in (*node.must, *node.should, *node.must_not):
-                check_tree(part)
-        case _:
-            for field in (node.field,) if node.field else DEFAULT_FIELDS:
-                _check_leaf(node, field)
+            return Bool(
+                tuple(map(resolve_tree, node.must)),
+                tuple(map(resolve_tree, node.should)),
+                tuple(map(resolve_tree, node.must_not)),
+            )
+    return _resolved_leaf(node) if node.field else node  # the default fields hold texts
 
 
 def _check_timestamps(node: DateRange) -> None:
@@ -144,38 +149,58 @@ def _check_timestamps(node: DateRange) -> None:
             )
 
 
-def _check_leaf(node: Leaf, field: str) -> None:
-    kind = field_type(field)
-    if is_any(node):
-        return
-    if kind == DATE:
-        moment_span(node, field)
-    elif kind in _LIMITS:
-        _check_numbers(node, field)
-
-
-def _check_numbers(node: Leaf, field: str) -> None:
-    match node:
-        case Wildcard():
-            raise QueryError(
-                ErrorText(
-                    "the field %(field)s holds numbers; ask for ranges, not for patterns",
-                    field=repr(field),
-                )
-            )
-        case Fuzzy():
-            raise QueryError(
-                ErrorText(
-                    "the field %(field)s holds numbers; ask for ranges, not for likeness",
-                    field=repr(field),
-                )
-            )
+def _resolved_leaf(leaf: Leaf) -> Leaf:
+    kind = field_type(leaf.field)
+    if is_any(leaf) or kind in (TEXT, KEYWORD):
+        return leaf
+    match leaf:
+        case Term() | Phrase():
+            ends = _ends(leaf.text, leaf.field, kind)
+            return ValueSpan(leaf.field, *ends)
         case Range():
-            for end in (node.low, node.high):
-                if end is not None:
-                    number_value(end, field)
-        case _:
-            number_value(node.text, field)
+            # An end of a date that is left out is left out with all of its day, month or year.
+            low = high = None
+            if leaf.low is not None:
+                ends = _ends(leaf.low, leaf.field, kind)
+                low = ends[0] if leaf.include_low else ends[1] + 1
+            if leaf.high is not None:
+                ends = _ends(leaf.high, leaf.field, kind)
+                high = ends[1] if leaf.include_high else ends[0] - 1
+            return ValueSpan(leaf.field, low, high)
+    raise _no_value_of(leaf, kind)
+
+
+def _no_value_of(leaf: Leaf, kind: str) -> QueryError:
+    field = repr(leaf.field)
+    if kind == DATE:
+        return QueryError(
+            ErrorText(
+                "the field %(field)s holds dates; ask for a date or a range of dates", field=field
+            )
+        )
+    if isinstance(leaf, Wildcard):
+        return QueryError(
+            ErrorText(
+                "the field %(field)s holds numbers; ask for ranges, not for patterns", field=field
+            )
+        )
+    return QueryError(
+        ErrorText(
+            "the field %(field)s holds numbers; ask for ranges, not for likeness", field=field
+        )
+    )
+
+
+def _ends(text: str, field: str, kind: str) -> tuple[int, int]:
+    """Return the first and the last value that a text stands for: those of a day are many."""
+    if kind != DATE:
+        number = _number(text, field, kind)
+        return number, number
+    try:
+        first, last = date_span(text)
+    except TimestampError as error:
+        raise QueryError(error.text) from error
+    return int(first), int(last)
 
 
 def field_type(field: str) -> str:
@@ -193,9 +218,8 @@ def field_type(field: str) -> str:
     return kind
 
 
-def number_value(text: str, field: str) -> int:
-    """Return a number as its field has it; raises QueryError for what is none, or too large."""
-    if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[field_type(field)]:
+def _number(text: str, field: str, kind: str) -> int:
+    if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
         raise QueryError(
             ErrorText(
                 "the field %(field)s holds numbers, %(text)s is none",
@@ -204,30 +228,6 @@ def number_value(text: str, field: str) -> int:
             )
         )
     return int(text)
-
-
-def moment_span(node: Leaf, field: str) -> MomentSpan:
-    """Return what a leaf asks of a document's own date, from dates as people write them."""
-    match node:
-        case Term() | Phrase():
-            return MomentSpan(*_date_span(node.text))
-        case Range():
-            # An end that is left out is left out with all of its day, month or year.
-            low = "" if node.low is None else _date_span(node.low)[not node.include_low]
-            high = "" if node.high is None else _date_span(node.high)[node.include_high]
-            return MomentSpan(low, high, node.include_low, node.include_high)
-    raise QueryError(
-        ErrorText(
-            "the field %(field)s holds dates; ask for a date or a range of dates", field=repr(field)
-        )
-    )
-
-
-def _date_span(text: str) -> tuple[str, str]:
-    try:
-        return date_span(text)
-    except TimestampError as error:
-        raise QueryError(error.text) from error
 
 
 def is_any(node: Leaf) -> bool:
@@ -240,7 +240,7 @@ def is_any(node: Leaf) -> bool:
 def has_scores(node: Node) -> bool:
     """Tell whether documents of a query may have different scores."""
     match node:
-        case All() | DateRange() | Range():
+        case All() | DateRange() | Range() | ValueSpan():
             return False
         case Boost():
             return has_scores(node.node)
@@ -251,26 +251,29 @@ def has_scores(node: Node) -> bool:
     return not node.field or field_type(node.field) == TEXT
 
 
+def leaves(node: Node, *, ruled_out: bool = True) -> Iterator[DateRange | Leaf]:
+    """Give the leaves of a tree, those that a `NOT` rules out too where it is asked for."""
+    match node:
+        case All():
+            return
+        case Boost():
+            yield from leaves(node.node, ruled_out=ruled_out)
+        case Bool():
+            for part in (*node.must, *node.should, *(node.must_not if ruled_out else ())):
+                yield from leaves(part, ruled_out=ruled_out)
+        case _:
+            yield node
+
+
 def text_leaves(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
     """Give the leaves that look for words in texts, apart from those ruled out."""
-    match node:
-        case Boost():
-            yield from text_leaves(node.node)
-        case Bool():
-            for part in (*node.must, *node.should):
-                yield from text_leaves(part)
-        case Term() | Phrase() | Wildcard() | Fuzzy():
-            if not node.field or field_type(node.field) == TEXT:
-                yield node
+    for leaf in leaves(node, ruled_out=False):
+        if isinstance(leaf, DateRange | Range | ValueSpan):
+            continue
+        if not leaf.field or field_type(leaf.field) == TEXT:
+            yield leaf
 
 
 def date_ranges(node: Node) -> Iterator[DateRange]:
     """Give the date ranges of a tree, those ruled out included."""
-    match node:
-        case DateRange():
-            yield node
-        case Boost():
-            yield from date_ranges(node.node)
-        case Bool():
-            for part in (*node.must, *node.should, *node.must_not):
-                yield from date_ranges(part)
+    return (leaf for leaf in leaves(node) if isinstance(leaf, DateRange))

@@ -12,8 +12,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.refusals import check_document_shown
-from nwx.access.restricted.engine import RestrictedEngine
-from nwx.access.restricted.engines import RestrictedEngines
+from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines
 from nwx.engine.base import Engine
 from nwx.errors import EngineUnavailableError
 from nwx.model import Document

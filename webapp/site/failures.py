@@ -7,7 +7,7 @@ from flask.globals import request_ctx
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import HTTPException
 
-from nwx.access.restricted.errors import HiddenError
+from nwx.access.restricted.hidden_urls import HiddenError
 from nwx.charts.pictures import DrawingBusyError
 from nwx.errors import (
     CaptureIndexError,

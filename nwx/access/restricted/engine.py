@@ -1,18 +1,21 @@
 """An engine that shows what a viewer may see of another."""
 
 import pkgutil
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
+from itertools import groupby, islice
 from typing import Any
+
+from cachetools import LRUCache
 
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.hidden_spans import is_all_hidden
-from nwx.access.restricted.built_entries import BUILT, visible_built_entries
-from nwx.access.restricted.captures import RestrictedCaptures, reading_only
+from nwx.access.restricted.captures import RestrictedCaptures, RestrictedDocuments, reading_only
 from nwx.access.restricted.crawls import RestrictedCrawlIndex
-from nwx.access.restricted.documents import RestrictedDocuments
 from nwx.access.restricted.entries import visible_entries
 from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.access.restricted.facets import RestrictedFacetStore
@@ -21,8 +24,15 @@ from nwx.access.restricted.inlinks import RestrictedInlinkIndex
 from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.access.restricted.queue import RestrictedCrawlQueue
 from nwx.engine.access.access_index import AccessIndex
-from nwx.engine.access.decisions import Decisions
+from nwx.engine.access.decisions import AccessRules, Decisions
+from nwx.engine.access.rules import EVERYBODY, Viewer
 from nwx.engine.base import Engine, StagedBatch, Staging
+from nwx.engine.crawls.entries import (
+    link_entry,
+    link_from_entry,
+    score_entry,
+    score_from_entry,
+)
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.indices.declarations import INDICES
@@ -30,6 +40,58 @@ from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
 from nwx.query.question import Question
+
+BUILT = (IndexName.INLINKS, IndexName.CRAWLS, IndexName.QUEUE)
+"""The indices of which `visible_built_entries` gives entries."""
+
+_AT_ONCE = 500
+_Entry = Mapping[str, Any]
+
+
+def visible_built_entries(
+    engine: Engine, restricted: "RestrictedEngine", index: IndexName
+) -> Iterator[_Entry]:
+    """Stream the entries of an index of an engine as the restricted one shows them."""
+    if index is IndexName.INLINKS:
+        # Imported here: what counts links takes a while to load.
+        from nwx.engine.inlinks.entries import table_entries
+
+        table = restricted.inlink_index().table()
+        return iter(()) if table is None else table_entries(table)
+    entries = engine.scan(index)
+    if index is IndexName.CRAWLS:
+        return _crawl_entries(restricted, entries)
+    return _queue_entries(restricted, entries)
+
+
+def _crawl_entries(restricted: "RestrictedEngine", entries: Iterator[_Entry]) -> Iterator[_Entry]:
+    crawls = restricted.crawl_index()
+    for kind, same in groupby(entries, key=lambda one: one["kind"]):
+        if kind == "score":
+            while some := list(islice(same, _AT_ONCE)):
+                yield from map(score_entry, crawls.shown([score_from_entry(one) for one in some]))
+        elif kind == "link":
+            for entry in same:
+                crawl, version, link = entry["crawl"], entry["version"], link_from_entry(entry)
+                if found := crawls.shown_link(crawl, version, link):
+                    yield (
+                        entry if found == link else link_entry(crawl, version, found, entry["host"])
+                    )
+        else:
+            yield from same
+
+
+def _queue_entries(restricted: "RestrictedEngine", entries: Iterator[_Entry]) -> Iterator[_Entry]:
+    while some := list(islice(entries, _AT_ONCE)):
+        urls = {one[name] for one in some for name in ("url", "via") if one.get(name)}
+        hidden = restricted.hidden_urls(urls)
+        for entry in some:
+            if entry.get("url") not in hidden:
+                yield _without_via(entry) if entry.get("via") in hidden else entry
+
+
+def _without_via(entry: _Entry) -> _Entry:
+    return {name: value for name, value in entry.items() if name != "via"}
 
 
 class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
@@ -214,3 +276,55 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     def close(self) -> None:
         """Leave the engine open: whoever opened it closes it."""
+
+
+_KEPT = 32
+
+
+def restricted_to(engine: Engine, viewer: Viewer, now: datetime | None = None) -> Engine:
+    """Return an engine as a viewer may see it: itself, where nothing is hidden."""
+    rules = engine.access_index().rules()
+    return _shown(engine, rules, rules.for_viewer(viewer, now))
+
+
+def _shown(
+    engine: Engine, rules: AccessRules, decisions: Decisions, before: Engine | None = None
+) -> Engine:
+    if decisions.hides_nothing:
+        return engine
+    # What everybody may see is what most ask for: that is worth keeping for other processes.
+    is_usual = decisions.key == rules.for_viewer(EVERYBODY).key
+    known = before if isinstance(before, RestrictedEngine) else None
+    return RestrictedEngine(engine, decisions, keeps_state=is_usual, before=known)
+
+
+class RestrictedEngines:
+    """The engines that show an archive, one for each class of viewers; threads may share it.
+
+    A change of the rules holds from the next call on.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._guard = threading.Lock()
+        self._kept: LRUCache[str, Engine] = LRUCache(_KEPT)
+        self._last: Engine | None = None
+
+    def has_rules(self) -> bool:
+        """Tell whether there are any rules, so that it matters who asks."""
+        return bool(self._engine.access_index().rules().rules)
+
+    def for_viewer(self, viewer: Viewer) -> Engine:
+        """Return the archive as a viewer may see it: the engine itself, where nothing is hidden."""
+        if viewer.sees_all:
+            return self._engine
+        rules = self._engine.access_index().rules()
+        decisions = rules.for_viewer(viewer)
+        if decisions.hides_nothing:
+            return self._engine
+        with self._guard:
+            shown = self._kept.get(decisions.key)
+            if shown is None:
+                shown = _shown(self._engine, rules, decisions, self._last)
+                self._kept[decisions.key] = self._last = shown
+            return shown

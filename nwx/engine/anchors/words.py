@@ -118,7 +118,9 @@ class AnchorWords:
                 return self._of_texts(self._near(known, slop))
             case Fuzzy():
                 return self._fuzzy(leaf)
-        return self._of_terms(self._fitting(leaf))
+            case Wildcard() | Range():
+                return self._of_terms(self._fitting(leaf))
+        return _NOTHING
 
     def _fuzzy(self, leaf: Fuzzy) -> tuple[Array, Array]:
         found: Array | None = None

@@ -38,14 +38,12 @@ from nwx.model import (
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
-    from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
+    from nwx.engine.embedded.documents.search import DocumentSearches
+    from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
-    from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
-    from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
     from nwx.engine.embedded.purger import EmbeddedPurger
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.dates import Period, TrendPoint
-    from nwx.query.hidden import HiddenDocuments
     from nwx.query.question import Question
 
 _APPEND_WAIT_SECONDS = 10.0
@@ -74,12 +72,12 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         self._shared = SharedConnection(self._folder)
         self._views_guard = threading.Lock()
         self._views: ArchiveViews | None = None
+        self._searching: DocumentSearches | None = None
         self._writer: ArchiveWriter | None = None
         self._loads = EndedLoads()
         self._main_dates = DatesWriter(self._folder)
         self._parallel = EmbeddedDatesIndices(self._folder, self._reading, self._altering)
         self._ranking = ranking or RankingSettings()
-        self._linked: DocumentJoin | None = None
         self._separate = SeparateIndices(
             self._folder, self._streaming, self._make_archive, read_only=read_only
         )
@@ -95,6 +93,19 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             if self._views is None:
                 self._views = ArchiveViews(self._folder)
             return self._views
+
+    @property
+    def _searches(self) -> "DocumentSearches":
+        # Imported here: whoever reads documents and dates does without queries and links.
+        from nwx.engine.anchors.store import AnchorBlobs
+        from nwx.engine.embedded.documents.search import DocumentSearches
+
+        views = self._viewer
+        with self._views_guard:
+            if self._searching is None:
+                anchors = AnchorBlobs(self._separate.inlink_blobs(), self.dates)
+                self._searching = DocumentSearches(views, anchors, self._ranking)
+            return self._searching
 
     def create(self) -> None:
         self._writing()
@@ -197,58 +208,28 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def search(self, question: "Question") -> "SearchResult":
         """Answer a question."""
-        from nwx.engine.embedded.documents import search
-
-        view = self._viewer.view()
         with self._folder.our_errors():
-            links = self._links(view, question.hidden)
-            return search.search_documents(view.without(question.hidden), question, links)
+            return self._searches.search(question)
 
     def search_state(self) -> str:
         """Return a text that stays the same as long as each question finds the same."""
-        from nwx.query.hidden import NONE_HIDDEN
-
         with self._folder.our_errors():
-            return self._links(self._viewer.view(), NONE_HIDDEN).state
+            return self._searches.search_state()
 
     def scroll(self, question: "Question") -> "Iterator[Hit]":
         """Stream every hit of a question, in no order, without snippets."""
-        from nwx.engine.embedded.documents import search
-
-        view = self._viewer.view()
         with self._folder.our_errors():
-            links = self._links(view, question.hidden)
-            yield from search.scroll_documents(view.without(question.hidden), question, links)
+            yield from self._searches.scroll(question)
 
     def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
-        """Return when the documents of each of some questions were captured, by period."""
-        from nwx.engine.embedded.documents import search
-
-        view = self._viewer.view()
+        """Return when the documents of each question were captured, by period."""
         with self._folder.our_errors():
-            return [
-                search.trend_of_documents(
-                    view.without(one.hidden), one, self._links(view, one.hidden), period
-                )
-                for one in questions
-            ]
+            return self._searches.trends(questions, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         """Return words of documents that are spelled like a word, the likeliest first."""
-        from nwx.engine.embedded.documents.terms import similar_words
-
         with self._folder.our_errors():
-            return similar_words(self._viewer.view().searcher, word, most)
-
-    def _links(self, view: "ArchiveView", hidden: "HiddenDocuments") -> "LinkedSearch":
-        from nwx.engine.anchors.store import AnchorBlobs
-        from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
-        from nwx.engine.embedded.inlinks.linked_search import LinkedSearch
-
-        with self._views_guard:
-            if self._linked is None:
-                self._linked = DocumentJoin(AnchorBlobs(self._separate.inlink_blobs(), self.dates))
-        return LinkedSearch(self._linked.documents(view, hidden), self._ranking)
+            return self._searches.similar_words(word, most)
 
     def count(self, index: IndexName) -> int:
         if index in SEPARATE:

@@ -8,7 +8,7 @@ import tantivy
 
 from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
 from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, entry_of, nums_query, schema
-from nwx.engine.embedded.segments import adopt_segments
+from nwx.engine.embedded.segments import adopt_segments, rewrite_segments
 
 MERGED_SEGMENTS = 8
 """From so many segments on tantivy may merge some."""
@@ -105,8 +105,6 @@ class TextWriter:
         `work` is a folder to work in.
         """
         # Imported here: hardly any archive is ever purged.
-        from nwx.engine.embedded.segments import rewrite_segments
-
         self.finish()
         with tantivy_errors():
             rewrite_segments(self._folder, work)

@@ -18,7 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.engine.embedded.database import add_missing, add_rows, connect, count_rows, make_tables
+from nwx.engine.embedded.database import (
+    add_missing,
+    add_rows,
+    connect,
+    count_rows,
+    erase_deleted,
+    erase_values,
+    make_tables,
+)
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.migrations import bring_forward
@@ -159,8 +167,6 @@ class ArchiveWriter:
 
     def erase(self, wait_seconds: float) -> bool:
         """Take what was deleted out of all files; return whether nothing of it is left."""
-        from nwx.engine.embedded.database import erase_deleted, erase_values
-
         with self._working():
             self.commit()
             with self._savepoint():

@@ -2,18 +2,17 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from cachetools import TTLCache
 
+from nwx.engine.date_rows import Chosen, DateRows, Numbers
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.documents.conditions import DateCondition
 from nwx.engine.search_server.pages import Search, search_each, search_page, walk, within
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
@@ -21,69 +20,7 @@ from nwx.engine.work import current_work
 from nwx.model import IndexName
 from nwx.query.dates import Period
 from nwx.query.hidden import HiddenSpan, SeenDate
-
-Numbers = npt.NDArray[np.int64]
-Chosen = npt.NDArray[np.bool_]
-LAST_TIME = 99_999_999_999_999
-_DIGITS = 14
-
-
-@dataclass(frozen=True, slots=True)
-class DateRows:
-    """One row a date: the place of its document, its timestamp and its collection's code.
-
-    `codes` are the codes of collections, which several such tables may share.
-    """
-
-    places: Numbers
-    times: Numbers
-    collections: Numbers
-    codes: Mapping[str, int]
-
-    def that_meet(self, one: DateCondition) -> Chosen:
-        """Tell of each row whether it meets a condition."""
-        fits = np.ones(len(self.times), dtype=bool)
-        if one.spans is not None:
-            fits[:] = False
-            for low, high in one.spans:
-                fits |= (self.times >= int(low or 0)) & (self.times <= int(high or LAST_TIME))
-        if one.collections:
-            wanted = [self.codes[name] for name in one.collections if name in self.codes]
-            fits &= np.isin(self.collections, wanted)
-        return fits
-
-    def meeting(self, one: DateCondition) -> Numbers:
-        """Return the places of the documents that have a date which meets a condition."""
-        return np.unique(self.places[self.that_meet(one)])
-
-    def within(self, spans: Sequence[HiddenSpan]) -> Chosen:
-        """Tell of each row whether it lies in one of some spans."""
-        fits = np.zeros(len(self.times), dtype=bool)
-        for span in spans:
-            inside = (self.times >= int(span.first)) & (self.times <= int(span.last))
-            if span.collection:
-                inside &= self.collections == self.codes.get(span.collection, -1)
-            fits |= inside
-        return fits
-
-    def periods(self, period: Period) -> Numbers:
-        """Return the period of each row, as a number: 2013, or 201301."""
-        found: Numbers = self.times // 10 ** (_DIGITS - period.digits)
-        return found
-
-
-def date_rows(dates: Sequence[Sequence[SeenDate]], codes: dict[str, int]) -> DateRows:
-    """Return the rows of documents in order, each given by its dates; adds to `codes`."""
-    pairs = [pair for some in dates for pair in some]
-    return DateRows(
-        np.repeat(np.arange(len(dates)), np.fromiter(map(len, dates), np.int64, len(dates))),
-        np.fromiter((int(time) for time, _ in pairs), np.int64, len(pairs)),
-        np.fromiter(
-            (codes.setdefault(name, len(codes)) for _, name in pairs), np.int64, len(pairs)
-        ),
-        codes,
-    )
-
+from nwx.query.question import DateCondition
 
 DatedCounts = tuple[Counter[str], Counter[str]]
 """Captures by period, and documents that have any in it."""

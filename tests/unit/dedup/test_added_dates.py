@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engines import RestrictedEngines
+from nwx.access.restricted.engine import RestrictedEngines
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, add_dates, build_dates, dates_report_json, orphans
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope

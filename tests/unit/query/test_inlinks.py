@@ -4,7 +4,7 @@ import pytest
 
 from nwx.query.inlinks import AnchorParts, InlinkSpan, anchor_parts, inlink_span, joined_leaves
 from nwx.query.parser import parse_query
-from nwx.query.tree import All, Bool, Node, Range, Term, check_tree
+from nwx.query.tree import All, Bool, Node, Range, Term, resolve_tree
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,7 @@ from nwx.query.tree import All, Bool, Node, Range, Term, check_tree
     ],
 )
 def test_the_numbers_that_are_asked_for(query: str, span: InlinkSpan) -> None:
-    node = parse_query(query)
-    check_tree(node)
+    node = resolve_tree(parse_query(query))
     (leaf,) = joined_leaves(node)
     assert leaf == node
     assert inlink_span(leaf) == span

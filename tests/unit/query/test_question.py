@@ -6,7 +6,7 @@ import pytest
 
 from nwx.errors import QueryError, UsageError
 from nwx.query.fields import FILTERS
-from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
+from nwx.query.question import DateCondition, DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, Bool, Term
 
 
@@ -27,7 +27,7 @@ def test_a_question_is_resolved() -> None:
 
 def test_a_tree_is_taken_as_it_is() -> None:
     tree = Bool(must_not=(Term("", "x"),))
-    assert resolve(Question(tree)).tree is tree
+    assert resolve(Question(tree)).tree == tree
     assert Question(tree).text == ""
     assert Question("x y").text == "x y"
     assert resolve(Question()).tree == All()
@@ -69,3 +69,19 @@ def test_a_facet_leaves_out_the_filter_about_it() -> None:
     assert (undated.filters, undated.date_from) == ({"host": ("a",)}, "")
     assert [query.filters_facet(one) for one in ("host", "year", "domain")] == [True, True, False]
     assert DocumentQuery(All(), date_to="20100101000000").filters_facet("year")
+
+
+def test_a_question_without_dates_and_filters_has_no_condition() -> None:
+    assert DocumentQuery(All(), filters={"host": ("x",)}).date_condition() is None
+
+
+def test_years_are_spans_within_the_dates_of_the_question() -> None:
+    query = DocumentQuery(All(), date_from="20100601000000", filters={"year": ("2010", "2012")})
+    assert query.date_condition() == DateCondition(
+        (("20100601000000", "20101231235959"), ("20120101000000", "20121231235959"))
+    )
+
+
+def test_a_collection_alone_has_any_date() -> None:
+    query = DocumentQuery(All(), filters={"collection": ("web",)})
+    assert query.date_condition() == DateCondition(None, ("web",))

@@ -10,18 +10,16 @@ from nwx.query.tree import (
     Boost,
     DateRange,
     Fuzzy,
-    MomentSpan,
     Node,
     Phrase,
     Range,
     Term,
+    ValueSpan,
     Wildcard,
-    check_tree,
     date_ranges,
     has_scores,
     is_any,
-    moment_span,
-    number_value,
+    resolve_tree,
     text_leaves,
 )
 
@@ -70,7 +68,7 @@ def test_what_makes_no_sense_is_refused_wherever_it_stands(node: Node, message: 
     wrapped = Boost(Bool(must=(All(),), must_not=(Bool(should=(Term("", "a"), node)),)), 2.0)
     for tree in (node, wrapped):
         with pytest.raises(QueryError, match=message):
-            check_tree(tree)
+            resolve_tree(tree)
         with pytest.raises(QueryError, match=message):
             resolve(Question(tree))
 
@@ -81,33 +79,34 @@ def test_what_makes_no_sense_is_refused_wherever_it_stands(node: Node, message: 
         Term("", "x"),
         Wildcard("status_code", "*"),
         Range("crawl_date", None, None),
-        Range("content_length", " 5 ", None),
         Range("title", "a", "b"),
         DateRange("", ""),
+        Bool((Boost(Phrase("title", "a b"), 2.0),), must_not=(All(),)),
     ],
 )
-def test_what_can_be_asked_is_taken(node: Node) -> None:
-    check_tree(node)
+def test_what_holds_no_numbers_stays_as_it_is(node: Node) -> None:
+    assert resolve_tree(node) == node
 
 
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        (Term("crawl_date", "2010"), MomentSpan("20100101000000", "20101231235959")),
-        (Range("crawl_date", "2010-03", None), MomentSpan("20100301000000", "")),
+        (Term("crawl_date", "2010"), (20100101000000, 20101231235959)),
+        (Range("crawl_date", "2010-03", None), (20100301000000, None)),
         (
             Range("crawl_date", "2010", "2012", include_low=False, include_high=False),
-            MomentSpan("20101231235959", "20120101000000", False, False),
+            (20101231235960, 20120100999999),
         ),
-        (Range("crawl_date", None, "2012"), MomentSpan("", "20121231235959")),
+        (Range("crawl_date", None, "2012"), (None, 20121231235959)),
+        (Term("content_length", " -7 "), (-7, -7)),
+        (Range("content_length", " 5 ", None), (5, None)),
+        (Range("inlinks", "5", "9", include_low=False, include_high=False), (6, 8)),
     ],
 )
-def test_dates_are_spans_of_moments(node: Term | Range, expected: MomentSpan) -> None:
-    assert moment_span(node, "crawl_date") == expected
-
-
-def test_numbers_are_whole() -> None:
-    assert number_value(" -7 ", "content_length") == -7
+def test_numbers_and_dates_are_spans(
+    node: Term | Range, expected: tuple[int | None, int | None]
+) -> None:
+    assert resolve_tree(Boost(node, 2.0)) == Boost(ValueSpan(node.field, *expected), 2.0)
 
 
 def test_any_value_is_asked_for_in_two_ways() -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows
 from nwx.engine.embedded.dates.folder import dates_folder, joined_file, locked, named_errors
-from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.stored_columns import Ints, Seen
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.sqlite_files import sqlite_uri
 from nwx.errors import EngineError
@@ -114,26 +113,6 @@ _NEW_THERE = (
     " WHERE other.num >= ? AND other.num < ? AND ids.num <= ?"
 )
 _SEEN = "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?"
-
-
-class Seen(NamedTuple):
-    """Dates by the number of the id, in the order of number and time."""
-
-    nums: Ints
-    timestamps: Ints
-    collections: Ints
-
-
-def merged_date_columns(parts: Sequence[Seen]) -> Seen:
-    """Return the dates of several indices, each once."""
-    nums, timestamps, collections = map(np.concatenate, zip(*parts, strict=True))
-    order = np.lexsort((collections, timestamps, nums))
-    found = Seen(nums[order], timestamps[order], collections[order])
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = False
-    for column in found:
-        new[1:] |= column[1:] != column[:-1]
-    return Seen(*(column[new] for column in found))
 
 
 class AttachedIndex:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nwx import mappings
 from nwx.engine.dates_index import DatesBuilder
-from nwx.engine.embedded.database import connect, make_dates_tables
+from nwx.engine.embedded.database import connect, erase_deleted, make_dates_tables
 from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
@@ -172,8 +172,6 @@ class DatesWriter:
     def erase(self, wait_seconds: float) -> bool:
         """Take what was deleted out of the file; return whether nothing of it is left."""
         # Imported here: hardly any archive is ever purged.
-        from nwx.engine.embedded.database import erase_deleted
-
         with locked(self._folder, wait_seconds), self._folder.our_errors():
             return erase_deleted(self._connected(), wait_seconds)
 

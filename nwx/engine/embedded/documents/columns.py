@@ -16,13 +16,15 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from nwx.bulk.arrays import narrow
+from nwx.engine.date_rows import DateRows
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
-from nwx.engine.embedded.dates.attached import Seen, merged_date_columns
 from nwx.engine.embedded.documents.groups import Folds, Sets
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
+    Seen,
     StoredColumns,
     changed_numbers,
+    merged_date_columns,
     save_columns_file,
 )
 from nwx.engine.embedded.documents.word_sets import (
@@ -33,6 +35,7 @@ from nwx.engine.embedded.documents.word_sets import (
 )
 from nwx.model import Collapse, IndexName
 from nwx.query.dates import Period, TrendPoint
+from nwx.query.question import DateCondition
 
 Bools = npt.NDArray[np.bool_]
 _KEPT = 8
@@ -47,6 +50,7 @@ class DocumentColumns:
     entries: int
     seen: Seen
     timestamps: Ints
+    rows: DateRows
 
     def __init__(
         self,
@@ -88,6 +92,7 @@ class DocumentColumns:
         """Set the dates, and what was computed from them before."""
         self.seen = seen
         self.timestamps = seen.timestamps
+        self.rows = DateRows(*seen, self.collections)
         self._derived: Mapping[str, Any] = derived or {}
 
     def folds(self, collapse: Collapse) -> Folds | None:
@@ -206,30 +211,18 @@ class DocumentColumns:
         edges = {"starts": self._starts, "oldest": self.oldest, "newest": self.newest}
         return edges | self.years.arrays("years") | self.seen_collections.arrays("collections")
 
-    def seen_in(
-        self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
-    ) -> Bools:
-        """Tell of each number whether one date is in one of the spans and of a collection.
-
-        None of the spans is any, and so is no collection.
-        """
+    def seen_in(self, condition: DateCondition) -> Bools:
+        """Tell of each number whether a date of it meets a condition."""
         found = np.zeros(self.size, dtype=bool)
-        found[self.seen.nums[self._fitting(spans, collections)]] = True
+        found[self.seen.nums[self.rows.that_meet(condition)]] = True
         return found
 
-    def trend(
-        self,
-        nums: Ints,
-        period: Period,
-        spans: Collection[tuple[int, int]] | None,
-        collections: Collection[str],
-    ) -> list[TrendPoint]:
-        """Return the dates of documents by period: those in spans and collections (`seen_in`)."""
+    def trend(self, nums: Ints, period: Period, condition: DateCondition) -> list[TrendPoint]:
+        """Return those dates of documents that meet a condition, by period."""
         chosen = np.zeros(self.size, dtype=bool)
         chosen[nums] = True
-        fits = self._fitting(spans, collections) & chosen[self.seen.nums]
-        found = self.seen.nums[fits]
-        periods = self.timestamps[fits] // 10 ** (14 - period.digits)
+        fits = self.rows.that_meet(condition) & chosen[self.seen.nums]
+        found, periods = self.seen.nums[fits], self.rows.periods(period)[fits]
         if not len(found):
             return []
         values, places, captures = np.unique(periods, return_inverse=True, return_counts=True)
@@ -238,20 +231,6 @@ class DocumentColumns:
         documents = np.bincount(places[is_first], minlength=len(values))
         rows = zip(values.tolist(), captures.tolist(), documents.tolist(), strict=True)
         return [TrendPoint(f"{value:0{period.digits}}", *counts) for value, *counts in rows]
-
-    def _fitting(
-        self, spans: Collection[tuple[int, int]] | None, collections: Collection[str]
-    ) -> Bools:
-        """Tell of each date whether it is in one of the spans and of a collection."""
-        fits = np.ones(len(self.timestamps), dtype=bool)
-        if spans is not None:
-            fits[:] = False
-            for low, high in spans:
-                fits |= (self.timestamps >= low) & (self.timestamps <= high)
-        if collections:
-            codes = [self.collections[name] for name in collections if name in self.collections]
-            fits &= np.isin(self.seen.collections, codes)
-        return fits
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the timestamps and the collections of a document, each in order."""

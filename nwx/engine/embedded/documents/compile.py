@@ -11,7 +11,6 @@ from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, 
 from nwx.engine.embedded.documents.terms import Terms, is_plain
 from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
 from nwx.query.tree import (
-    DATE,
     NUMBERS,
     TEXT,
     All,
@@ -24,11 +23,10 @@ from nwx.query.tree import (
     Phrase,
     Range,
     Term,
+    ValueSpan,
     Wildcard,
     field_type,
     is_any,
-    moment_span,
-    number_value,
 )
 from nwx.query.words import matcher, pattern_pieces
 
@@ -38,6 +36,167 @@ _ANYTHING = _ANY + "*"
 _WILD = {"*": _ANYTHING, "?": _ANY}
 _NESTED = 40
 _SIGN = re.compile(r"[!-/:-@\[-`{-~]")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What only the archive knows, as queries.
+
+    `joined` gives the documents that meet a date range or a leaf of one of
+    JOINED_FIELDS, `near` those with words near each other in a field, and
+    `own_shown` those of a query on CAPTURE_FIELDS whose own capture is not
+    hidden.
+    """
+
+    joined: Callable[[DateRange | Leaf], Query]
+    near: Callable[[str, Sequence[str], int], Query]
+    own_shown: Callable[[Query], Query]
+    terms: Terms
+    scored: bool = True
+    """False where it is asked which documents match, and not how well."""
+
+
+def compile_node(node: Node, known: Known) -> Query:
+    """Return the query of a tree; `known` tells what only the archive knows.
+
+    The tree is resolved (`nwx.query.tree.resolve_tree`).
+    """
+    match node:
+        case All():
+            return Query.const_score_query(Query.all_query(), 1.0)
+        case DateRange():
+            return known.joined(node)
+        case Boost():
+            return _boost(node, known)
+        case Bool():
+            return _bool(node, known)
+    if node.field in JOINED_FIELDS:
+        return known.joined(node)
+    if node.field in CAPTURE_FIELDS:
+        return known.own_shown(_leaf(node, node.field, known))
+    if node.field:
+        return _leaf(node, node.field, known)
+    if not known.scored and (query := _anywhere(node, known)):
+        return query
+    return Query.disjunction_max_query(
+        [boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
+    )
+
+
+def _anywhere(node: Leaf, known: Known) -> Query | None:
+    """Return the query of a word in any default field, None where it takes their phrases."""
+    if isinstance(node, Wildcard) and not is_any(node):
+        return _wildcard(node, WORDS, "text", known)
+    if isinstance(node, Term | Phrase | Fuzzy):
+        words = tokens(node.text)
+        if len(words) == 1:
+            if isinstance(node, Fuzzy):
+                return Query.fuzzy_term_query(schema(), WORDS, words[0], node.distance)
+            return any_field_query(words[0])
+    return None
+
+
+def any_field_query(word: str) -> Query:
+    """Return the query of documents that have a word in any default field, without scores."""
+    return Query.term_query(schema(), WORDS, word, "basic")
+
+
+def values_query(field: str, values: tuple[str, ...]) -> Query:
+    """Return the query of documents with one of these values."""
+    numbers = field_type(field) in NUMBERS
+    found = [int(value) if numbers else value for value in values]
+    return Query.const_score_query(Query.term_set_query(schema(), field, found), 0.0)
+
+
+def all_of(queries: list[Query]) -> Query:
+    """Return the query of documents that all of these find."""
+    return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
+
+
+def _boost(node: Boost, known: Known) -> Query:
+    return boosted(compile_node(node.node, known), node.factor)
+
+
+def boosted(query: Query, factor: float) -> Query:
+    """Return the same documents with their scores multiplied."""
+    return query if factor == 1 else Query.boost_query(query, factor)
+
+
+def _bool(node: Bool, known: Known) -> Query:
+    must = [compile_node(part, known) for part in node.must]
+    should = [compile_node(part, known) for part in node.should]
+    must_not = [compile_node(part, known) for part in node.must_not]
+    if not must and not should:
+        must = [compile_node(All(), known)]
+    return Query.boolean_query(
+        _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
+    )
+
+
+def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
+    return [(occur, query) for query in queries]
+
+
+def _leaf(node: Leaf, field: str, known: Known) -> Query:
+    kind = field_type(field)
+    if is_any(node):
+        return _constant(Query.term_query(schema(), DOCUMENT_FIELDS, field, "basic"))
+    match node:
+        case ValueSpan():
+            return _constant(_span_query(node))
+        case Wildcard():
+            return _wildcard(node, field, kind, known)
+        case Fuzzy():
+            return _fuzzy(node, field, kind)
+        case Range():
+            return _range(node, field, kind, known)
+    if kind == TEXT:
+        return _words(node, field, known)
+    return _constant(Query.term_query(schema(), field, node.text, "basic"))
+
+
+def _constant(query: Query) -> Query:
+    return Query.const_score_query(query, 1.0)
+
+
+def _words(node: Term | Phrase, field: str, known: Known) -> Query:
+    found = tokens(node.text)
+    if not found:
+        return Query.empty_query()
+    if len(found) == 1:
+        return Query.term_query(schema(), field, found[0])
+    slop = node.slop if isinstance(node, Phrase) else 0
+    if is_plain(found, slop):
+        return Query.phrase_query(schema(), field, list(found), slop)
+    return known.near(field, found, slop)
+
+
+def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:
+    pieces = list(pattern_pieces(node.pattern))
+    if kind == TEXT:
+        pieces = [fold(piece) for piece in pieces]
+    return _constant(wildcard_query(field, pieces, known.terms))
+
+
+def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
+    words = tokens(node.text) if kind == TEXT else [node.text]
+    if not words:
+        return Query.empty_query()
+    return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])
+
+
+def _range(node: Range, field: str, kind: str, known: Known) -> Query:
+    low, high = node.low, node.high
+    included = (node.include_low, node.include_high)
+    if kind == TEXT:
+        low, high = (None if one is None else fold(one) for one in (low, high))
+    return _constant(between_query(field, low, high, included, known.terms))
+
+
+def _span_query(span: ValueSpan) -> Query:
+    if span.low == span.high and span.low is not None:
+        return Query.term_query(schema(), span.field, span.low, "basic")
+    return Query.range_query(schema(), span.field, FieldType.Integer, span.low, span.high)
 
 
 def wildcard_query(field: str, pieces: list[str], terms: Terms) -> Query:
@@ -155,188 +314,3 @@ def _beginning(first: int, last: int) -> str | None:
     if first > last:
         return None
     return f"[{_literal(chr(first))}-{_literal(chr(last))}]{_ANYTHING}"
-
-
-_Dated = Callable[[DateRange], Query]
-"""What compiles a date range."""
-
-Near = Callable[[str, Sequence[str], int], Query]
-"""What gives the query of words near each other in a field."""
-
-Linked = Callable[[Leaf], Query]
-"""What gives the query of documents that meet a leaf of one of JOINED_FIELDS."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What only the archive knows: documents of date ranges and links, its terms, its texts.
-
-    `own_shown` gives the query of those documents of a query on CAPTURE_FIELDS
-    whose own capture is not hidden.
-    """
-
-    dated: _Dated
-    terms: Terms
-    near: Near
-    linked: Linked
-    own_shown: Callable[[Query], Query]
-    scored: bool = True
-    """False where it is asked which documents match, and not how well."""
-
-
-def compile_node(node: Node, known: Known) -> Query:
-    """Return the query of a tree; `known` tells what only the archive knows.
-
-    The tree was checked (`nwx.query.tree.check_tree`).
-    """
-    match node:
-        case All():
-            return Query.const_score_query(Query.all_query(), 1.0)
-        case DateRange():
-            return known.dated(node)
-        case Boost():
-            return _boost(node, known)
-        case Bool():
-            return _bool(node, known)
-    if node.field in JOINED_FIELDS:
-        return known.linked(node)
-    if node.field in CAPTURE_FIELDS:
-        return known.own_shown(_leaf(node, node.field, known))
-    if node.field:
-        return _leaf(node, node.field, known)
-    if not known.scored and (query := _anywhere(node, known)):
-        return query
-    return Query.disjunction_max_query(
-        [boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
-    )
-
-
-def _anywhere(node: Leaf, known: Known) -> Query | None:
-    """Return the query of a word in any default field, None where it takes their phrases."""
-    if isinstance(node, Wildcard) and not is_any(node):
-        return _wildcard(node, WORDS, "text", known)
-    if isinstance(node, Term | Phrase | Fuzzy):
-        words = tokens(node.text)
-        if len(words) == 1:
-            if isinstance(node, Fuzzy):
-                return Query.fuzzy_term_query(schema(), WORDS, words[0], node.distance)
-            return any_field_query(words[0])
-    return None
-
-
-def any_field_query(word: str) -> Query:
-    """Return the query of documents that have a word in any default field, without scores."""
-    return Query.term_query(schema(), WORDS, word, "basic")
-
-
-def values_query(field: str, values: tuple[str, ...]) -> Query:
-    """Return the query of documents with one of these values."""
-    numbers = field_type(field) in NUMBERS
-    found = [number_value(value, field) if numbers else value for value in values]
-    return Query.const_score_query(Query.term_set_query(schema(), field, found), 0.0)
-
-
-def all_of(queries: list[Query]) -> Query:
-    """Return the query of documents that all of these find."""
-    return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
-
-
-def _boost(node: Boost, known: Known) -> Query:
-    return boosted(compile_node(node.node, known), node.factor)
-
-
-def boosted(query: Query, factor: float) -> Query:
-    """Return the same documents with their scores multiplied."""
-    return query if factor == 1 else Query.boost_query(query, factor)
-
-
-def _bool(node: Bool, known: Known) -> Query:
-    must = [compile_node(part, known) for part in node.must]
-    should = [compile_node(part, known) for part in node.should]
-    must_not = [compile_node(part, known) for part in node.must_not]
-    if not must and not should:
-        must = [compile_node(All(), known)]
-    return Query.boolean_query(
-        _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
-    )
-
-
-def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
-    return [(occur, query) for query in queries]
-
-
-def _leaf(node: Leaf, field: str, known: Known) -> Query:
-    kind = field_type(field)
-    if is_any(node):
-        return _constant(Query.term_query(schema(), DOCUMENT_FIELDS, field, "basic"))
-    if kind == DATE:
-        return _date(node, field)
-    match node:
-        case Wildcard():
-            return _wildcard(node, field, kind, known)
-        case Fuzzy():
-            return _fuzzy(node, field, kind)
-        case Range():
-            return _range(node, field, kind, known)
-    if kind == TEXT:
-        return _words(node, field, known)
-    value = number_value(node.text, field) if kind in NUMBERS else node.text
-    return _constant(Query.term_query(schema(), field, value, "basic"))
-
-
-def _constant(query: Query) -> Query:
-    return Query.const_score_query(query, 1.0)
-
-
-def _words(node: Term | Phrase, field: str, known: Known) -> Query:
-    found = tokens(node.text)
-    if not found:
-        return Query.empty_query()
-    if len(found) == 1:
-        return Query.term_query(schema(), field, found[0])
-    slop = node.slop if isinstance(node, Phrase) else 0
-    if is_plain(found, slop):
-        return Query.phrase_query(schema(), field, list(found), slop)
-    return known.near(field, found, slop)
-
-
-def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:
-    pieces = list(pattern_pieces(node.pattern))
-    if kind == TEXT:
-        pieces = [fold(piece) for piece in pieces]
-    return _constant(wildcard_query(field, pieces, known.terms))
-
-
-def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
-    words = tokens(node.text) if kind == TEXT else [node.text]
-    if not words:
-        return Query.empty_query()
-    return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])
-
-
-def _range(node: Range, field: str, kind: str, known: Known) -> Query:
-    low, high = node.low, node.high
-    included = (node.include_low, node.include_high)
-    if kind in NUMBERS:
-        bounds = [None if one is None else number_value(one, field) for one in (low, high)]
-        return _number_range(field, (bounds[0], bounds[1]), included)
-    if kind == TEXT:
-        low, high = (None if one is None else fold(one) for one in (low, high))
-    return _constant(between_query(field, low, high, included, known.terms))
-
-
-def _number_range(
-    field: str, bounds: tuple[int | None, int | None], included: tuple[bool, bool] = (True, True)
-) -> Query:
-    low, high = bounds
-    # An open end counts as included.
-    include_low, include_high = low is None or included[0], high is None or included[1]
-    return _constant(
-        Query.range_query(schema(), field, FieldType.Integer, low, high, include_low, include_high)
-    )
-
-
-def _date(node: Leaf, field: str) -> Query:
-    span = moment_span(node, field)
-    bounds = (int(span.low) if span.low else None, int(span.high) if span.high else None)
-    return _number_range(field, bounds, (span.include_low, span.include_high))

@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.conditions import filter_condition
+from nwx.engine.embedded.documents.plan import DATED_FACETS, SearchPlan
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.model import FacetValue
-from nwx.query.question import DocumentQuery
-
-DATED_FACETS = ("collection", "year")
-"""The facets that look at all dates of a document."""
 
 _SPARSE = 16
 _COMBINATIONS = 4_096
@@ -30,41 +26,30 @@ class NarrowedNumbers:
 
 
 def narrow_facets(
-    columns: DocumentColumns,
-    nums: Ints,
-    query: DocumentQuery,
-    facets: Sequence[str],
-    dated: Bools | None,
+    columns: DocumentColumns, nums: Ints, plan: SearchPlan, dated: Bools | None
 ) -> NarrowedNumbers:
-    """Return which documents meet the filters of some facets, and the dates of a query.
+    """Return which documents meet the filters of facets that leave out their own, and the dates.
 
-    `dated` tells the documents that meet the condition of its dates, if
-    there is one. For each of the facets come those that meet all but its
-    own filter. Each filter is looked at once: what is counted is how many
-    of them a document does not meet.
+    `dated` tells the documents that meet the condition of the question's
+    dates, if there is one. For each of those facets come the documents that
+    meet all but its own filter. Each filter is looked at once: what is
+    counted is how many of them a document does not meet.
     """
     in_dates = True if dated is None else dated[nums]
-    own = [facet for facet in facets if facet not in DATED_FACETS]
     unmet = {
-        facet: (~columns.has_value(facet, query.filters[facet], nums)).astype(np.uint8)
-        for facet in own
+        facet: (~columns.has_value(facet, plan.filters[facet], nums)).astype(np.uint8)
+        for facet in plan.apart
+        if facet in plan.filters
     }
     sums = np.zeros(len(nums), dtype=np.uint8)
     for one in unmet.values():
         sums += one
     by_facet = {facet: nums[(sums == one) & in_dates] for facet, one in unmet.items()}
     meets_own = sums == 0
-    for facet in facets:
-        if facet in DATED_FACETS:
-            by_facet[facet] = nums[meets_own & _in_other_dates(columns, nums, query.without(facet))]
+    for facet, condition in plan.other_dates.items():
+        other = True if condition is None else columns.seen_in(condition)[nums]
+        by_facet[facet] = nums[meets_own & other]
     return NarrowedNumbers(nums[meets_own & in_dates], by_facet)
-
-
-def _in_other_dates(columns: DocumentColumns, nums: Ints, query: DocumentQuery) -> Bools | bool:
-    condition = filter_condition(query)
-    if condition is None:
-        return True
-    return columns.seen_in(condition.spans, condition.collections)[nums]
 
 
 def read_facets(

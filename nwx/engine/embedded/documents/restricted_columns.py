@@ -1,13 +1,12 @@
 """The columns of documents without those that a viewer may not see."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import numpy as np
 
-from nwx.engine.embedded.dates.attached import Seen
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.query.hidden import HiddenDocuments, HiddenSpan, SeenDate
+from nwx.engine.embedded.documents.stored_columns import Ints, Seen
+from nwx.query.hidden import HiddenDocuments, SeenDate
 
 _ID_DIGITS = 16
 """The hexadecimal digits of an id that `id_start` is made of."""
@@ -42,7 +41,7 @@ class RestrictedColumns(DocumentColumns):
 def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
     """Tell of each date of columns whether it is hidden."""
     seen = columns.seen
-    found = _in_spans(columns, hidden.spans)
+    found = columns.rows.within(hidden.spans)
     named = np.zeros(columns.size, dtype=bool)
     named[_nums(columns, [*hidden.apart, *hidden.dates])] = True
     found &= ~named[seen.nums]
@@ -52,17 +51,6 @@ def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
     dates = {_start(id): some for id, some in hidden.dates.items()}
     for num in _nums(columns, hidden.dates).tolist():
         _mark(found, columns, num, dates[int(columns.id_start[num])])
-    return found
-
-
-def _in_spans(columns: DocumentColumns, spans: Iterable[HiddenSpan]) -> Bools:
-    seen = columns.seen
-    found = np.zeros(len(seen.nums), dtype=bool)
-    for span in spans:
-        fits = (seen.timestamps >= int(span.first)) & (seen.timestamps <= int(span.last))
-        if span.collection:
-            fits &= seen.collections == columns.collections.get(span.collection, -1)
-        found |= fits
     return found
 
 

@@ -1,7 +1,7 @@
 """Questions and their answers."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -10,60 +10,49 @@ import numpy as np
 from tantivy import Query
 
 from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
-from nwx.engine.document_index import RESULT_WINDOW
+from nwx.engine.anchors.store import AnchorBlobs
+from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
-from nwx.engine.embedded.documents.conditions import (
-    DateCondition,
-    filter_condition,
-    range_condition,
-    without_conditions,
-)
 from nwx.engine.embedded.documents.counts import (
-    DATED_FACETS,
     NarrowedNumbers,
     narrow_facets,
     read_facets,
 )
 from nwx.engine.embedded.documents.groups import Folds
-from nwx.engine.embedded.documents.order import OrderedHits, Ranking, Step, by_date, by_score, steps
+from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score, steps
+from nwx.engine.embedded.documents.plan import SearchPlan, plan_search, without_joined
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates
-from nwx.engine.embedded.documents.view import ArchiveView
-from nwx.engine.embedded.inlinks.linked_search import (
-    LinkedSearch,
-    joined,
-    scored_among,
-    without_linked,
-)
+from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates, similar_words
+from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
+from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
+from nwx.engine.embedded.inlinks.linked_search import LinkedSearch, joined, scored_among
 from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
-from nwx.errors import ErrorText, WindowError
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.dates import Period, TrendPoint
-from nwx.query.inlinks import joined_leaves
-from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
-from nwx.query.tree import All, DateRange, Node, has_scores
+from nwx.query.question import DateCondition, Question, range_condition
+from nwx.query.tree import All, DateRange, Leaf
+from nwx.settings import RankingSettings
 
 _SCROLL_CHUNK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a question finds: a query of these documents at least, and their numbers.
+    """What a plan finds: a query of these documents at least, and their numbers.
 
-    `allowed` tells them apart where the query finds more. All scores are
-    equal unless `scored`; `steps` may find the best of them sooner. `anchors`
-    found some of them, whatever their words; `by_words` are others and more.
+    `allowed` tells them apart where the query finds more; it has `filters` too.
+    `anchors` found some of them, whatever their words; `by_words` are others
+    and more.
     """
 
     query: Query
+    filters: Sequence[Query]
     numbers: NarrowedNumbers
     allowed: Bools | None
-    scored: bool
-    steps: Iterable[Step]
     anchors: FoundTargets | None
     by_words: Ints
 
@@ -73,42 +62,65 @@ class _Found:
         return self.numbers.nums
 
 
-def search_documents(view: ArchiveView, question: Question, links: LinkedSearch) -> SearchResult:
+class DocumentSearches:
+    """What answers questions to an archive as it is now; shared by threads."""
+
+    def __init__(self, views: ArchiveViews, anchors: AnchorBlobs, ranking: RankingSettings) -> None:
+        self._views = views
+        self._join = DocumentJoin(anchors)
+        self._ranking = ranking
+
+    def search(self, question: Question) -> SearchResult:
+        """Answer a question, as `Engine.search` does."""
+        return search_documents(*self._searched(self._views.view(), question), question)
+
+    def search_state(self) -> str:
+        """Return a text that stays the same as long as each question finds the same."""
+        return self._searched(self._views.view(), Question())[1].state
+
+    def scroll(self, question: Question) -> Iterator[Hit]:
+        """Stream every hit, as `Engine.scroll` does."""
+        return scroll_documents(*self._searched(self._views.view(), question), question)
+
+    def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
+        """Return when documents were captured, as `Engine.trends` does."""
+        view = self._views.view()
+        return [trend_of_documents(*self._searched(view, one), one, period) for one in questions]
+
+    def similar_words(self, word: str, most: int) -> list[str]:
+        """Return words like another, as `Engine.similar_words` does."""
+        return similar_words(self._views.view().searcher, word, most)
+
+    def _searched(self, view: ArchiveView, question: Question) -> tuple[ArchiveView, LinkedSearch]:
+        """Return what of a view a question may see, and the links to it."""
+        documents = self._join.documents(view, question.hidden)
+        return view.without(question.hidden), LinkedSearch(documents, self._ranking)
+
+
+def search_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> SearchResult:
     """Answer a question, as `Engine.search` does."""
     started = time.perf_counter()
-    wanted = question.offset + question.limit
-    if wanted > RESULT_WINDOW:
-        raise WindowError(
-            ErrorText(
-                "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
-                "narrower question, or stream all hits (scroll)",
-                most=RESULT_WINDOW,
-                wanted=wanted,
-            )
-        )
-    facets = facet_fields(question)
-    query = resolve(question)
-    found = _find(view, query, links, facets, scores=question.sort is Sort.RELEVANCE)
+    check_window(question)
+    plan = plan_search(question)
+    found = _find(view, plan, links, scores=question.sort is Sort.RELEVANCE)
     folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
     if question.offset < total and question.limit:
-        page = _first(view, question, found, links, folds, wanted)[question.offset : wanted]
-    highlighter = Highlighter(query.tree) if question.snippets else None
+        page = _first(view, plan, found, links, folds)[question.offset : plan.wanted]
+    hits = _hits(view, plan, page, found.nums, folds)
     return SearchResult(
         total=Total(total),
         documents=Total(len(found.nums)),
-        hits=_with_link_parts(
-            view, question, found, links, page, _hits(view, highlighter, page, found.nums, folds)
-        ),
-        facets=read_facets(view.columns, found.numbers, facets, question.facet_size),
+        hits=_with_link_parts(view, plan, found, links, page, hits),
+        facets=read_facets(view.columns, found.numbers, plan.facets, question.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
     )
 
 
-def scroll_documents(view: ArchiveView, question: Question, links: LinkedSearch) -> Iterator[Hit]:
+def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
-    found = _find(view, resolve(question), links)
+    found = _find(view, plan_search(question), links)
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
         current_work().check()
@@ -127,120 +139,89 @@ def scroll_documents(view: ArchiveView, question: Question, links: LinkedSearch)
 
 
 def trend_of_documents(
-    view: ArchiveView, question: Question, links: LinkedSearch, period: Period
+    view: ArchiveView, links: LinkedSearch, question: Question, period: Period
 ) -> list[TrendPoint]:
     """Return when documents were captured, as `Engine.trends` does."""
-    query = resolve(question)
-    found = _find(view, query, links, scores=False)
-    own = filter_condition(query) or DateCondition()
-    return view.columns.trend(found.nums, period, own.spans, own.collections)
+    plan = plan_search(question)
+    found = _find(view, plan, links, scores=False)
+    return view.columns.trend(found.nums, period, plan.dates or DateCondition())
 
 
 def _find(
-    view: ArchiveView,
-    query: DocumentQuery,
-    links: LinkedSearch,
-    facets: Sequence[str] = (),
-    *,
-    scores: bool = True,
+    view: ArchiveView, plan: SearchPlan, links: LinkedSearch, *, scores: bool = True
 ) -> _Found:
-    """Return what a question finds: tantivy answers what it knows, the columns tell the rest.
-
-    The columns tell the filters of facets too, which count what other
-    filters alone would find.
-    """
-    node, conditions = without_conditions(query.tree)
-    node, leaves = without_linked(node)
+    """Return what a plan finds: tantivy answers what it knows, the columns tell the rest."""
     known = _known(view, links)
-    apart = [facet for facet in facets if query.filters_facet(facet)]
-    own = {name: values for name, values in query.filters.items() if name not in DATED_FACETS}
-    filters = {name: values_query(name, values) for name, values in own.items()}
-    chosen = {name: values for name, values in own.items() if name not in apart}
-    exact = compile_node(node, replace(known, scored=False))
-    scored = has_scores(node)
-    ranked = compile_node(node, known) if scored and scores else exact
-    nums = _matching(view, node, exact)
-    for name, values in chosen.items():
-        nums = nums[view.columns.has_value(name, values, nums)]
-    anchors = links.found(query.tree)
-    by_words = nums
+    exact = compile_node(plan.text, replace(known, scored=False))
+    ranked = compile_node(plan.text, known) if plan.is_scored and scores else exact
+    filters = [values_query(name, values) for name, values in plan.filters.items()]
+    by_words = _filtered(view.columns, view.matching(plan.text, exact), plan)
+    anchors = links.found(plan.tree)
+    nums = by_words
     if anchors is not None:
-        nums = joined(nums, _linked_nums(view, links, anchors, chosen))
-    allowed = links.meet_all(leaves, _all_seen(view.columns, conditions))
+        nums = joined(nums, _linked_nums(view, plan, links, anchors))
+    dated = None if plan.dates is None else view.columns.seen_in(plan.dates)
+    allowed = None
+    for one in plan.joined:
+        meet = _meet(view, links, one.leaf)
+        allowed = _both(allowed, meet if one.wanted else ~meet)
     if allowed is not None:
         nums = nums[allowed[nums]]
-    own_dates = filter_condition(query)
-    dated = None if own_dates is None else _seen(view.columns, own_dates)
-    numbers = narrow_facets(view.columns, nums, query, apart, dated)
-    if dated is not None:
-        allowed = dated if allowed is None else allowed & dated
+    numbers = narrow_facets(view.columns, nums, plan, dated)
+    there = None
     if view.searcher.num_docs != view.columns.entries:
         there = view.columns.is_document
-        allowed = there if allowed is None else allowed & there
-    whole, own_filters = all_of([ranked, *filters.values()]), tuple(filters.values())
-    best = steps(node, own_filters, view.searcher, len(numbers.nums))
-    return _Found(whole, numbers, allowed, scored, best, anchors, by_words)
+    allowed = _both(_both(allowed, dated), there)
+    return _Found(all_of([ranked, *filters]), filters, numbers, allowed, anchors, by_words)
 
 
-def _matching(view: ArchiveView, node: Node, query: Query) -> Ints:
-    """Return the documents of a tree and its query; what links tell may change at any time."""
-    if isinstance(node, All):
-        return view.all_nums()
-    return view.nums(query) if joined_leaves(node) else view.matching(node, query)
+def _both(one: Bools | None, other: Bools | None) -> Bools | None:
+    """Return what two conditions allow; None allows everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
 
 
-def _known(view: ArchiveView, links: LinkedSearch) -> Known:
-    return Known(
-        dated=partial(_dated, view),
-        terms=Terms(view.searcher),
-        near=partial(_near, view),
-        linked=lambda leaf: _fitting(links.meet(leaf) & view.columns.is_document),
-        own_shown=partial(_own_shown, view),
-    )
-
-
-def _own_shown(view: ArchiveView, query: Query) -> Query:
-    """Return the query of those documents of a query whose own capture is not hidden."""
-    if not len(view.own_hidden):
-        return query
-    return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
+def _filtered(columns: DocumentColumns, nums: Ints, plan: SearchPlan) -> Ints:
+    """Return those of documents that meet the filters, but for those that facets leave out."""
+    for name, values in plan.filters.items():
+        if name not in plan.apart:
+            nums = nums[columns.has_value(name, values, nums)]
+    return nums
 
 
 def _linked_nums(
-    view: ArchiveView,
-    links: LinkedSearch,
-    anchors: FoundTargets,
-    chosen: Mapping[str, Sequence[str]],
+    view: ArchiveView, plan: SearchPlan, links: LinkedSearch, anchors: FoundTargets
 ) -> Ints:
     """Return the documents that anchors find, of those that meet all else of a query.
 
     Conditions on dates, and on links, of the whole query are looked at later.
     """
     nums = links.nums(anchors)
-    nums = nums[view.columns.is_document[nums]]
-    for name, values in chosen.items():
-        nums = nums[view.columns.has_value(name, values, nums)]
-    node, _ = without_linked(without_conditions(anchors.rest)[0])
-    if isinstance(node, All) or not len(nums):
+    nums = _filtered(view.columns, nums[view.columns.is_document[nums]], plan)
+    rest, _ = without_joined(anchors.rest)
+    if isinstance(rest, All) or not len(nums):
         return nums
-    rest = compile_node(node, replace(_known(view, links), scored=False))
+    query = compile_node(rest, replace(_known(view, links), scored=False))
     inside = Query.const_score_query(tantivy_index.nums_query(nums.tolist()), 0.0)
-    return view.nums(all_of([rest, inside]))
+    return view.nums(all_of([query, inside]))
 
 
-def _all_seen(columns: DocumentColumns, conditions: Sequence[DateCondition]) -> Bools | None:
-    """Tell of documents whether they meet all conditions, None where there are none."""
-    allowed = None
-    for condition in conditions:
-        fits = _seen(columns, condition)
-        allowed = fits if allowed is None else allowed & fits
-    return allowed
+def _known(view: ArchiveView, links: LinkedSearch) -> Known:
+    return Known(
+        joined=lambda leaf: _fitting(_meet(view, links, leaf) & view.columns.is_document),
+        near=partial(_near, view),
+        own_shown=partial(_own_shown, view),
+        terms=Terms(view.searcher),
+    )
 
 
-def _dated(view: ArchiveView, node: DateRange) -> Query:
-    """Return the query of documents with a date in a range."""
+def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Bools:
+    """Tell of each number whether its document meets a leaf that dates or links tell."""
     current_work().check()
-    return _fitting(_seen(view.columns, range_condition(node)) & view.columns.is_document)
+    if isinstance(leaf, DateRange):
+        return view.columns.seen_in(range_condition(leaf))
+    return links.meet(leaf)
 
 
 def _fitting(fits: Bools) -> Query:
@@ -266,58 +247,58 @@ def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Que
     return all_of([query, Query.const_score_query(tantivy_index.nums_query(found), 0.0)])
 
 
-def _seen(columns: DocumentColumns, condition: DateCondition) -> Bools:
-    found = columns.seen_in(condition.spans, condition.collections)
-    return found if condition.wanted else ~found
+def _own_shown(view: ArchiveView, query: Query) -> Query:
+    """Return the query of those documents of a query whose own capture is not hidden."""
+    if not len(view.own_hidden):
+        return query
+    return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
 
 
 def _first(
-    view: ArchiveView,
-    question: Question,
-    found: _Found,
-    links: LinkedSearch,
-    folds: Folds | None,
-    wanted: int,
+    view: ArchiveView, plan: SearchPlan, found: _Found, links: LinkedSearch, folds: Folds | None
 ) -> list[OrderedHits]:
-    groups = None if folds is None else folds.groups
-    if question.sort is Sort.INLINKS:
+    groups, wanted = None if folds is None else folds.groups, plan.wanted
+    sort = plan.question.sort
+    if sort is Sort.INLINKS:
         return links.by_inlinks(view.columns, found.nums, groups, wanted)
-    if not _is_ranked(question, found):
-        sort = Sort.NEWEST if question.sort is Sort.RELEVANCE else question.sort
+    if not _is_ranked(plan, found):
+        sort = Sort.NEWEST if sort is Sort.RELEVANCE else sort
         return by_date(view.columns, found.nums, groups, wanted, sort)
-    ranking = Ranking(found.query, list(found.steps))
-    if not links.ranks:
-        return by_score(view, ranking, found.allowed, groups, wanted)
-    most = max(wanted, FACTOR_WINDOW)
-    if found.scored:
-        listed = by_score(view, ranking, found.allowed, groups, most)
+    most = max(wanted, FACTOR_WINDOW) if links.ranks else wanted
+    if plan.is_scored:
+        best = steps(plan.text, found.filters, view.searcher, len(found.nums))
+        listed = by_score(view, Ranking(found.query, list(best)), found.allowed, groups, most)
     else:
         listed = by_date(view.columns, found.nums, groups, most, Sort.NEWEST)
         listed = [replace(one, score=0.0) for one in listed]
+    if not links.ranks:
+        return listed
     return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted)
 
 
-def _is_ranked(question: Question, found: _Found) -> bool:
-    return question.sort is Sort.RELEVANCE and (found.scored or found.anchors is not None)
+def _is_ranked(plan: SearchPlan, found: _Found) -> bool:
+    is_scored = plan.is_scored or found.anchors is not None
+    return plan.question.sort is Sort.RELEVANCE and is_scored
 
 
 def _with_link_parts(
     view: ArchiveView,
-    question: Question,
+    plan: SearchPlan,
     found: _Found,
     links: LinkedSearch,
     page: Sequence[OrderedHits],
     hits: Iterator[tuple[int, Hit]],
 ) -> tuple[Hit, ...]:
     """Return hits with what links have to do with them."""
-    query = found.query if found.scored else None
-    if not links.ranks or not (found.anchors or _is_ranked(question, found)):
+    is_ranked = _is_ranked(plan, found)
+    if not links.ranks or not (found.anchors or is_ranked):
         return tuple(hit for _, hit in hits)
+    query = found.query if plan.is_scored else None
     parts = links.score_parts(view, query, found.anchors, [one.num for one in page], found.by_words)
     return tuple(
         replace(
             hit,
-            score_parts=parts[num].score_parts if _is_ranked(question, found) else None,
+            score_parts=parts[num].score_parts if is_ranked else None,
             found_by_links=parts[num].found_by,
         )
         for num, hit in hits
@@ -326,7 +307,7 @@ def _with_link_parts(
 
 def _hits(
     view: ArchiveView,
-    highlighter: Highlighter | None,
+    plan: SearchPlan,
     page: Sequence[OrderedHits],
     nums: Ints,
     folds: Folds | None,
@@ -334,6 +315,7 @@ def _hits(
     unplaced = [one.num for one in page if one.address is None]
     addresses = tantivy_index.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
+    highlighter = Highlighter(plan.tree) if plan.question.snippets else None
     work = current_work()
     for one in page:
         work.check()

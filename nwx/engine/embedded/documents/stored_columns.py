@@ -5,11 +5,11 @@ The file is mapped into memory: what a question does not look at is not read.
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,26 @@ Derive = Callable[
     [sqlite3.Connection, "StoredColumns", "StoredColumns | None"], Mapping[str, npt.NDArray[Any]]
 ]
 """What computes arrays from columns, with those of the file before, if there was one."""
+
+
+class Seen(NamedTuple):
+    """Dates by the number of the id, in the order of number and time."""
+
+    nums: Ints
+    timestamps: Ints
+    collections: Ints
+
+
+def merged_date_columns(parts: Sequence[Seen]) -> Seen:
+    """Return the dates of several indices, each once."""
+    nums, timestamps, collections = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((collections, timestamps, nums))
+    found = Seen(nums[order], timestamps[order], collections[order])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = False
+    for column in found:
+        new[1:] |= column[1:] != column[:-1]
+    return Seen(*(column[new] for column in found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.hidden import HiddenDocuments
-from nwx.query.tree import Node
+from nwx.query.inlinks import joined_leaves
+from nwx.query.tree import All, Node
 
 _MOST_LISTED = 262_144
 _SLOT_COST = 8
@@ -183,7 +184,12 @@ class ArchiveView:
         """Return the numbers of all documents of a tree, and of its query, in order.
 
         Large results of words are put together from the sets of the words.
+        What links tell is not kept: it may change at any time.
         """
+        if isinstance(node, All):
+            return self.all_nums()
+        if joined_leaves(node):
+            return self.nums(query)
         words = words_in(node)
         if words is None:
             return self.remembered(node, query)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term
+from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves
 
 Bits = npt.NDArray[np.uint64]
 """Documents by number, 64 in each."""
@@ -198,7 +198,7 @@ class WordSets:
 def words_in(node: Node) -> frozenset[str] | None:
     """Return the words of a tree, None where it asks for anything but words in default fields."""
     found: set[str] = set()
-    for leaf in _leaves(node):
+    for leaf in leaves(node):
         if not isinstance(leaf, Term | Phrase) or leaf.field:
             return None
         here = tokens(leaf.text)
@@ -206,19 +206,6 @@ def words_in(node: Node) -> frozenset[str] | None:
             return None
         found.update(here)
     return frozenset(found)
-
-
-def _leaves(node: Node) -> Iterator[Node]:
-    match node:
-        case All():
-            return
-        case Boost():
-            yield from _leaves(node.node)
-        case Bool():
-            for part in (*node.must, *node.should, *node.must_not):
-                yield from _leaves(part)
-        case _:
-            yield node
 
 
 LEAST_DOCUMENTS = 100_000

@@ -23,20 +23,12 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.inlinks.linked_documents import LinkedDocuments
 from nwx.model import FoundByLinks, ScoreParts, Sort
-from nwx.query.fields import ANCHOR, JOINED_FIELDS
-from nwx.query.tree import All, Bool, Leaf, Node
+from nwx.query.fields import ANCHOR
+from nwx.query.tree import Leaf, Node
 from nwx.settings import RankingSettings
 
 _FIRST_TRY = 64
 _FURTHER = 6
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedLeaf:
-    """A leaf that all documents of a query must meet, or must not, told by links alone."""
-
-    leaf: Leaf
-    wanted: bool = True
 
 
 class LinkedSearch:
@@ -71,14 +63,6 @@ class LinkedSearch:
         if leaf.field == ANCHOR:
             return self._documents.meet(TargetSet(np.zeros(0, dtype=np.int64)))
         return self._documents.meet(counted_targets(None, leaf))
-
-    def meet_all(self, leaves: Sequence[LinkedLeaf], allowed: Bools | None) -> Bools | None:
-        """Tell of each number whether it is allowed and meets all leaves; None is any."""
-        for one in leaves:
-            fits = self.meet(one.leaf)
-            fits = fits if one.wanted else ~fits
-            allowed = fits if allowed is None else allowed & fits
-        return allowed
 
     def nums(self, found: FoundTargets) -> Ints:
         """Return the documents of found targets, in order."""
@@ -198,29 +182,6 @@ class HitLinks:
 
     score_parts: ScoreParts
     found_by: FoundByLinks | None
-
-
-def without_linked(node: Node) -> tuple[Node, tuple[LinkedLeaf, ...]]:
-    """Return a query without the leaves of links that hold for every document of it, and those."""
-    if _is_linked(node):
-        return All(), (LinkedLeaf(node),)  # type: ignore[arg-type]
-    if not isinstance(node, Bool):
-        return node, ()
-    must = [without_linked(part) for part in node.must]
-    leaves = [leaf for _, found in must for leaf in found]
-    leaves += [LinkedLeaf(part, wanted=False) for part in node.must_not if _is_linked(part)]  # type: ignore[arg-type]
-    if not leaves:
-        return node, ()
-    kept = tuple(part for part, found in must if not (found and isinstance(part, All)))
-    must_not = tuple(part for part in node.must_not if not _is_linked(part))
-    if not kept and not node.should and not must_not:
-        return All(), tuple(leaves)
-    # All keeps what is in `should` a matter of score, where something had to be met before.
-    return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(leaves)
-
-
-def _is_linked(node: Node) -> bool:
-    return getattr(node, "field", "") in JOINED_FIELDS
 
 
 def joined(nums: Ints, further: Ints) -> Ints:

@@ -1,15 +1,15 @@
-"""From the query tree to the query language of search servers: pure functions."""
+"""From query trees and conditions on dates to the query language of search servers."""
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.question import DateCondition
 from nwx.query.tree import (
     DATE,
-    NUMBERS,
     TEXT,
     All,
     Bool,
@@ -20,11 +20,10 @@ from nwx.query.tree import (
     Node,
     Phrase,
     Range,
+    ValueSpan,
     Wildcard,
     field_type,
     is_any,
-    moment_span,
-    number_value,
     text_leaves,
 )
 
@@ -48,7 +47,7 @@ _HIGHEST = (9999, 12, 31, 23, 59, 59)
 def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
     """Return the query of a tree; `joined` gives the queries of what other indices tell.
 
-    The tree was checked (`nwx.query.tree.check_tree`).
+    The tree is resolved (`nwx.query.tree.resolve_tree`).
     """
     match node:
         case All():
@@ -99,9 +98,9 @@ def _leaf(node: Leaf, field: str) -> Query:
     kind = field_type(field)
     if is_any(node):
         return {"exists": {"field": field}}
-    if kind == DATE:
-        return _date(node, field)
     match node:
+        case ValueSpan():
+            return _span_query(node, kind)
         case Wildcard():
             return _wildcard(node, field, kind)
         case Fuzzy():
@@ -111,12 +110,21 @@ def _leaf(node: Leaf, field: str) -> Query:
     if kind == TEXT:
         slop = node.slop if isinstance(node, Phrase) else 0
         return {"match_phrase": {field: {"query": node.text, "slop": slop}}}
-    return {"constant_score": {"filter": {"term": {field: _value(node.text, field, kind)}}}}
+    return _exact(field, node.text)
 
 
-def _value(text: str, field: str, kind: str) -> str | int:
-    """Return a value as its field has it."""
-    return number_value(text, field) if kind in NUMBERS else text
+def _exact(field: str, value: str | int) -> Query:
+    return {"constant_score": {"filter": {"term": {field: value}}}}
+
+
+def _span_query(span: ValueSpan, kind: str) -> Query:
+    if kind == DATE:
+        low, high = ("" if one is None else f"{one:014}" for one in (span.low, span.high))
+        return digits_range(span.field, low, high)
+    if span.low == span.high and span.low is not None:
+        return _exact(span.field, span.low)
+    bounds = {"gte": span.low, "lte": span.high}
+    return {"range": {span.field: {side: one for side, one in bounds.items() if one is not None}}}
 
 
 def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
@@ -162,19 +170,9 @@ def _range(node: Range, field: str, kind: str) -> Query:
         return _normalized(field, f"{opening}{low} TO {high}{closing}")
     bounds: Query = {}
     if node.low is not None:
-        bounds["gte" if node.include_low else "gt"] = _value(node.low, field, kind)
+        bounds["gte" if node.include_low else "gt"] = node.low
     if node.high is not None:
-        bounds["lte" if node.include_high else "lt"] = _value(node.high, field, kind)
-    return {"range": {field: bounds}}
-
-
-def _date(node: Leaf, field: str) -> Query:
-    span = moment_span(node, field)
-    bounds: Query = {"format": _DIGITS_FORMAT}
-    if span.low:
-        bounds["gte" if span.include_low else "gt"] = span.low
-    if span.high:
-        bounds["lte" if span.include_high else "lt"] = span.high
+        bounds["lte" if node.include_high else "lt"] = node.high
     return {"range": {field: bounds}}
 
 
@@ -224,3 +222,38 @@ def highlight_query(node: Node, field: str) -> Query:
     """Return the query of what to mark in a text field: all words of a tree, in whatever field."""
     parts = [_leaf(part, field) for part in text_leaves(node) if not is_any(part)]
     return {"bool": {"should": parts}} if parts else NOTHING
+
+
+def own_query(one: DateCondition) -> Query:
+    """Return the query of documents whose own capture meets a condition."""
+    parts: list[Query] = []
+    if one.spans is not None:
+        parts.append(any_of(digits_range("crawl_date", *span) for span in one.spans))
+    if one.collections:
+        parts.append({"terms": {"collection": list(one.collections)}})
+    return {"bool": {"filter": parts}}
+
+
+def seen_query(one: DateCondition, among: Query) -> Query:
+    """Return the query of those of some entries of dates that meet a condition."""
+    return {"bool": {"filter": [among, dates_query(one)]}}
+
+
+def dates_query(one: DateCondition) -> Query:
+    """Return the query of entries of dates that meet a condition."""
+    spans = (("", ""),) if one.spans is None else one.spans
+    if not one.collections:
+        return any_of(digits_range("dates", *span) for span in spans)
+    return any_of(
+        {"range": {"seen": {"gte": f"{name}/{low or '0'}", "lte": f"{name}/{high or '9' * 14}"}}}
+        for name in one.collections
+        for low, high in spans
+    )
+
+
+def any_of(queries: Iterable[Query]) -> Query:
+    """Return the query of what one of some queries finds."""
+    parts = list(queries)
+    if not parts:
+        return NOTHING
+    return parts[0] if len(parts) == 1 else {"bool": {"should": parts, "minimum_should_match": 1}}

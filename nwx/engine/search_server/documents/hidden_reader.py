@@ -13,11 +13,12 @@ from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import (
     NOTHING_HIDDEN,
     HiddenParts,
+    PartlyHidden,
+    PartlyHiddenDates,
     hidden_queries,
     mixed_entries,
 )
 from nwx.engine.search_server.documents.id_lists import index_state
-from nwx.engine.search_server.documents.partly_hidden import PartlyHidden, PartlyHiddenDates
 from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server

@@ -6,15 +6,16 @@ from functools import partial
 
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.documents.aggregations import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
     NOTHING,
     Query,
     compile_node,
     leaf_query,
+    own_query,
+    seen_query,
 )
-from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
-from nwx.engine.search_server.documents.facet_filters import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.id_lists import (
     AskedList,
@@ -41,7 +42,7 @@ from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
 from nwx.query.fields import CAPTURE_FIELDS
-from nwx.query.question import DocumentQuery
+from nwx.query.question import DateCondition, DocumentQuery, range_condition
 from nwx.query.tree import DateRange, Leaf, date_ranges, field_type
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
@@ -176,7 +177,7 @@ class Join:
     def _as_kept(self, conditions: Sequence[DateCondition]) -> _Met | None:
         """Return the lists that are kept, None where one is not, or is long to look up."""
         further = self._dates.further()
-        lists = [(index, one.seen(some)) for one in conditions for index, some in further]
+        lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
         kept = self._remembered.kept(lists)
         if kept is None:
             return None
@@ -202,7 +203,7 @@ class Join:
         None of many documents; they are not asked for where all lists are kept, and short.
         """
         further = self._dates.further()
-        lists = [(index, one.seen(some)) for one in conditions for index, some in further]
+        lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
         longest = self._remembered.longest(lists)
         beside = []
         if longest is None or longest > limits.SHORT_LIST:
@@ -273,7 +274,7 @@ class Join:
     def _seen_among(self, one: DateCondition, some: Sequence[int]) -> frozenset[int]:
         return frozenset().union(
             *(
-                numbers_among(self._server, index, one.seen(further), some)
+                numbers_among(self._server, index, seen_query(one, further), some)
                 for index, further in self._dates.further()
             )
         )
@@ -299,8 +300,8 @@ def _united(parts: Sequence[frozenset[int]]) -> frozenset[int]:
 
 def all_conditions(query: DocumentQuery) -> list[DateCondition]:
     """Return the conditions of a question: of its query, and of its filters and dates."""
-    conditions = [_condition(node) for node in date_ranges(query.tree)]
-    own = filter_condition(query)
+    conditions = [range_condition(node) for node in date_ranges(query.tree)]
+    own = query.date_condition()
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
@@ -323,10 +324,6 @@ def superset_query(query: DocumentQuery, known: _Found) -> Query:
     return _query(query, either)
 
 
-def _condition(node: DateRange) -> DateCondition:
-    return DateCondition(((node.low, node.high),))
-
-
 def _joined(
     query: DocumentQuery,
     one: DateCondition,
@@ -334,8 +331,8 @@ def _joined(
     listed: _Listed = terms_query,
 ) -> Query:
     if not found:
-        return _hidden(query).met(one, one.own())
-    either = [one.own(), listed(found)]
+        return _hidden(query).met(one, own_query(one))
+    either = [own_query(one), listed(found)]
     return _hidden(query).met(one, {"bool": {"should": either, "minimum_should_match": 1}})
 
 
@@ -350,7 +347,7 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
         for field, values in query.filters.items()
         if field not in DATED_FACETS
     ]
-    own = filter_condition(query)
+    own = query.date_condition()
     if own:
         filters.append(join(own, True))
     if filters:
@@ -369,7 +366,7 @@ def _joined_leaf(
     query: DocumentQuery, join: _Joiner, node: DateRange | Leaf, wanted: bool
 ) -> Query:
     if isinstance(node, DateRange):
-        return {"constant_score": {"filter": join(_condition(node), wanted)}}
+        return {"constant_score": {"filter": join(range_condition(node), wanted)}}
     if node.field in CAPTURE_FIELDS:
         return _hidden(query).own_shown(leaf_query(node))
     return query.leaves[node] if isinstance(query, LinkedQuery) else NOTHING
@@ -377,7 +374,7 @@ def _joined_leaf(
 
 def _dates_query(query: DocumentQuery, found: _Found, listed: _Listed) -> Query:
     """Return the query of the documents that meet the filters on dates of a question."""
-    own = filter_condition(query)
+    own = query.date_condition()
     return _joined(query, own, found[own], listed) if own else EVERYTHING
 
 

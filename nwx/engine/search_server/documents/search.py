@@ -2,20 +2,26 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from nwx.engine.document_index import RESULT_WINDOW, counting
+from nwx.engine.document_index import check_window, counting
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.documents.aggregations import (
+    FOLDS,
+    Folded,
+    Folding,
+    flat,
+    terms_of,
+    total_without,
+)
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.counts import FacetCounts, several_totals
-from nwx.engine.search_server.documents.facet_filters import flat, terms_of, total_without
-from nwx.engine.search_server.documents.folds import FOLDS, Folded, Folding
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.hidden_reader import HiddenReader
 from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
-from nwx.engine.search_server.documents.order import DateOrder
+from nwx.engine.search_server.documents.order import DateOrder, InlinkOrder
 from nwx.engine.search_server.documents.trends import TrendCounts
 from nwx.engine.search_server.inlinks.linked_search import (
     LinkedQuery,
@@ -25,12 +31,10 @@ from nwx.engine.search_server.inlinks.linked_search import (
     ranked_hits,
     ranking_body,
 )
-from nwx.engine.search_server.inlinks.order import InlinkOrder
 from nwx.engine.search_server.pages import Search, pages, search_each, search_page, within
 from nwx.engine.search_server.refusals import query_errors
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.errors import ErrorText, WindowError
 from nwx.model import (
     Collapse,
     FacetValue,
@@ -41,12 +45,35 @@ from nwx.model import (
     Total,
 )
 from nwx.query.dates import Period, TrendPoint
-from nwx.query.question import DocumentQuery, Question, facet_fields, resolve
+from nwx.query.question import Question, facet_fields, resolve
 
 # Equal scores by chance are in the order of the documents' own dates: further
 # ones are in another index. Where all scores are equal, all dates count.
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A question with what links add to it, and how its page is ordered and read.
+
+    The facets `apart` are counted without the filter that is about them.
+    Hits are in the `order` of dates, or of scores where it is None.
+    """
+
+    question: Question
+    links: LinkedSearch
+    facets: tuple[str, ...]
+    apart: tuple[str, ...]
+    fold: str
+    wanted: int
+    order: DateOrder | None
+    highlighting: Highlighting
+
+    @property
+    def sort(self) -> list[Body]:
+        """How the server sorts the documents that are found."""
+        return self.order.own_sort() if self.order else _RELEVANCE
 
 
 class Searching:
@@ -67,105 +94,95 @@ class Searching:
 
     def search(self, question: Question) -> SearchResult:
         """Answer a question, as `Engine.search` does."""
-        if question.offset + question.limit > RESULT_WINDOW:
-            raise WindowError(
-                ErrorText(
-                    "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
-                    "narrower question, or stream all hits (scroll)",
-                    most=RESULT_WINDOW,
-                    wanted=question.offset + question.limit,
-                )
-            )
+        check_window(question)
         with query_errors():
             return self._search(question)
 
     def _search(self, question: Question) -> SearchResult:
         started = time.perf_counter()
-        facets = facet_fields(question)
-        links = self._linked(question)
-        query = links.query
-        by_date = _date_order(question, links)
-        order = self._date_order(by_date, query) if by_date else None
-        highlighting = Highlighting(query.tree)
-        resolved, answer = self._answer(question, highlighting, order, links)
+        plan = self._plan(question)
+        resolved, answer = self._answer(plan)
         hits = answer["hits"]["hits"]
         parts: Mapping[int, RankedHit | None] = {}
-        if question.limit and (order or links.ranks):
-            page = self._page_scores(question, resolved.query, order, answer, links)
-            hits, parts = self._fetched(question, list(page), links, highlighting), page
+        if question.limit and (plan.order or plan.links.ranks):
+            parts = self._page_scores(plan, resolved.query, answer)
+            hits = self._fetched(plan, list(parts))
         folded = self._folding.read(question.collapse, resolved.query, answer, hits)
         documents = Total(answer["hits"]["total"]["value"])
-        counted = self._facet_values(question, query, resolved, answer)
-        found = self._hits(hits, FOLDS[question.collapse], folded, highlighting, query.hidden)
+        counted = self._facet_values(plan, resolved, answer)
         return SearchResult(
             total=folded.total if resolved.whole else _at_least(folded.total),
             documents=documents if resolved.whole else _at_least(documents),
-            hits=_with_link_parts(found, hits, parts, links),
-            facets={facet: counted[facet] for facet in facets},
+            hits=_with_link_parts(self._hits(plan, hits, folded), hits, parts, plan.links),
+            facets={facet: counted[facet] for facet in plan.facets},
             took_ms=(time.perf_counter() - started) * 1000,
         )
+
+    def _plan(self, question: Question) -> _Plan:
+        facets = facet_fields(question)
+        links = self._linked(question)
+        return _Plan(
+            question=question,
+            links=links,
+            facets=facets,
+            apart=tuple(facet for facet in facets if links.query.filters_facet(facet)),
+            fold=FOLDS[question.collapse],
+            wanted=question.offset + question.limit,
+            order=self._date_order(question, links),
+            highlighting=Highlighting(links.query.tree),
+        )
+
+    def _date_order(self, question: Question, links: LinkedSearch) -> DateOrder | None:
+        """Return the order by date, None by score; equal scores, and inlinks, are newest first."""
+        sort = question.sort
+        if sort not in (Sort.OLDEST, Sort.NEWEST):
+            if sort is Sort.RELEVANCE and links.is_scored:
+                return None
+            sort = Sort.NEWEST
+        hidden = links.query.hidden
+        return DateOrder(self._server, self._documents, self._dates, sort, hidden)
 
     def _linked(self, question: Question) -> LinkedSearch:
         """Return a question with what links add to it, and what is hidden leaves out."""
         return self._links.search(resolve(question), self._hidden.read(question.hidden))
 
-    def _date_order(self, sort: Sort, query: LinkedQuery) -> DateOrder:
-        return DateOrder(self._server, self._documents, self._dates, sort, query.hidden)
-
-    def _answer(
-        self,
-        question: Question,
-        highlighting: Highlighting,
-        order: DateOrder | None,
-        links: LinkedSearch,
-    ) -> tuple[Resolved, Body]:
-        """Return the query of a question and its answer.
+    def _answer(self, plan: _Plan) -> tuple[Resolved, Body]:
+        """Return the query of a plan and its answer.
 
         Lists that are kept are looked at beside the search, which is asked
         again where they changed.
         """
-        sort = order.own_sort() if order else _RELEVANCE
-        resolved = self._resolved(question, links.query, sort, trusting=True)
-        main = Search(self._documents, self._body(question, resolved, highlighting, order, links))
+        resolved = self._resolved(plan, trusting=True)
+        main = Search(self._documents, self._body(plan, resolved))
         if not resolved.kept:
             return resolved, search_page(self._server, main.index, main.body)
         answer, *states = search_each(
             self._server, [main, *(one.search() for one in resolved.kept)]
         )
         if self._join.changed(resolved.kept, states):
-            resolved = self._resolved(question, links.query, sort)
-            body = self._body(question, resolved, highlighting, order, links)
-            answer = search_page(self._server, self._documents, body)
+            resolved = self._resolved(plan)
+            answer = search_page(self._server, self._documents, self._body(plan, resolved))
         return resolved, answer
 
-    def _resolved(
-        self,
-        question: Question,
-        query: DocumentQuery,
-        sort: list[Body],
-        *,
-        trusting: bool = False,
-    ) -> Resolved:
-        apart = _filtered_facets(question, query)
+    def _resolved(self, plan: _Plan, *, trusting: bool = False) -> Resolved:
+        query, apart = plan.links.query, plan.apart
         found = self._join.resolve_apart(query, apart, trusting=trusting) if apart else None
-        wanted = question.offset + question.limit
-        return found or self._join.resolve(query, sort, wanted, trusting=trusting)
+        return found or self._join.resolve(query, plan.sort, plan.wanted, trusting=trusting)
 
     def _facet_values(
-        self, question: Question, query: LinkedQuery, resolved: Resolved, answer: Body
+        self, plan: _Plan, resolved: Resolved, answer: Body
     ) -> dict[str, tuple[FacetValue, ...]]:
         """Return the facets, those that leave out their own filter too."""
-        apart = _filtered_facets(question, query)
-        found = flat(answer.get("aggregations", {}))
-        size, total = question.facet_size, answer["hits"]["total"]["value"]
+        query, size = plan.links.query, plan.question.facet_size
+        found, total = flat(answer.get("aggregations", {})), answer["hits"]["total"]["value"]
         read = partial(self._facets.read, hidden=query.hidden)
         if resolved.apart is None:
-            usual = [facet for facet in facet_fields(question) if facet not in apart]
+            usual = [facet for facet in plan.facets if facet not in plan.apart]
             counted = dict(read(usual, size, found, resolved.query, total))
-            for facet in apart:
+            for facet in plan.apart:
                 counted |= self._facet_without(query.without(facet), facet, size)
             return counted
-        usual = [facet for facet in facet_fields(question) if facet not in resolved.counted]
+        usual = [facet for facet in plan.facets if facet not in resolved.counted]
         counted = dict(read(usual, size, found, resolved.query, total))
         for facet, counted_query in resolved.counted.items():
             total = total_without(facet, answer["aggregations"])
@@ -184,109 +201,81 @@ class Searching:
         found = answer["aggregations"]
         return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
 
-    def _body(
-        self,
-        question: Question,
-        resolved: Resolved,
-        highlighting: Highlighting,
-        order: DateOrder | None,
-        links: LinkedSearch,
-    ) -> Body:
+    def _body(self, plan: _Plan, resolved: Resolved) -> Body:
         """Return the search for totals and facets, and the hits of the page or their order."""
-        fold = FOLDS[question.collapse]
-        facets = facet_fields(question)
+        question = plan.question
         groups = self._folding.aggregations(question.collapse, resolved.most)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
         if resolved.apart is None:
-            body["aggs"] = terms_of(facets, question.facet_size) | groups
+            body["aggs"] = terms_of(plan.facets, question.facet_size) | groups
         else:
             body["query"] = resolved.asked
             body["post_filter"] = resolved.apart.post_filter()
-            body["aggs"] = resolved.apart.aggregations(facets, question.facet_size, groups)
-        if order and question.limit:
-            body |= order.body(fold, question.offset + question.limit)
+            body["aggs"] = resolved.apart.aggregations(plan.facets, question.facet_size, groups)
+        if plan.order and question.limit:
+            body |= plan.order.body(plan.fold, plan.wanted)
         elif question.limit:
-            if links.ranks:
-                body |= ranking_body(fold, question.offset + question.limit)
+            if plan.links.ranks:
+                body |= ranking_body(plan.fold, plan.wanted)
             else:
-                body |= self._page(question, highlighting)
-                body |= {"from": question.offset, "size": question.limit}
+                body |= self._page(plan) | {"from": question.offset, "size": question.limit}
             body["sort"] = _RELEVANCE
             if question.collapse is not Collapse.NONE:
-                body["collapse"] = {"field": fold}
+                body["collapse"] = {"field": plan.fold}
         return body
 
-    def _page(self, question: Question, highlighting: Highlighting) -> Body:
-        fields = list({NUMBER, FOLDS[question.collapse]})
-        page: Body = {"_source": SOURCE, "docvalue_fields": fields}
-        if question.snippets:
-            page["highlight"] = highlighting.body(self._server.highlight_limit)
+    def _page(self, plan: _Plan) -> Body:
+        page: Body = {"_source": SOURCE, "docvalue_fields": list({NUMBER, plan.fold})}
+        if plan.question.snippets:
+            page["highlight"] = plan.highlighting.body(self._server.highlight_limit)
         return page
 
     def _page_scores(
-        self,
-        question: Question,
-        query: Query,
-        order: DateOrder | None,
-        answer: Body,
-        links: LinkedSearch,
+        self, plan: _Plan, query: Query, answer: Body
     ) -> Mapping[int, RankedHit | None]:
         """Return the numbers of the documents of a page in order, with score, target and factor."""
-        wanted = question.offset + question.limit
-        fold = FOLDS[question.collapse]
-        if order is None:
-            ranked = ranked_hits(answer["hits"]["hits"], links)[question.offset : wanted]
+        links, offset = plan.links, plan.question.offset
+        if plan.order is None:
+            ranked = ranked_hits(answer["hits"]["hits"], links)[offset : plan.wanted]
             return {one.number: one for one in ranked}
-        first = partial(order.first, query, fold, answer=answer)
-        if question.sort is Sort.INLINKS and links.table:
+        first = partial(plan.order.first, query, plan.fold, answer=answer)
+        if plan.question.sort is Sort.INLINKS and links.table:
             by_links = InlinkOrder(
                 self._server, self._documents, self._dates, links.table, links.query.hidden
             )
             total = answer["hits"]["total"]["value"]
-            numbers = by_links.first(query, fold, wanted, total, first)
+            numbers = by_links.first(query, plan.fold, plan.wanted, total, first)
         else:
-            numbers = first(wanted)
-        return dict.fromkeys(numbers[question.offset :])
+            numbers = first(plan.wanted)
+        return dict.fromkeys(numbers[offset:])
 
-    def _fetched(
-        self,
-        question: Question,
-        numbers: Sequence[int],
-        links: LinkedSearch,
-        highlighting: Highlighting,
-    ) -> list[Body]:
+    def _fetched(self, plan: _Plan, numbers: Sequence[int]) -> list[Body]:
         """Return the hits of some documents, scored by their own words."""
         if not numbers:
             return []
         inside = {"terms": {NUMBER: list(numbers)}}
         # They are known to be shown, and what is hidden may be long.
-        plain = replace(links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
+        plain = replace(plan.links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
         words = superset_query(plain, {})
         body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
-        body |= {"size": len(numbers), **self._page(question, highlighting)}
+        body |= {"size": len(numbers), **self._page(plan)}
         found = search_page(self._server, self._documents, body)["hits"]["hits"]
         by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
         return [by_number[number] for number in numbers if number in by_number]
 
-    def _hits(
-        self,
-        hits: Sequence[Body],
-        fold: str,
-        folded: Folded,
-        highlighting: Highlighting,
-        hidden: HiddenParts,
-    ) -> tuple[Hit, ...]:
+    def _hits(self, plan: _Plan, hits: Sequence[Body], folded: Folded) -> list[Hit]:
         dates = self._dates.read([hit["_source"]["id"] for hit in hits])
-        return tuple(
+        hidden = plan.links.query.hidden
+        return [
             to_hit(
                 hit,
                 dates,
                 hidden,
-                folded.versions.get(hit["fields"][fold][0], 1),
-                highlighting.pieces(hit),
+                folded.versions.get(hit["fields"][plan.fold][0], 1),
+                plan.highlighting.pieces(hit),
             )
             for hit in hits
-        )
+        ]
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
         """Return how many documents questions find, as `Engine.totals` does."""
@@ -325,14 +314,6 @@ class Searching:
                 yield to_hit(hit, dates, hidden)
 
 
-def _date_order(question: Question, links: LinkedSearch) -> Sort | None:
-    """Return the order by date of a question; equal scores, and equal inlinks, are newest first."""
-    if question.sort in (Sort.OLDEST, Sort.NEWEST):
-        return question.sort
-    is_ranked = question.sort is Sort.RELEVANCE and links.is_scored
-    return None if is_ranked else Sort.NEWEST
-
-
 def _with_link_parts(
     found: Sequence[Hit],
     hits: Sequence[Body],
@@ -354,11 +335,6 @@ def _with_link_parts(
             one = replace(one, score=ranked.score, score_parts=made_of)
         given.append(replace(one, found_by_links=by_links))
     return tuple(given)
-
-
-def _filtered_facets(question: Question, query: DocumentQuery) -> list[str]:
-    """Return the facets that a filter is about."""
-    return [facet for facet in facet_fields(question) if query.filters_facet(facet)]
 
 
 def _at_least(total: Total) -> Total:

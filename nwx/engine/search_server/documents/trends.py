@@ -8,8 +8,13 @@ from itertools import chain, groupby, pairwise
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, MANY, ONCE, document_of
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
-from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
+from nwx.engine.search_server.documents.compile import (
+    EVERYTHING,
+    Query,
+    dates_query,
+    own_query,
+    seen_query,
+)
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
 from nwx.engine.search_server.documents.join import Join
 from nwx.engine.search_server.further_dates import FurtherDates, FurtherDatesReader
@@ -30,6 +35,7 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
 from nwx.query.dates import Period, TrendPoint
+from nwx.query.question import DateCondition
 
 _PART = 40_000
 """So many documents a part of a large result has on average: well below limits.MAX_IDS."""
@@ -91,13 +97,13 @@ class TrendDates:
 
     def of_one_date(self, query: Query) -> Query:
         """Return the query of entries of a single date, of those that count."""
-        hidden = [span_condition(one).dates() for one in self.hidden.rules.spans]
-        return {"bool": {"filter": [self.condition.seen(query), ONCE], "must_not": hidden}}
+        hidden = [dates_query(span_condition(one)) for one in self.hidden.rules.spans]
+        return {"bool": {"filter": [seen_query(self.condition, query), ONCE], "must_not": hidden}}
 
     def own(self) -> Query:
         """Return the query of documents whose own date counts."""
-        hidden = [span_condition(one).own() for one in self.hidden.rules.spans]
-        return {"bool": {"filter": [self.condition.own()], "must_not": hidden}}
+        hidden = [own_query(span_condition(one)) for one in self.hidden.rules.spans]
+        return {"bool": {"filter": [own_query(self.condition)], "must_not": hidden}}
 
     def own_period(self, own: Body) -> str | None:
         """Return the period that an entry of documents counts in by its date, None of none."""
@@ -116,16 +122,7 @@ class TrendDates:
         return self._that_meet(self.hidden.seen(id, seen))
 
     def _that_meet(self, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
-        spans, collections = self._spans(), self.condition.collections
-        for timestamp, collection in seen:
-            in_span = spans is None or any(low <= timestamp <= high for low, high in spans)
-            if in_span and (not collections or collection in collections):
-                yield timestamp[: self.period.digits]
-
-    def _spans(self) -> list[list[str]] | None:
-        if self.condition.spans is None:
-            return None
-        return [[low or "0" * 14, high or "9" * 14] for low, high in self.condition.spans]
+        return (one[0][: self.period.digits] for one in seen if self.condition.is_met(*one))
 
 
 class TrendCounts:
@@ -144,7 +141,7 @@ class TrendCounts:
     def trends(self, queries: Sequence[LinkedQuery], period: Period) -> list[list[TrendPoint]]:
         """Return when the documents of each query were captured."""
         wanted = [
-            TrendDates(period, filter_condition(one) or DateCondition(), one.hidden)
+            TrendDates(period, one.date_condition() or DateCondition(), one.hidden)
             for one in queries
         ]
         found = self._by_table(queries, wanted)

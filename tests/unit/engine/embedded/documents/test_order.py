@@ -12,7 +12,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import order, search
 from nwx.engine.embedded.documents.order import by_date
 from nwx.model import Collapse, Document, SearchResult, Sort
-from nwx.query.question import Question
+from nwx.query.question import Question, resolve
 from tests.unit.engine.embedded.making import batch, page
 
 COLUMNS: Any = SimpleNamespace(
@@ -105,10 +105,10 @@ def test_the_best_are_those_of_all_scores(
 def test_few_of_many_are_scored(archive: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "_WORTH_A_STEP", 1)
     view = archive._viewer.view()
-    query = search.resolve(Question("w1 w2")).tree
+    query = resolve(Question("w1 w2")).tree
     found = list(order.steps(query, (), view.searcher, COUNT))
     bounds = [one.bound for one in found]
     assert len(bounds) in (1, 4)
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] == 0.0
-    assert not list(order.steps(search.resolve(Question("w1 OR w2")).tree, (), view.searcher, 600))
+    assert not list(order.steps(resolve(Question("w1 OR w2")).tree, (), view.searcher, 600))

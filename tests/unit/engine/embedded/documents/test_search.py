@@ -11,7 +11,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import order, view
-from nwx.engine.embedded.documents.conditions import without_conditions
+from nwx.engine.embedded.documents.plan import without_joined
 from nwx.engine.embedded.documents.snippets import Highlighter
 from nwx.keys import document_key
 from nwx.model import Batch, Collapse, Dates, Document, IndexName, Sort
@@ -146,8 +146,8 @@ SPAN = DateRange("20100101000000", "20101231235959")
     [
         (SPAN, All(), 1),
         (Bool(must=(SPAN, Term("", "a"))), Bool(must=(Term("", "a"),)), 1),
-        (Bool(must=(SPAN, SPAN)), Bool(must=(All(),)), 2),
-        (Bool(must_not=(SPAN,)), Bool(), 1),
+        (Bool(must=(SPAN, SPAN)), All(), 2),
+        (Bool(must_not=(SPAN,)), All(), 1),
         (Bool(must=(SPAN,), should=(Term("", "a"),)), Bool((All(),), (Term("", "a"),)), 1),
         (Bool(should=(SPAN, Term("", "a"))), Bool(should=(SPAN, Term("", "a"))), 0),
         (
@@ -159,7 +159,7 @@ SPAN = DateRange("20100101000000", "20101231235959")
     ],
 )
 def test_spans_that_hold_for_all_are_taken_out(node: Node, rest: Node, count: int) -> None:
-    found, conditions = without_conditions(node)
+    found, conditions = without_joined(node)
     assert found == rest
     assert len(conditions) == count
 

@@ -10,11 +10,13 @@ from nwx.engine.search_server.documents.compile import (
     compile_node,
     digits_range,
     highlight_query,
+    leaf_query,
+    own_query,
+    seen_query,
 )
-from nwx.engine.search_server.documents.conditions import DateCondition, filter_condition
 from nwx.engine.search_server.documents.join import all_conditions, joined_query, superset_query
 from nwx.errors import QueryError
-from nwx.query.question import DocumentQuery
+from nwx.query.question import DateCondition, DocumentQuery
 from nwx.query.tree import (
     All,
     Bool,
@@ -27,6 +29,7 @@ from nwx.query.tree import (
     Term,
     Wildcard,
     date_ranges,
+    resolve_tree,
 )
 
 SPAN = DateRange("20100101000000", "20101231235959")
@@ -71,7 +74,15 @@ def value(field: str, text: str | int) -> Query:
     ],
 )
 def test_nodes(node: Node, query: Query) -> None:
-    assert compile_node(node, dated) == query
+    assert compile_node(resolve_tree(node), dated) == query
+
+
+def test_a_range_of_own_dates_ends_before_an_excluded_year() -> None:
+    leaf = resolve_tree(Range("crawl_date", "2010", "2012", include_high=False))
+    bounds = {"gte": "20100101000000", "lt": "20120101000000", "format": "uuuuMMddHHmmss"}
+    assert compile_node(leaf, lambda one, wanted: leaf_query(one)) == {  # type: ignore[arg-type]
+        "range": {"crawl_date": bounds}
+    }
 
 
 def test_a_word_without_field_is_looked_up_in_all_with_weights() -> None:
@@ -148,15 +159,16 @@ def test_a_request_is_one_condition() -> None:
         date_to="20101231235959",
     )
     span = ("20100615000000", "20101231235959")
-    assert filter_condition(request) == DateCondition((span,), ("a", "b"))
-    assert filter_condition(DocumentQuery(All(), filters={"host": ("x",)})) is None
+    assert request.date_condition() == DateCondition((span,), ("a", "b"))
+    assert DocumentQuery(All(), filters={"host": ("x",)}).date_condition() is None
     never = DocumentQuery(All(), filters={"year": ("2012",)}, date_to="20101231235959")
-    assert filter_condition(never) == DateCondition(())
-    assert DateCondition(()).own() == {"bool": {"filter": [NOTHING]}}
+    assert never.date_condition() == DateCondition(())
+    assert own_query(DateCondition(())) == {"bool": {"filter": [NOTHING]}}
 
 
 def test_dates_in_a_collection_are_one_range() -> None:
-    both = DateCondition((("20100101000000", ""),), ("web",)).seen(MANY)["bool"]["filter"]
+    condition = DateCondition((("20100101000000", ""),), ("web",))
+    both = seen_query(condition, MANY)["bool"]["filter"]
     assert both[0] == MANY
     assert both[1] == {"range": {"seen": {"gte": "web/20100101000000", "lte": f"web/{'9' * 14}"}}}
 
@@ -171,10 +183,10 @@ def test_numbers_stand_beside_the_own_date() -> None:
     request = DocumentQuery(SPAN)
     (condition,) = all_conditions(request)
     alone = joined_query(request, {condition: []})
-    assert alone == {"constant_score": {"filter": condition.own()}}
+    assert alone == {"constant_score": {"filter": own_query(condition)}}
     joined = joined_query(request, {condition: [7]})
     either = joined["constant_score"]["filter"]["bool"]["should"]
-    assert either == [condition.own(), {"terms": {"num": [7]}}]
+    assert either == [own_query(condition), {"terms": {"num": [7]}}]
 
 
 def test_a_superset_lets_every_date_do() -> None:

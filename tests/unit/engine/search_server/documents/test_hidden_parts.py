@@ -1,7 +1,10 @@
 """Documents of which some dates are hidden: their first dates, and queries that stay short."""
 
-from nwx.engine.search_server.documents.hidden_parts import HiddenParts
-from nwx.engine.search_server.documents.partly_hidden import PartlyHidden, PartlyHiddenDates
+from nwx.engine.search_server.documents.hidden_parts import (
+    HiddenParts,
+    PartlyHidden,
+    PartlyHiddenDates,
+)
 from nwx.query.hidden import HiddenDocuments, HiddenSpan
 
 OLD, MIDDLE, NEW = ("20100101000000", "web"), ("20120101000000", "web"), ("20200101000000", "web")

@@ -1,0 +1,96 @@
+"""What a question asks of an archive in a folder: planned once, before anything is looked up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nwx.query.fields import JOINED_FIELDS
+from nwx.query.question import DateCondition, DocumentQuery, Question, facet_fields, resolve
+from nwx.query.tree import All, Bool, DateRange, Leaf, Node, has_scores
+
+DATED_FACETS = ("collection", "year")
+"""The facets that look at all dates of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedLeaf:
+    """A leaf that all documents of a query must meet, or must not; dates or links tell which do."""
+
+    leaf: DateRange | Leaf
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """A question in parts, by what answers them.
+
+    tantivy answers `text`; columns of dates and links tell which documents
+    meet `joined`, `filters` and `dates`. The facets `apart` are counted
+    without the filter that is about them: `other_dates` has what is left of
+    `dates` for each of those that look at dates. `tree` is the whole query.
+    """
+
+    question: Question
+    tree: Node
+    text: Node
+    joined: tuple[JoinedLeaf, ...]
+    filters: Mapping[str, tuple[str, ...]]
+    dates: DateCondition | None
+    facets: tuple[str, ...]
+    apart: tuple[str, ...]
+    other_dates: Mapping[str, DateCondition | None]
+    is_scored: bool
+
+    @property
+    def wanted(self) -> int:
+        """The number of hits up to the end of the page."""
+        return self.question.offset + self.question.limit
+
+
+def plan_search(question: Question) -> SearchPlan:
+    """Return the plan of a question; raises what `resolve` and `facet_fields` raise."""
+    facets = facet_fields(question)
+    query = resolve(question)
+    text, joined = without_joined(query.tree)
+    apart = tuple(facet for facet in facets if query.filters_facet(facet))
+    return SearchPlan(
+        question=question,
+        tree=query.tree,
+        text=text,
+        joined=joined,
+        filters={name: some for name, some in query.filters.items() if name not in DATED_FACETS},
+        dates=query.date_condition(),
+        facets=facets,
+        apart=apart,
+        other_dates=_other_dates(query, apart),
+        is_scored=has_scores(text),
+    )
+
+
+def _other_dates(
+    query: DocumentQuery, apart: tuple[str, ...]
+) -> Mapping[str, DateCondition | None]:
+    dated = (facet for facet in apart if facet in DATED_FACETS)
+    return {facet: query.without(facet).date_condition() for facet in dated}
+
+
+def without_joined(node: Node) -> tuple[Node, tuple[JoinedLeaf, ...]]:
+    """Return a query without the leaves of dates and links that hold for all of it, and those."""
+    if _is_joined(node):
+        return All(), (JoinedLeaf(node),)  # type: ignore[arg-type]
+    if not isinstance(node, Bool):
+        return node, ()
+    must = [without_joined(part) for part in node.must]
+    joined = [one for _, found in must for one in found]
+    joined += [JoinedLeaf(part, wanted=False) for part in node.must_not if _is_joined(part)]  # type: ignore[arg-type]
+    if not joined:
+        return node, ()
+    kept = tuple(part for part, found in must if not (found and isinstance(part, All)))
+    must_not = tuple(part for part in node.must_not if not _is_joined(part))
+    if not kept and not node.should and not must_not:
+        return All(), tuple(joined)
+    # All keeps what is in `should` a matter of score, where something had to be met before.
+    return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(joined)
+
+
+def _is_joined(node: Node) -> bool:
+    return isinstance(node, DateRange) or getattr(node, "field", "") in JOINED_FIELDS
