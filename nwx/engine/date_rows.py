@@ -10,7 +10,7 @@ from nwx.query.dates import Period
 from nwx.query.hidden import HiddenSpan, SeenDate
 from nwx.query.question import DateCondition
 
-Numbers = npt.NDArray[np.int64]
+DateNumbers = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.bool_]
 LAST_TIME = 99_999_999_999_999
 _DIGITS = 14
@@ -23,9 +23,9 @@ class DateRows:
     `codes` are the codes of collections, which several such tables may share.
     """
 
-    places: Numbers
-    times: Numbers
-    collections: Numbers
+    places: DateNumbers
+    times: DateNumbers
+    collections: DateNumbers
     codes: Mapping[str, int]
 
     def that_meet(self, one: DateCondition) -> Chosen:
@@ -40,7 +40,7 @@ class DateRows:
             fits &= np.isin(self.collections, wanted)
         return fits
 
-    def meeting(self, one: DateCondition) -> Numbers:
+    def meeting(self, one: DateCondition) -> DateNumbers:
         """Return the places of the documents that have a date which meets a condition."""
         return np.unique(self.places[self.that_meet(one)])
 
@@ -54,9 +54,9 @@ class DateRows:
             fits |= inside
         return fits
 
-    def periods(self, period: Period) -> Numbers:
+    def periods(self, period: Period) -> DateNumbers:
         """Return the period of each row, as a number: 2013, or 201301."""
-        found: Numbers = self.times // 10 ** (_DIGITS - period.digits)
+        found: DateNumbers = self.times // 10 ** (_DIGITS - period.digits)
         return found
 
 

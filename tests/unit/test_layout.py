@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/access/planned_changes.py": "tests/conformance/test_42_access_rules.py",
     "nwx/engine/anchors": "tests/conformance/test_28_linked_search.py",
     "nwx/engine/crawls": "tests/conformance/test_31_crawls.py",
+    "nwx/engine/date_rows.py": "tests/unit/engine/search_server/test_further_dates.py",
     "nwx/engine/dates_index.py": "tests/conformance",
     "nwx/engine/document_index.py": "tests/conformance",
     "nwx/engine/facet_store.py": "tests/conformance",

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from cachetools import TTLCache
 
-from nwx.engine.date_rows import Chosen, DateRows, Numbers
+from nwx.engine.date_rows import Chosen, DateNumbers, DateRows
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
@@ -35,7 +35,7 @@ class FurtherDates:
     document: the date of its entry.
     """
 
-    def __init__(self, numbers: Numbers, rows: DateRows, own: DateRows) -> None:
+    def __init__(self, numbers: DateNumbers, rows: DateRows, own: DateRows) -> None:
         self.numbers = numbers
         self._rows, self._own = rows, own
         self.included = msgspec.Raw(msgspec.json.encode(numbers.tolist()))
@@ -71,7 +71,7 @@ def _counting(
     period: Period,
     condition: DateCondition,
     hidden: Sequence[HiddenSpan],
-) -> tuple[Numbers, Numbers]:
+) -> tuple[DateNumbers, DateNumbers]:
     """Return the places and periods of the rows that count."""
     chosen = some[rows.places] & rows.that_meet(condition)
     if hidden:
@@ -79,14 +79,14 @@ def _counting(
     return rows.places[chosen], rows.periods(period)[chosen]
 
 
-def _changes(values: Numbers) -> Chosen:
+def _changes(values: DateNumbers) -> Chosen:
     """Tell of each value whether it is another than that before."""
     found = np.ones(len(values), dtype=bool)
     found[1:] = values[1:] != values[:-1]
     return found
 
 
-def _counted(periods: Numbers, period: Period) -> Counter[str]:
+def _counted(periods: DateNumbers, period: Period) -> Counter[str]:
     first = int(periods.min(initial=_PERIODS))
     counts = enumerate(np.bincount(periods - first).tolist(), first)
     return Counter({f"{value:0{period.digits}}": count for value, count in counts if count})
@@ -97,8 +97,8 @@ class DatesCollector:
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
-        self._dates: list[Numbers] = []
-        self._own: list[Numbers] = []
+        self._dates: list[DateNumbers] = []
+        self._own: list[DateNumbers] = []
 
     def add(self, entries: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add entries: the number of a document, and its dates as `<collection>/<timestamp>`."""
@@ -133,15 +133,17 @@ class DatesCollector:
         )
 
 
-def _columns(rows: Sequence[tuple[int, int, int]]) -> Numbers:
+def _columns(rows: Sequence[tuple[int, int, int]]) -> DateNumbers:
     return np.array(rows, dtype=np.int64).reshape(-1, 3).T
 
 
-def _sorted(parts: Sequence[Numbers]) -> Numbers:
+def _sorted(parts: Sequence[DateNumbers]) -> DateNumbers:
     """Return the rows of tables in order, each once."""
     columns = np.concatenate([_columns([]), *parts], axis=1)
     columns = columns[:, np.lexsort(columns[::-1])]
-    found: Numbers = columns[:, _changes(columns[0]) | _changes(columns[1]) | _changes(columns[2])]
+    found: DateNumbers = columns[
+        :, _changes(columns[0]) | _changes(columns[1]) | _changes(columns[2])
+    ]
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from nwx.engine.date_rows import LAST_TIME, DateRows, Numbers, date_rows
+from nwx.engine.date_rows import LAST_TIME, DateNumbers, DateRows, date_rows
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.entries import IN_CHUNKS
 from nwx.engine.search_server.documents.compile import (
@@ -44,22 +44,22 @@ class PartlyHiddenDates:
 
     def __init__(self, documents: Iterable[PartlyHidden]) -> None:
         known = sorted(documents, key=lambda one: one.number)
-        self.numbers: Numbers = np.array([one.number for one in known], dtype=np.int64)
+        self.numbers: DateNumbers = np.array([one.number for one in known], dtype=np.int64)
         own = np.array([one.own_is_hidden for one in known], dtype=bool)
-        self.own_hidden: Numbers = self.numbers[own] if len(known) else self.numbers
-        self._lost: dict[str, Sequence[tuple[str, Numbers]]] = {}
-        self._dates: dict[bool, Numbers] = {}
+        self.own_hidden: DateNumbers = self.numbers[own] if len(known) else self.numbers
+        self._lost: dict[str, Sequence[tuple[str, DateNumbers]]] = {}
+        self._dates: dict[bool, DateNumbers] = {}
         self._orders: dict[bool, npt.NDArray[np.intp]] = {}
         self._codes: dict[str, int] = {}
         self._visible = date_rows([one.visible for one in known], self._codes)
         self._hidden = date_rows([one.hidden for one in known], self._codes)
 
-    def unmet(self, one: DateCondition) -> Numbers:
+    def unmet(self, one: DateCondition) -> DateNumbers:
         """Return the numbers of the documents that only hidden dates let meet a condition."""
         lost = self._hidden.meeting(one)
         return self.numbers[np.setdiff1d(lost, self._visible.meeting(one))]
 
-    def lost_values(self, facet: str) -> Sequence[tuple[str, Numbers]]:
+    def lost_values(self, facet: str) -> Sequence[tuple[str, DateNumbers]]:
         """Return each value that only hidden dates have, and the documents of which they do.
 
         The facets are `year` and `collection`.
@@ -68,8 +68,8 @@ class PartlyHiddenDates:
             self._lost[facet] = tuple(self._lost_values(facet))
         return self._lost[facet]
 
-    def _lost_values(self, facet: str) -> Iterator[tuple[str, Numbers]]:
-        values: Callable[[DateRows], Numbers]
+    def _lost_values(self, facet: str) -> Iterator[tuple[str, DateNumbers]]:
+        values: Callable[[DateRows], DateNumbers]
         if facet == "year":
             labels = None
             values = _years
@@ -83,7 +83,7 @@ class PartlyHiddenDates:
             label = f"{value:04}" if labels is None else labels[value]
             yield label, self.numbers[rest[rest[:, 1] == value, 0]]
 
-    def in_order(self, *, newest: bool) -> tuple[Numbers, Numbers]:
+    def in_order(self, *, newest: bool) -> tuple[DateNumbers, DateNumbers]:
         """Return the documents by their newest or their oldest date that is seen, and those."""
         dates = self._firsts(newest=newest)
         if newest not in self._orders:
@@ -98,7 +98,7 @@ class PartlyHiddenDates:
             return ""
         return f"{self._firsts(newest=newest)[place]:014}"
 
-    def _firsts(self, *, newest: bool) -> Numbers:
+    def _firsts(self, *, newest: bool) -> DateNumbers:
         if newest not in self._dates:
             dates = np.full(len(self.numbers), 0 if newest else LAST_TIME, dtype=np.int64)
             at = np.maximum.at if newest else np.minimum.at
@@ -107,15 +107,15 @@ class PartlyHiddenDates:
         return self._dates[newest]
 
 
-def _years(rows: DateRows) -> Numbers:
+def _years(rows: DateRows) -> DateNumbers:
     return rows.periods(Period.YEAR)
 
 
-def _collections(rows: DateRows) -> Numbers:
+def _collections(rows: DateRows) -> DateNumbers:
     return rows.collections
 
 
-def _pairs(places: Numbers, values: Numbers) -> set[tuple[int, int]]:
+def _pairs(places: DateNumbers, values: DateNumbers) -> set[tuple[int, int]]:
     return set(zip(places.tolist(), values.tolist(), strict=True))
 
 
@@ -189,7 +189,7 @@ class HiddenParts:
 NOTHING_HIDDEN = HiddenParts()
 
 
-def without(query: Query, numbers: Numbers) -> Query:
+def without(query: Query, numbers: DateNumbers) -> Query:
     """Return a query that finds none of the documents of these numbers."""
     if not len(numbers):
         return query

@@ -20,7 +20,7 @@ from nwx.engine.search_server.server import Body, Server, to_json
 
 _Integers = npt.NDArray[np.uint64]
 
-# Numbers have 63 bits: the first 13 tell their bucket, the other 50 are written as ten digits.
+# DateNumbers have 63 bits: the first 13 tell their bucket, the other 50 are written as ten digits.
 _REST_BITS = 50
 _BUCKETS = 1 << 13
 _DIGIT_BITS = 5

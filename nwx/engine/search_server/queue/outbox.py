@@ -20,7 +20,7 @@ _MOST_QUEUES = 10_000
 class ServerOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
-    Numbers grow with the time at which updates were added; of several
+    DateNumbers grow with the time at which updates were added; of several
     processes that add at the same moment either may come first.
     """
 

@@ -100,7 +100,7 @@ class QueueStore:
 
 
 class GrowingNumbers:
-    """Numbers that grow, in this process and, as far as clocks agree, over all of them."""
+    """DateNumbers that grow, in this process and, as far as clocks agree, over all of them."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
