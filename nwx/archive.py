@@ -360,7 +360,7 @@ class Archive(ArchiveWork):
     ) -> "Rows[PlaybackScore]":
         """Return how captured pages play, the worst first, as `nwx check-playback` found it."""
         from nwx.engine.quality.quality_index import PlaybackScore
-        from nwx.quality.scores.score_filter import asked_scores
+        from nwx.quality.scores import asked_scores
 
         asked = asked_scores(site, host, month, kind, collection)
         return Rows(

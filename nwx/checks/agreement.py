@@ -14,7 +14,7 @@ from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
-from nwx.quality.scores.checks import check_scores
+from nwx.quality.scores import check_scores
 from nwx.query.question import Question
 from nwx.steering.specifications.specification_store import check_crawls
 

@@ -21,8 +21,8 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
     from nwx.engine.quality.quality_index import PlaybackScore
+    from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
-    from nwx.quality.playback.report import PlaybackReport
 
 _PROBLEMS_SHOWN, _WORST_SHOWN = 5, 20
 _MOST_URLS = 1_000_000
@@ -140,9 +140,8 @@ def _run(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.playback_tools import kept_renders, playback_target, player_answers
     from nwx.engine.open import open_engine
-    from nwx.quality.browser.browser_path import browser_path
-    from nwx.quality.browser.page_render import BrowserOptions
-    from nwx.quality.browser.pool import BrowserPool
+    from nwx.quality.browser.pool import BrowserPool, browser_path
+    from nwx.quality.browser.targets import BrowserOptions
     from nwx.quality.playback.check import PlaybackCheck, check_playback
 
     options = BrowserOptions(
@@ -195,7 +194,7 @@ def _urls(name: str) -> tuple[str, ...]:
 
 
 def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
-    from nwx.quality.render_files.page_lists import UrlList
+    from nwx.quality.renders.page_lists import UrlList
 
     pages = UrlList(stream, name)
     urls = tuple(page.url for page in islice(pages, _MOST_URLS + 1))
@@ -218,7 +217,7 @@ class _Results:
 
     def add(self, score: "PlaybackScore") -> None:
         """Keep a score."""
-        from nwx.quality.playback.report import fault_json, score_json
+        from nwx.quality.playback.check import fault_json, score_json
 
         for fault in score.faults:
             self._files["faults"].write(json_text(fault_json(score, fault)) + "\n")

@@ -22,7 +22,7 @@ from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.quality.monitor.monitor_run import TellProblem, TellReport
+    from nwx.quality.monitor.monitor import TellProblem, TellReport
     from nwx.quality.monitor.report import MonitorReport
 
 
@@ -72,7 +72,7 @@ def command(settings: Settings, /, **given: Any) -> int:
     standard error when they begin and end. A webhook or a command is told once,
     when one begins.
     """
-    from nwx.quality.monitor.monitor_run import run_monitor
+    from nwx.quality.monitor.monitor import run_monitor
 
     choices = taken_monitor_choices(given)
     name, collection = _names(settings, given["name"], given["collection"])

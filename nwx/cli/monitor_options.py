@@ -43,8 +43,8 @@ class MonitorChoices:
         anew: bool = False,
     ) -> "MonitorOptions":
         """Return the options of a monitor; raises UsageError on a name that has no page."""
+        from nwx.quality.monitor.alerts import AlertThresholds, read_thresholds
         from nwx.quality.monitor.monitor import MonitorOptions
-        from nwx.quality.monitor.thresholds import AlertThresholds, read_thresholds
         from nwx.steering.specifications.parts import name_problem
 
         if problem := name_problem(name):
@@ -192,7 +192,7 @@ def watched_monitor(
             )
         yield
         return
-    from nwx.quality.monitor.monitor_run import monitor_beside
+    from nwx.quality.monitor.monitor import monitor_beside
 
     options = choices.options(settings, name, collection, interval, folders)
     lines = AlertLines()

@@ -14,8 +14,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.model import Comparison, RenderPlace
-    from nwx.quality.browser.page_render import PageRender
-    from nwx.quality.browser.targets import ArchivePlayback
+    from nwx.quality.browser.targets import ArchivePlayback, PageRender
     from nwx.quality.playback.check import StoreRender
 
 _FOLDER, _FOLDER_HERE = "renders", "nwx-renders"
@@ -72,7 +71,7 @@ def kept_renders(
     if not kept:
         yield lambda render, compared: None
         return
-    from nwx.quality.render_files.render_writer import RenderWriter
+    from nwx.quality.renders.render_writer import RenderWriter
     from nwx.values.render_names import RenderKind
 
     path = out or _usual_file(settings, say)

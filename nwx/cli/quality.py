@@ -69,7 +69,7 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 
 def _filter(asked: _Options) -> "QualityFilter":
-    from nwx.quality.scores.score_filter import of_site, read_month
+    from nwx.quality.scores import of_site, read_month
 
     month = read_month(asked.month)
     found = of_site(asked.site, asked.host)
@@ -77,7 +77,7 @@ def _filter(asked: _Options) -> "QualityFilter":
 
 
 def _print_csv(index: "QualityIndex", wanted: "QualityFilter", limit: int | None) -> None:
-    from nwx.quality.scores.score_answers import csv_of_scores
+    from nwx.quality.scores import csv_of_scores
 
     for line in csv_of_scores(islice(index.scan(wanted), limit)):
         click.echo(clean_lines(line.rstrip("\r\n")))
@@ -87,7 +87,7 @@ def _print_answer(index: "QualityIndex", wanted: "QualityFilter", asked: _Option
     totals = index.totals(wanted)
     scores = index.scores(wanted, asked.limit or _SHOWN)
     if asked.as_json:
-        from nwx.quality.scores.score_answers import quality_answer
+        from nwx.quality.scores import quality_answer
 
         print_json(asdict(quality_answer(totals, scores)))
         return

@@ -18,9 +18,8 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
-    from nwx.quality.browser.page_render import BrowserOptions, RenderTask
-    from nwx.quality.browser.targets import PlaybackTarget
-    from nwx.quality.render_files.render_run import RenderReport
+    from nwx.quality.browser.targets import BrowserOptions, PlaybackTarget, RenderTask
+    from nwx.quality.renders.page_lists import RenderReport
 
 NO_SANDBOX = (
     "the browser runs without its sandbox, which it cannot have here (as root, or without"
@@ -110,8 +109,8 @@ def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None
     asked = _Options(query=" ".join(query), **given)
     _check(asked)
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.quality.browser.browser_path import browser_path
-    from nwx.quality.browser.page_render import BrowserOptions
+    from nwx.quality.browser.pool import browser_path
+    from nwx.quality.browser.targets import BrowserOptions
 
     options = BrowserOptions(
         jobs=asked.jobs,
@@ -144,10 +143,9 @@ def _render(
 ) -> tuple["RenderReport", int, int]:
     """Return the report, how many pages were skipped, and how many lines were no URLs."""
     from nwx.quality.browser.pool import BrowserPool
-    from nwx.quality.render_files.page_lists import RemainingPages
-    from nwx.quality.render_files.render_run import render_pages
-    from nwx.quality.render_files.render_writer import RenderWriter
-    from nwx.quality.render_files.stored_renders import rendered_pages
+    from nwx.quality.renders.page_lists import RemainingPages, render_pages
+    from nwx.quality.renders.render_writer import RenderWriter
+    from nwx.quality.renders.stored_renders import rendered_pages
 
     with ExitStack() as stack:
         pages = stack.enter_context(_pages(settings, asked))
@@ -182,7 +180,7 @@ class _Pages:
 
 @contextmanager
 def _pages(settings: Settings, asked: _Options) -> Iterator[_Pages]:
-    from nwx.quality.render_files import page_lists
+    from nwx.quality.renders import page_lists
 
     if asked.urls == STANDARD_INPUT:
         yield _Pages(page_lists.UrlList(sys.stdin.buffer, "standard input"))

@@ -17,8 +17,8 @@ from nwx.values.links import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
-    from nwx.quality.repairs.repair_list import Repair, RepairCounts
-    from nwx.quality.repairs.repair_question import RepairQuestion
+    from nwx.quality.missing_resources import RepairQuestion
+    from nwx.quality.repair_list import Repair, RepairCounts
 
 _RESOURCES = tuple(kind for kind in KINDS if kind in EMBEDDED)
 _SEED_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule")
@@ -101,7 +101,7 @@ def command(settings: Settings, /, **given: Any) -> None:
     if asked.crawl and asked.queue is None:
         raise UsageError("--crawl needs --queue")
     # Here and not above: what counts pages takes a while to load.
-    from nwx.quality.repairs.repair_list import RepairList
+    from nwx.quality.repair_list import RepairList
 
     with open_for_reading(settings, writes=asked.queue is not None) as engine:
         found = RepairList(engine, _question(asked))
@@ -114,7 +114,7 @@ def command(settings: Settings, /, **given: Any) -> None:
 
 
 def _question(asked: _Options) -> "RepairQuestion":
-    from nwx.quality.repairs.repair_question import RepairQuestion
+    from nwx.quality.missing_resources import RepairQuestion
 
     pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
     return RepairQuestion(pages, frozenset(asked.kinds) or EMBEDDED, asked.host)
@@ -139,12 +139,12 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
 
 def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]") -> None:
     if asked.as_json:
-        from nwx.quality.repairs.repair_lines import json_of_repairs
+        from nwx.quality.repair_list import json_of_repairs
 
         for piece in json_of_repairs(counts, repairs, json_text):
             click.echo(piece, nl=False)
     elif asked.as_csv:
-        from nwx.quality.repairs.repair_lines import csv_of_repairs
+        from nwx.quality.repair_list import csv_of_repairs
 
         for line in csv_of_repairs(repairs):
             click.echo(clean(line.rstrip()))

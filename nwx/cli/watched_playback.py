@@ -25,7 +25,7 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.engine.quality.quality_index import PlaybackScore
     from nwx.quality.playback.arrivals import Arrivals, ArrivalSample
-    from nwx.quality.playback.report import PlaybackReport
+    from nwx.quality.playback.check import PlaybackReport
     from nwx.warc.sources import ArchiveSource
     from nwx.watching import PageListener
 
@@ -258,9 +258,8 @@ def check_until_left() -> None:
 def _check(order: _Order, tell: Callable[[dict[str, Any]], None]) -> None:
     from nwx.cli.playback_tools import kept_renders, playback_target, player_answers
     from nwx.engine.open import open_engine
-    from nwx.quality.browser.browser_path import browser_path
-    from nwx.quality.browser.page_render import BrowserOptions
-    from nwx.quality.browser.pool import BrowserPool
+    from nwx.quality.browser.pool import BrowserPool, browser_path
+    from nwx.quality.browser.targets import BrowserOptions
     from nwx.quality.playback.arrivals import check_arrivals
     from nwx.quality.playback.check import PlaybackCheck
 
@@ -319,7 +318,7 @@ def _arrivals() -> "Arrivals":
 
 
 def _score_json(score: "PlaybackScore") -> dict[str, Any]:
-    from nwx.quality.playback.report import fault_json, score_json
+    from nwx.quality.playback.check import fault_json, score_json
 
     faults = [fault_json(score, fault) for fault in score.faults[:_FAULTS_TOLD]]
     return score_json(score) | {
@@ -338,7 +337,7 @@ def playback_listener(
     if sample is None:
         yield None
         return
-    from nwx.quality.browser.browser_path import browser_path
+    from nwx.quality.browser.pool import browser_path
     from nwx.quality.playback.arrivals import ArrivalSample
 
     wanted = ArrivalSample.parse(sample)

@@ -19,9 +19,13 @@ from nwx.links.missing_urls import MOST_RESOURCES
 from nwx.links.redirects import LOWEST_ERROR
 from nwx.model import Capture
 from nwx.pictures.stored_payloads import payload_at
-from nwx.quality.renders.lookup import PageMoment, has_renders, renders_of_pages
 from nwx.quality.renders.page_information import page_info
-from nwx.quality.renders.stored_renders import read_render
+from nwx.quality.renders.stored_renders import (
+    PageMoment,
+    has_renders,
+    read_render,
+    renders_of_pages,
+)
 from nwx.values.links import EMBEDDED, REFRESH, present_kind
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between

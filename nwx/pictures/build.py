@@ -23,7 +23,7 @@ from nwx.model import Capture, IndexName
 from nwx.pictures.page_images import ImagesOfPage
 from nwx.pictures.shown_versions import shown_versions
 from nwx.pictures.worker import MeasuredImage, ReadAnswer, read_capture
-from nwx.quality.pictures.stored_images import is_decoded
+from nwx.quality.stored_blocks import is_decoded
 from nwx.values.media_types import HTML
 
 _AT_ONCE = 500

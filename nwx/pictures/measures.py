@@ -8,7 +8,7 @@ from PIL import Image, ImageOps
 
 from nwx.engine.pictures.picture_index import COLOURS
 from nwx.errors import ErrorText, FormatError
-from nwx.quality.pictures.decoder import PICTURE_FAILURES, opened
+from nwx.quality.images import PICTURE_FAILURES, opened
 
 _SIDE = 128
 _COLOUR_SIDE = 48
@@ -44,7 +44,7 @@ class ImageMeasures(NamedTuple):
 def measured(payload: bytes) -> ImageMeasures:
     """Return the measures of an image, of an animation those of the first frame.
 
-    Memory is bounded as in `nwx.quality.pictures.decoder`. Raises
+    Memory is bounded as in `nwx.quality.images`. Raises
     FormatError for what cannot be decoded, or is too large.
     """
     image = opened(payload)

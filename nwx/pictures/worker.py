@@ -6,7 +6,7 @@ from nwx.errors import FormatError, SourceError
 from nwx.model import Capture
 from nwx.pictures.page_images import PAGE_LIMITS, ImagesOfPage, images_of_page
 from nwx.pictures.stored_payloads import payload_at
-from nwx.quality.pictures.stored_images import MOST_IMAGE_BYTES
+from nwx.quality.stored_blocks import MOST_IMAGE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

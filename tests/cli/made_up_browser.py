@@ -7,8 +7,7 @@ from unittest.mock import patch
 
 from nwx.cli.main import main
 from nwx.cli.watched_playback import check_until_left
-from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
-from nwx.quality.browser.targets import ArchivePlayback
+from nwx.quality.browser.targets import ArchivePlayback, PageRender, PlayedResource, RenderTask
 
 WATCHED = "from tests.cli.made_up_browser import check_with_it; check_with_it()"
 """The program of the process that checks pages for a watch."""
@@ -49,7 +48,7 @@ def _no_player(*given: object) -> Iterator[ArchivePlayback]:
 def _made_up() -> Iterator[None]:
     with (
         patch("nwx.quality.browser.pool.BrowserPool", _MadeUpPool),
-        patch("nwx.quality.browser.browser_path.browser_path", lambda asked: asked),
+        patch("nwx.quality.browser.pool.browser_path", lambda asked: asked),
         patch("nwx.cli.playback_tools.playback_target", _no_player),
         patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
     ):

@@ -18,7 +18,7 @@ from nwx.engine.quality.quality_index import (
 )
 from nwx.keys import capture_id
 from nwx.model import Batch, IndexName, RenderPlace
-from nwx.quality.scores.scored_captures import CaptureMark, marked_captures
+from nwx.quality.scores import CaptureMark, marked_captures
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 

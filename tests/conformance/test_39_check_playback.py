@@ -11,12 +11,21 @@ from nwx.engine.quality.quality_index import PlaybackScore
 from nwx.errors import QueryError, SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Comparison, RenderPlace
-from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
-from nwx.quality.playback.check import PlaybackCheck, check_playback
+from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
+from nwx.quality.playback.check import (
+    PlaybackCheck,
+    PlaybackReport,
+    check_playback,
+    fault_json,
+    score_json,
+)
 from nwx.quality.playback.page_check import RULES
-from nwx.quality.playback.page_choice import PageChoice, chosen_pages
-from nwx.quality.playback.repaired import repaired_captures, repaired_pages
-from nwx.quality.playback.report import PlaybackReport, fault_json, score_json
+from nwx.quality.playback.page_choice import (
+    PageChoice,
+    chosen_pages,
+    repaired_captures,
+    repaired_pages,
+)
 from nwx.values.fault_kinds import FaultKind
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of

@@ -15,9 +15,8 @@ from nwx.keys import capture_id
 from nwx.links.missing_urls import PageFilter
 from nwx.links.needed_urls import needed_urls, needing_pages
 from nwx.model import Batch, Capture, Link
-from nwx.quality.repairs.link_lacks import RepairLimits
-from nwx.quality.repairs.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList
-from nwx.quality.repairs.repair_question import RepairQuestion
+from nwx.quality.missing_resources import RepairLimits, RepairQuestion
+from nwx.quality.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.links import CSS, IMG, SCRIPT, STYLESHEET
 from nwx.values.urlkeys import urlkey

@@ -8,10 +8,8 @@ import json
 
 import pytest
 
-from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
-from nwx.quality.measures.page_likeness import page_likeness
-from nwx.quality.measures.screenshots import screenshot_match
-from nwx.quality.measures.texts import text_match
+from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
+from nwx.quality.measures import page_likeness, screenshot_match, text_match
 from nwx.quality.renders.page_information import PageInfo, PageResource
 from tests.golden.browsertrix.numbers import NUMBERS, pixel_digest
 from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures, png

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image
 
-from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
+from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (40, 20)) -> bytes:

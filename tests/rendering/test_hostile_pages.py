@@ -11,9 +11,8 @@ from tempfile import gettempdir
 import psutil
 import pytest
 
-from nwx.quality.browser.page_render import BrowserOptions, RenderTask
 from nwx.quality.browser.pool import BrowserPool
-from nwx.quality.browser.targets import ArchivePlayback
+from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, RenderTask
 from tests.rendering.hostile_site import PAGES, HostilePage
 from tests.rendering.made_player import PLAYED_TIMESTAMP, Answer, made_player
 from tests.web.chromium import find_browser
@@ -79,7 +78,7 @@ def test_each_is_bounded_and_the_others_are_rendered(prefix: str) -> None:
 
 _RENDER = """
 import sys
-from nwx.quality.browser.page_render import BrowserOptions, RenderTask
+from nwx.quality.browser.targets import BrowserOptions, RenderTask
 from nwx.quality.browser.pool import BrowserPool
 from nwx.quality.browser.targets import ArchivePlayback
 browser, prefix, url = sys.argv[1:]

@@ -7,9 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
 from nwx.quality.browser.pool import BrowserPool
-from nwx.quality.browser.targets import ArchivePlayback
+from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, PageRender, RenderTask
 from tests.rendering.made_player import PLAYED_TIMESTAMP, Answer, made_player
 from tests.web.chromium import find_browser
 

@@ -10,8 +10,7 @@ from flask import Flask, current_app
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.model import Document, Hit
-from nwx.quality.pictures.stored_images import DECODED_TYPES
-from nwx.quality.renders.lookup import (
+from nwx.quality.renders.stored_renders import (
     FoundRender,
     PageMoment,
     find_pictures,
@@ -19,6 +18,7 @@ from nwx.quality.renders.lookup import (
     picture_of,
     renders_of_pages,
 )
+from nwx.quality.stored_blocks import DECODED_TYPES
 from webapp.pictures.scaled_pictures import ScaledPictures
 from webapp.site.context import kept_of_engine
 

@@ -8,7 +8,7 @@ from flask import url_for
 from flask_babel import lazy_gettext
 
 from nwx.model import Capture
-from nwx.quality.renders.lookup import FoundRender
+from nwx.quality.renders.stored_renders import FoundRender
 from nwx.values.render_names import RenderKind
 
 MOST_RENDERS = 100

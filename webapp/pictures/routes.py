@@ -19,9 +19,8 @@ from nwx.errors import (
 )
 from nwx.keys import capture_id
 from nwx.model import Capture
-from nwx.quality.pictures.stored_images import find_image, read_image
-from nwx.quality.renders.lookup import PageMoment, find_pictures
-from nwx.quality.renders.stored_renders import read_render
+from nwx.quality.renders.stored_renders import PageMoment, find_pictures, read_render
+from nwx.quality.stored_blocks import find_image, read_image
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import normal_timestamp
 from webapp.pictures.answers import (
@@ -79,7 +78,7 @@ def thumbnail() -> ResponseReturnValue:
     if known is not None:
         return known
     # Imported here, so that whoever serves no pictures does not load Pillow.
-    from nwx.quality.pictures.scale import scaled
+    from nwx.quality.images import scaled
 
     width, height = BOXES[size]
     try:

@@ -3,7 +3,7 @@
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from nwx.quality.scores.score_answers import QualityAnswer, quality_answer
+from nwx.quality.scores import QualityAnswer, quality_answer
 from nwx.searching.answers import answer_to_json
 from webapp.quality.operations import MOST_SCORES_ANSWERED, QUALITY_PARAMETERS
 from webapp.quality.view import read_quality_view, totals_and_scores

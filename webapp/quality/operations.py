@@ -1,7 +1,7 @@
 """What programs can ask of quality, and the answers."""
 
 from nwx.engine.quality.quality_index import QualityOrder
-from nwx.quality.scores.score_answers import QualityAnswer
+from nwx.quality.scores import QualityAnswer
 from nwx.values.fault_kinds import FaultKind
 from webapp.quality.pictures import PICTURE_TYPE, PictureOf, PictureSize
 from webapp.quality.repair_page import RESOURCE_KINDS

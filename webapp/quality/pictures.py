@@ -19,7 +19,7 @@ from werkzeug.exceptions import NotFound
 from nwx.engine.quality.quality_index import PlaybackScore
 from nwx.errors import EngineBusyError, ErrorText, FormatError, SourceError
 from nwx.model import RenderPlace
-from nwx.quality.pictures.scale import scaled
+from nwx.quality.images import scaled
 from nwx.quality.renders.stored_renders import read_placed_render
 from nwx.values.render_names import RenderKind
 from webapp.site import parameters
@@ -133,7 +133,7 @@ def _is_there(score: PlaybackScore, of: PictureOf) -> bool:
 def _made(score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
     if of is PictureOf.DIFFERENCE:
         # Imported here: what compares pictures takes a while to load.
-        from nwx.quality.measures.screenshots import difference_image
+        from nwx.quality.measures import difference_image
 
         payload = difference_image(
             _payload(score, score.crawl_view), _payload(score, score.playback_view)

@@ -13,9 +13,14 @@ from werkzeug.exceptions import NotFound
 
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
-from nwx.quality.repairs.repair_lines import csv_of_repairs, json_of_repairs
-from nwx.quality.repairs.repair_list import Repair, RepairCounts, RepairList
-from nwx.quality.repairs.repair_question import RepairQuestion
+from nwx.quality.missing_resources import RepairQuestion
+from nwx.quality.repair_list import (
+    Repair,
+    RepairCounts,
+    RepairList,
+    csv_of_repairs,
+    json_of_repairs,
+)
 from nwx.values.links import EMBEDDED, KINDS
 from webapp.links.missing_page import MissingView, read_missing_view
 from webapp.quality.presence import checks_stamp

@@ -11,7 +11,7 @@ from nwx.engine.quality.quality_index import (
     QualityTotals,
 )
 from nwx.errors import UsageError
-from nwx.quality.scores.score_filter import of_site, read_month
+from nwx.quality.scores import of_site, read_month
 from nwx.values.fault_kinds import FaultKind
 from webapp.site import parameters
 from webapp.site.parameters import Arguments

@@ -8,7 +8,7 @@ from pywb.utils.format import to_bool
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.fuzzymatcher import FuzzyMatcher
 
-from nwx.quality.playback.request_rules import is_volatile
+from nwx.quality.playback.faults import is_volatile
 from nwx.values.timestamps import seconds_between
 
 MOST_ALIKE = 1_000

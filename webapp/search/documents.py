@@ -14,7 +14,7 @@ from nwx.access.refusals import check_url_shown
 from nwx.errors import QueryError, UsageError
 from nwx.links.missing_urls import page_resources
 from nwx.model import Capture, Dates, Document
-from nwx.quality.renders.lookup import PageMoment
+from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from nwx.cli.output import counted
 from nwx.cli.tables.terminal_console import OneLine, console
-from nwx.quality.repairs.repair_list import Repair, RepairCounts
+from nwx.quality.repair_list import Repair, RepairCounts
 
 _ROWS_SHOWN = 50
 

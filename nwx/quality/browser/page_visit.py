@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from nwx.quality.browser import page_scripts
+from nwx.quality.browser import page_session
 from nwx.quality.browser.gateway import Gateway, Traffic, place_of_address
-from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
 from nwx.quality.browser.page_session import (
     GLANCE_SECONDS,
     STEP_SECONDS,
@@ -19,10 +18,10 @@ from nwx.quality.browser.page_session import (
     LeavePageError,
     PageSession,
     ignore_error,
+    snapshot_text,
 )
-from nwx.quality.browser.page_text import snapshot_text
 from nwx.quality.browser.page_watch import PageWatch
-from nwx.quality.browser.targets import PlaybackTarget
+from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Page
@@ -131,9 +130,9 @@ class PageVisit:
         await context.expose_binding(
             binding, lambda _, kind, detail: self.watch.reported(str(kind), str(detail))
         )
-        await context.add_init_script(page_scripts.guard_script(binding))
+        await context.add_init_script(page_session.guard_script(binding))
         if self._target.is_playback:
-            await context.add_init_script(page_scripts.UNFRAMED)
+            await context.add_init_script(page_session.UNFRAMED)
         return context
 
     async def _visit(self, context: "BrowserContext") -> None:
@@ -203,7 +202,7 @@ class PageVisit:
         seconds = self._options.page_seconds * _LOAD_SHARE
         until = self._deadline.began + seconds
         # A script that keeps the page busy for longer may still come to its end.
-        asked = page_scripts.READY_STATE, self._options.page_seconds
+        asked = page_session.READY_STATE, self._options.page_seconds
         while await session.evaluate(*asked) != "complete":
             if time.monotonic() > until:
                 self.watch.refused["unloaded"] += 1
@@ -228,7 +227,7 @@ class PageVisit:
         """Take the first screen, the text, title and DOM."""
         found = self._found
         found.view = await session.screenshot(seconds=self._options.page_seconds)
-        found.title = str(await session.evaluate(page_scripts.TITLE) or "")
+        found.title = str(await session.evaluate(page_session.TITLE) or "")
         *_, elements = await self._size(session)
         if elements > _MOST_ELEMENTS:
             self.watch.refused["text"] += 1
@@ -236,20 +235,20 @@ class PageVisit:
             asked: dict[str, list[str]] = {"computedStyles": []}
             snapshot = await session.send("DOMSnapshot.captureSnapshot", asked)
             found.text = snapshot_text(snapshot, _MOST_TEXT)
-        dom = str(await session.evaluate(page_scripts.dom_script(_MOST_DOM)) or "")
+        dom = str(await session.evaluate(page_session.dom_script(_MOST_DOM)) or "")
         if len(dom) >= _MOST_DOM:
             self.watch.refused["dom"] += 1
         found.dom = self._target.original(dom)
 
     async def _size(self, session: PageSession) -> tuple[int, int, int]:
-        width, height, elements = await session.evaluate(page_scripts.PAGE_SIZE) or (0, 0, 0)
+        width, height, elements = await session.evaluate(page_session.PAGE_SIZE) or (0, 0, 0)
         return int(width), int(height), int(elements)
 
     async def _scroll(self, session: PageSession) -> None:
         """Scroll to the end, so that what loads late is loaded, and back."""
         until = min(time.monotonic() + _SCROLL_SECONDS, self._deadline.until)
         for number in range(_MOST_SCREENS):
-            if await session.evaluate(page_scripts.SCROLL):
+            if await session.evaluate(page_session.SCROLL):
                 if not number:
                     return
                 break
@@ -260,7 +259,7 @@ class PageVisit:
         else:
             self.watch.refused["scrolling"] += 1
         await self._settle()
-        await session.evaluate(page_scripts.SCROLL_BACK)
+        await session.evaluate(page_session.SCROLL_BACK)
 
     async def _whole(self, session: PageSession) -> bytes:
         """Return a screenshot of the whole page, cut where it is longer than a picture can be."""

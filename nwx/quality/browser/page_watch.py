@@ -9,8 +9,7 @@ from nwx.quality.browser.gateway import (
     is_of_browser,
     place_of_address,
 )
-from nwx.quality.browser.page_render import PlayedResource
-from nwx.quality.browser.targets import PlaybackTarget
+from nwx.quality.browser.targets import PlaybackTarget, PlayedResource
 
 if TYPE_CHECKING:
     from playwright.async_api import Dialog, Page, Request, Response, WebSocket

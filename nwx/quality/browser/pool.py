@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from tempfile import gettempdir
@@ -20,12 +21,59 @@ from types import TracebackType
 from typing import Self
 
 from nwx.bulk.resources import temporary_folder
-from nwx.errors import SourceError
-from nwx.quality.browser.browser_path import browser_path, has_sandbox
-from nwx.quality.browser.browser_process import BrowserOrder
-from nwx.quality.browser.page_render import BrowserOptions, PageRender, RenderTask
-from nwx.quality.browser.process_tree import kill_below, kill_users_of
-from nwx.quality.browser.targets import PlaybackTarget
+from nwx.errors import SourceError, UsageError
+from nwx.quality.browser.browser_process import BrowserOrder, kill_below, kill_users_of
+from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
+from nwx.settings import VARIABLES
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NEEDED = ("playwright", "psutil")
+_PROBE_SECONDS = 30
+_INSTALL = "pip install 'nwx[browser]'"
+
+
+def browser_path(asked: str = "") -> str:
+    """Return the path of a Chromium: the one asked for, "" for that on the PATH.
+
+    Raises UsageError where there is none, or where the libraries are missing.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"pages are rendered with {' and '.join(missing)}: {_INSTALL}")
+    if asked:
+        named = shutil.which(asked)
+        if not named:
+            raise UsageError(f"there is no browser at {asked}; name a Chromium that can be run")
+        return named
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        raise UsageError(
+            f"there is no browser: none of {', '.join(NAMES)} is on the PATH;"
+            " install one (apt install chromium),"
+            f" or set {VARIABLES['browser']} or --browser to its path"
+        )
+    return found
+
+
+def has_sandbox(browser: str) -> bool:
+    """Return whether a browser can be run with its sandbox here: not as root, nor everywhere."""
+    if os.geteuid() == 0:
+        return False
+    with temporary_folder() as folder:
+        command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={folder}"]
+        try:
+            done = subprocess.run(
+                [*command, "--dump-dom", "about:blank"],
+                env=os.environ | {"HOME": str(Path(folder))},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return done.returncode == 0
+
 
 _PROGRAM = (
     "import sys; from nwx.quality.browser.browser_process import main; main(int(sys.argv[1]))"

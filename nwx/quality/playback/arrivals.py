@@ -11,11 +11,15 @@ from nwx.engine.file_places import FilePlaces
 from nwx.errors import UrlError, UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
-from nwx.quality.playback.check import PlaybackCheck, Renderer, check_pages
-from nwx.quality.playback.page_choice import chance_of
-from nwx.quality.playback.repaired import repaired_captures
-from nwx.quality.playback.report import PlaybackReport, PlaybackTally
-from nwx.quality.scores.scored_captures import CaptureMark, marked_captures
+from nwx.quality.playback.check import (
+    PlaybackCheck,
+    PlaybackReport,
+    PlaybackTally,
+    Renderer,
+    check_pages,
+)
+from nwx.quality.playback.page_choice import chance_of, repaired_captures
+from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.values.urlkeys import urlkey
 
 _WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2

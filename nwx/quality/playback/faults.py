@@ -1,15 +1,208 @@
-"""What is wrong with a page in playback."""
+"""Faults of a page in playback, and the requests that tell nothing about the archive.
 
+Those have addresses that are new each time, so that no crawl can have captured them:
+counters, advertisements, and what avoids caches by chance or by the time.
+"""
+
+import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from nwx.engine.quality.quality_index import Fault
-from nwx.quality.browser.page_render import PageRender
-from nwx.quality.measures.resource_counts import FIRST_BAD
-from nwx.quality.playback.distances import Distances
-from nwx.quality.playback.suspects import Suspect
-from nwx.quality.renders.page_information import PageInfo
+from nwx.errors import TimestampError, UrlError
+from nwx.quality.browser.targets import PageRender, PlayedResource
+from nwx.quality.measures import FIRST_BAD
+from nwx.quality.renders.page_information import PageInfo, PageResource
 from nwx.values.fault_kinds import FaultKind
+from nwx.values.timestamps import parse_timestamp
+from nwx.values.urlkeys import urlkey
+
+SIGNALS = frozenset({"ping", "cspviolationreport", "preflight", "prefetch", "websocket"})
+"""Types of requests that nothing of a page is made of."""
+
+LASTING = frozenset({"document", "stylesheet", "font"})
+"""Types of resources that are the same each time, whatever their address looks like."""
+
+_ICON = "/favicon.ico"
+_BUSTERS = frozenset(
+    "_ cb cachebust cachebuster cache_buster nocache no_cache rnd rand random ord ts timestamp "
+    "correlator utmn utmhid gtmcb uniq unique dc_rnd r z".split()
+)
+_DIGITS = re.compile(r"\d{5,}")
+_BY_CHANCE = re.compile(r"0?\.\d{8,}")
+_MOMENT = re.compile(r"(\d{10})(\d{3})?(\.\d+)?")
+_BEFORE_SECONDS, _AFTER_SECONDS = 60, 3_600
+
+
+def is_icon(url: str) -> bool:
+    """Tell whether browsers ask for a URL by themselves."""
+    return urlsplit(url).path == _ICON
+
+
+def is_volatile(url: str, timestamp: str) -> bool:
+    """Tell whether a URL is a volatile address: made by a script of the time or by chance.
+
+    `timestamp` is that of the page: the clock of playback shows it. Times
+    in addresses that are neither that nor now are versions of files.
+    """
+    return any(
+        _BY_CHANCE.fullmatch(value)
+        or (name.lower() in _BUSTERS and _DIGITS.fullmatch(value))
+        or _is_moment(value, timestamp)
+        for name, value in _parameters(url)
+    )
+
+
+def _parameters(url: str) -> Iterator[tuple[str, str]]:
+    for parameter in re.split("[&;]", urlsplit(url).query):
+        name, equals, value = parameter.partition("=")
+        yield (name, value) if equals else ("_", name)
+
+
+def _is_moment(value: str, timestamp: str) -> bool:
+    found = _MOMENT.fullmatch(value)
+    if not found:
+        return False
+    seconds = int(found[1])
+    return any(
+        -_BEFORE_SECONDS <= seconds - moment <= _AFTER_SECONDS for moment in _clocks(timestamp)
+    )
+
+
+def _clocks(timestamp: str) -> Iterator[float]:
+    """Yield the time of the page, and now, as far back as a check may have begun."""
+    yield time.time() - _AFTER_SECONDS / 2
+    try:
+        yield parse_timestamp(timestamp).timestamp()
+    except TimestampError:
+        return
+
+
+_WEB = ("http://", "https://")
+_SHOWN = frozenset({"document", "stylesheet", "script", "image", "font", "media"})
+_SHOWN_MIMES = ("text/css", "text/javascript", "application/javascript", "image/", "font/")
+
+
+class Suspect(NamedTuple):
+    """A resource that did not come in playback.
+
+    `status` is what was answered, 0 nothing. `is_archived` tells that a
+    capture answered, `was_good` that the crawl's browser got it, `was_asked`
+    that the page asked for it in playback.
+    """
+
+    url: str
+    urlkey: str
+    status: int
+    type: str
+    is_archived: bool
+    was_good: bool
+    was_asked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """What to look up in the archive, and how many requests are left aside.
+
+    Those tell nothing: they went wrong in the crawl too, or no crawl can
+    have captured them.
+    """
+
+    found: tuple[Suspect, ...]
+    left_aside: int
+
+
+def suspects(render: PageRender, info: PageInfo | None) -> Suspects:
+    """Return the resources of a page in playback that may be missing in the archive.
+
+    `info` is what the crawl's browser loaded, where that is known. What it
+    got and the page in playback did not even ask for is among them: a
+    script that is missing asks for nothing. So is what has a query: players
+    answer with captures of another query where they have none.
+    """
+    crawl = _by_key(info) if info else None
+    played = _played(render)
+    bad = {key: one for key, one in played.items() if _is_bad(one.status)}
+    found = [one for key, each in bad.items() if (one := _suspect(key, each, render, crawl))]
+    unasked = _unasked(crawl, played) if crawl else []
+    return Suspects((*found, *unasked), len(bad) - len(found))
+
+
+def resource_key(url: str) -> str:
+    """Return the urlkey of a resource, "" for what is none of the web."""
+    if not url.startswith(_WEB):
+        return ""
+    try:
+        return urlkey(url)
+    except UrlError:
+        return ""
+
+
+def _is_bad(status: int) -> bool:
+    return status == 0 or status >= FIRST_BAD
+
+
+def _played(render: PageRender) -> dict[str, PlayedResource]:
+    """Return what was asked for by urlkey: a good answer where there was any, else the last."""
+    found: dict[str, PlayedResource] = {}
+    for one in render.resources:
+        key = resource_key(one.url)
+        if key and (key not in found or _is_bad(found[key].status)):
+            found[key] = one
+    return found
+
+
+def _by_key(info: PageInfo) -> dict[str, PageResource]:
+    found: dict[str, PageResource] = {}
+    for one in info.resources:
+        key = resource_key(one.url)
+        if key and (key not in found or _is_bad(found[key].status)):
+            found[key] = one
+    return found
+
+
+def _suspect(
+    key: str,
+    one: PlayedResource,
+    render: PageRender,
+    crawl: Mapping[str, PageResource] | None,
+) -> Suspect | None:
+    is_archived = one.status > 0 and bool(one.timestamp)
+    type = one.type.lower()
+    known = crawl.get(key) if crawl else None
+    if known is not None:
+        if _is_bad(known.status):
+            return None
+    elif is_archived or _tells_nothing(one.url, type, render, has_list=crawl is not None):
+        return None
+    return Suspect(one.url, key, one.status, type, is_archived, known is not None)
+
+
+def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -> bool:
+    """Tell whether a request that the crawl's browser did not make says nothing of the archive."""
+    if type in SIGNALS or is_icon(url):
+        return True
+    # A script may choose another banner each time.
+    return type not in LASTING and (has_list or is_volatile(url, render.task.timestamp))
+
+
+def _unasked(
+    crawl: Mapping[str, PageResource], played: Mapping[str, PlayedResource]
+) -> Iterator[Suspect]:
+    """Yield what the crawl loaded and playback did not ask for, or may have from another query."""
+    for key, one in crawl.items():
+        is_sure = key in played and (_is_bad(played[key].status) or "?" not in key)
+        if not is_sure and not _is_bad(one.status) and _is_shown(one):
+            yield Suspect(one.url, key, 0, one.type.lower(), False, True, was_asked=False)
+
+
+def _is_shown(one: PageResource) -> bool:
+    """Tell whether pages are made of such a resource, by its type, or its MIME type without one."""
+    return one.type.lower() in _SHOWN or (not one.type and one.mime.startswith(_SHOWN_MIMES))
+
 
 MOST_DETAIL_CHARACTERS = 200
 
@@ -28,6 +221,51 @@ _PROBLEMS = {
     "redirect loop": FaultKind.REDIRECT_LOOP,
     "navigation": FaultKind.FAILED,
 }
+
+
+class FarResource(NamedTuple):
+    """A resource, and how long after the page it was captured, in seconds; less than 0: before."""
+
+    url: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """The worst and the mean distance, in seconds, None without resources; and those too far."""
+
+    worst: int | None = None
+    mean: int | None = None
+    far: tuple[FarResource, ...] = ()
+
+
+def distances(render: PageRender, far_seconds: float) -> Distances:
+    """Return how far the resources that came lie from the time that the page was asked for at.
+
+    The captures that pages redirect to count, and the page itself where
+    that of another time was played.
+    """
+    found = {
+        one.url: FarResource(one.url, one.status, seconds)
+        for one in render.resources
+        if 0 < one.status < FIRST_BAD
+        and (seconds := _seconds_after(one.timestamp, render.task.timestamp)) is not None
+    }
+    if not found:
+        return Distances()
+    apart = [abs(one.seconds) for one in found.values()]
+    far = tuple(one for one in found.values() if abs(one.seconds) > far_seconds)
+    return Distances(round(max(apart)), round(sum(apart) / len(apart)), far)
+
+
+def _seconds_after(timestamp: str, page: str) -> float | None:
+    if not timestamp or not page:
+        return None
+    try:
+        return (parse_timestamp(timestamp) - parse_timestamp(page)).total_seconds()
+    except TimestampError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

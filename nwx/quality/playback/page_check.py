@@ -1,21 +1,177 @@
-"""One page in playback compared with its crawl: a score."""
+"""One page in playback compared with what its crawl kept of it: a score."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.engine.file_places import FilePlaces
+from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_id
-from nwx.model import Capture, Comparison
-from nwx.quality.browser.page_render import PageRender
-from nwx.quality.measures.page_likeness import page_likeness
-from nwx.quality.playback.crawl_renders import CrawlRender
-from nwx.quality.playback.distances import distances
-from nwx.quality.playback.faults import PageEvidence, page_faults
-from nwx.quality.playback.overall import overall_score
-from nwx.quality.playback.suspects import resource_key, suspects
+from nwx.model import Capture, Comparison, RenderPlace
+from nwx.quality.browser.targets import PageRender
+from nwx.quality.images import decoded
+from nwx.quality.measures import FIRST_BAD, PageLikeness, page_likeness
+from nwx.quality.playback.faults import (
+    PageEvidence,
+    Suspect,
+    distances,
+    page_faults,
+    resource_key,
+    suspects,
+)
+from nwx.quality.renders.page_information import PageInfo, page_info, page_info_of_har
+from nwx.quality.renders.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.timestamps import to_timestamp
+from nwx.values.render_names import RenderKind
+from nwx.values.timestamps import seconds_between, to_timestamp
+
+MOST_SECONDS_APART = 30 * 86_400
+"""Renders further from the capture of a page are not of its crawl."""
+
+VIEWPORT = (1920, 1080)
+"""Width and height where there is no screenshot to go by, as Browsertrix has them."""
+
+_OF_PLAYBACK = "playback"
+_WIDTHS, _HEIGHTS = (320, 3840), (240, 2160)
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRender:
+    """What there is of a page from its crawl; b"", None where there is none.
+
+    `viewport` is the size of the first screen of the crawl's browser.
+    `problems` tells of renders that could not be read.
+    """
+
+    view: bytes = b""
+    view_place: RenderPlace | None = None
+    viewport: tuple[int, int] = VIEWPORT
+    text: str | None = None
+    info: PageInfo | None = None
+    problems: tuple[str, ...] = ()
+
+
+class CrawlRenders:
+    """Reads the renders of an archive that were not made from playback."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._places = FilePlaces(engine)
+
+    def of_page(self, page: Capture) -> CrawlRender:
+        """Return what the crawl's browser kept of a captured page."""
+        found = find_renders(self._engine, page.url, page.timestamp)
+        problems: list[str] = []
+
+        def first(kind: RenderKind, read: Callable[[StoredRender], _Read]) -> "_Found[_Read]":
+            near = [one for one in found.get(kind, ()) if _is_near(one, page)]
+            return self._first(near, read, problems)
+
+        view = first(RenderKind.VIEW, _picture)
+        text = first(RenderKind.TEXT, lambda stored: stored.payload.decode("utf-8", "replace"))
+        info = first(RenderKind.PAGEINFO, lambda stored: page_info(stored.payload))
+        if info is None:
+            info = first(RenderKind.HAR, lambda stored: page_info_of_har(stored.payload))
+        return CrawlRender(
+            view=view[0][0] if view else b"",
+            view_place=self._place(view[1]) if view else None,
+            viewport=view[0][1] if view else VIEWPORT,
+            text=text[0] if text else None,
+            info=info[0] if info else None,
+            problems=tuple(problems),
+        )
+
+    def _first(
+        self,
+        captures: Sequence[Capture],
+        read: Callable[[StoredRender], _Read],
+        problems: list[str],
+    ) -> "_Found[_Read]":
+        """Return the first render that can be read, and is not of playback."""
+        for capture in captures:
+            try:
+                stored = read_render(self._places, capture)
+                if stored.rendered_from != _OF_PLAYBACK:
+                    return read(stored), capture
+            except (SourceError, FormatError) as error:
+                problems.append(f"{capture.url[:200]}: {error}")
+        return None
+
+    def _place(self, capture: Capture) -> RenderPlace | None:
+        path = self._places.path(capture.collection, capture.source_file)
+        if path is None:
+            return None
+        _, member, inner = capture.source_file.partition("#")
+        place = f"{path}{member}{inner}"
+        return RenderPlace(place, capture.source_file_offset, capture.record_length or 0)
+
+
+_Found = tuple[_Read, Capture] | None
+
+
+def _is_near(render: Capture, page: Capture) -> bool:
+    return seconds_between(render.timestamp, page.timestamp) <= MOST_SECONDS_APART
+
+
+def _picture(stored: StoredRender) -> tuple[bytes, tuple[int, int]]:
+    """Return a screenshot, and the first screen of the browser that took it."""
+    width, height = decoded(stored.payload).size
+    if not _WIDTHS[0] <= width <= _WIDTHS[1]:
+        width = VIEWPORT[0]
+    if not _HEIGHTS[0] <= height <= _HEIGHTS[1]:
+        height = VIEWPORT[1]  # a picture of the whole page
+    return stored.payload, (width, height)
+
+
+FLAWS = frozenset({FaultKind.LEAK, FaultKind.CONSOLE, FaultKind.FAR, FaultKind.REFUSED})
+"""Faults beside which a page may look as it should."""
+
+WEIGHTS = {"document": 5, "stylesheet": 8, "script": 4, "media": 3, "image": 2}
+"""How much a resource counts by its type; others count 1."""
+
+_FATAL = frozenset({FaultKind.CRASH, FaultKind.REDIRECT_LOOP})
+_LOST = frozenset({FaultKind.MISSING, FaultKind.FAILED})
+_RESOURCES_COUNT = 2
+_FLAW_FACTOR, _TIMEOUT_FACTOR = 0.9, 0.5
+
+
+def overall_score(
+    render: PageRender,
+    likeness: PageLikeness,
+    faults: Sequence[Fault],
+    suspects: Iterable[Suspect],
+) -> float:
+    """Return the score of a page, 0 (nothing plays) to 1 (nothing is wrong)."""
+    kinds = {FaultKind(fault.kind) for fault in faults}
+    came = {one.url: one.type for one in render.resources if 0 < one.status < FIRST_BAD}
+    if kinds & _FATAL or not came:
+        return 0.0
+    types = {one.url: one.type for one in suspects}
+    lost = {fault.resource for fault in faults if fault.kind in _LOST}
+    if render.task.url in lost:
+        return 0.0
+    good, bad = _weight(came.values()), _weight(types.get(url, "") for url in lost)
+    parts = [(good / (good + bad), _RESOURCES_COUNT), *((each, 1) for each in _likeness(likeness))]
+    mean = sum(value * weight for value, weight in parts) / sum(weight for _, weight in parts)
+    mean *= _TIMEOUT_FACTOR if FaultKind.TIMEOUT in kinds else 1
+    return float(mean * _FLAW_FACTOR ** len(kinds & FLAWS))
+
+
+def _likeness(likeness: PageLikeness) -> list[float]:
+    compared = likeness.comparison
+    pictures = [each for each in (compared.screenshot, likeness.structure) if each is not None]
+    found = [sum(pictures) / len(pictures)] if pictures else []
+    return found if compared.text is None else [*found, compared.text]
+
+
+def _weight(types: Iterable[str]) -> int:
+    return sum(WEIGHTS.get(type.lower(), 1) for type in types)
+
 
 RULES = "1"
 """The version of the rules for faults and scores: pages are checked again where it is a new one."""

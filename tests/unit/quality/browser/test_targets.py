@@ -3,8 +3,7 @@ import socket
 import pytest
 
 from nwx.errors import SourceError, UsageError
-from nwx.quality.browser.page_render import RenderTask
-from nwx.quality.browser.targets import ArchivePlayback, LiveWeb
+from nwx.quality.browser.targets import ArchivePlayback, LiveWeb, RenderTask
 
 PLAYBACK = ArchivePlayback("http://127.0.0.1:8081/replay/")
 AT = "http://127.0.0.1:8081/replay"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nwx.engine.base import Engine
+from nwx.quality.monitor.alerts import DiskSpace
 from nwx.quality.monitor.monitor import Monitor, MonitorOptions
 from nwx.quality.monitor.notices import Notices
-from nwx.quality.monitor.readings import DiskSpace
 from nwx.quality.monitor.report import Alert, AlertKind, MonitorReport
 from tests.conformance.archive import sha1
 

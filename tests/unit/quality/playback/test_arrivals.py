@@ -10,10 +10,9 @@ from nwx.captures import PagePlace, page_places
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
-from nwx.quality.browser.page_render import PageRender, PlayedResource, RenderTask
+from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
-from nwx.quality.playback.check import PlaybackCheck, check_pages
-from nwx.quality.playback.report import PlaybackReport
+from nwx.quality.playback.check import PlaybackCheck, PlaybackReport, check_pages
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand

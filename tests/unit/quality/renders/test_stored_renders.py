@@ -1,5 +1,6 @@
 """Unit tests of the bytes of renders."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -7,12 +8,27 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
+from nwx.engine.open import open_engine
 from nwx.errors import FormatError, SourceError
-from nwx.model import Capture, RenderPlace, SourceFile
-from nwx.quality.renders.stored_renders import read_placed_render, read_render
+from nwx.model import Batch, Capture, RenderPlace, SourceFile
+from nwx.quality.renders.render_writer import RenderWriter
+from nwx.quality.renders.stored_renders import (
+    PageMoment,
+    RenderedPage,
+    find_pictures,
+    find_renders,
+    has_renders,
+    read_placed_render,
+    read_render,
+    rendered_pages,
+    whole_bytes,
+)
+from nwx.settings import Settings
 from nwx.values.render_names import RenderKind
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import expand
+from tests.conformance.archive import capture
+from tests.rendering.renders import render as page_render
 from tests.renders import ALL_RENDERS, PAGE, render, write_rendered
 from tests.warc_records import write_records
 
@@ -122,3 +138,58 @@ def test_a_render_is_read_at_its_place(tmp_path: Path) -> None:
         read_placed_render(RenderPlace(f"{path}#inner", 0, 0), PAGE, [RenderKind.VIEW])
     with pytest.raises(SourceError):
         read_placed_render(RenderPlace("/none/at.all", 0, 0), PAGE, [RenderKind.VIEW])
+
+
+def test_pages_are_done_with_their_information(tmp_path: Path) -> None:
+    path = tmp_path / "renders.warc.gz"
+    assert rendered_pages(path) == set()
+    with RenderWriter(path) as writer:
+        writer.write(page_render("http://made.example/1"))
+        writer.write(page_render("http://made.example/2"))
+    first = RenderedPage("http://made.example/1", "20200101000000")
+    second = RenderedPage("http://made.example/2", "20200101000000")
+    assert rendered_pages(path) == {first, second}
+    assert whole_bytes(path) == path.stat().st_size
+    path.write_bytes(path.read_bytes()[:-9])
+    assert rendered_pages(path) == {first}
+    assert whole_bytes(path) < path.stat().st_size
+
+
+def test_a_broken_member_is_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "renders.warc.gz"
+    with RenderWriter(path) as writer:
+        writer.write(page_render())
+    whole = path.stat().st_size
+    with path.open("ab") as stream:
+        stream.write(b"\x1f\x8b and then rubbish")
+    assert whole_bytes(path) == whole
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError):
+        rendered_pages(tmp_path)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
+        opened.create()
+        yield opened
+
+
+def test_an_archive_without_renders(engine: Engine) -> None:
+    assert not has_renders(engine)
+    assert find_renders(engine, "http://a.example/", "20200101000000") == {}
+    assert find_pictures(engine, []) == []
+    assert find_pictures(engine, [PageMoment("not a URL", "20200101000000")]) == [None]
+    assert find_renders(engine, "http://a.example/", "garbage") == {}
+
+
+def test_a_text_is_no_picture(engine: Engine) -> None:
+    url = "http://a.example/"
+    text = capture(f"urn:view:{url}", "2020", record_type="resource", content_type="text/html")
+    engine.write(Batch(captures=(text,)))
+    engine.refresh()
+    assert has_renders(engine)
+    assert find_pictures(engine, [PageMoment(url, "2020")]) == [None]
+    assert find_renders(engine, url, "2020") == {RenderKind.VIEW: [text]}

@@ -1,0 +1,356 @@
+"""Measures of playback: how alike texts and screenshots are, and how many resources came."""
+
+import re
+from collections.abc import Iterable
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+import pybind11_pixelmatch as pixelmatch
+from numpy.typing import NDArray
+from PIL import Image
+from rapidfuzz.distance import Levenshtein
+
+from nwx.errors import FormatError
+from nwx.model import Comparison
+from nwx.quality.browser.targets import PageRender
+from nwx.quality.images import decoded
+from nwx.quality.renders.page_information import PageInfo
+
+PIECE_CHARACTERS = 50_000
+"""Longer texts are compared in pieces of so many characters, as time grows with the square."""
+
+_TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
+
+
+def text_match(crawl: str, played: str) -> float:
+    """Return 1 - Levenshtein distance / length of the longer text; 1 for two empty texts.
+
+    Characters are UTF-16 code units, as in Browsertrix. What both texts
+    begin and end with is left aside; where more than PIECE_CHARACTERS are
+    left, the distances of pieces are added: never less than the distance,
+    so that the match of long texts is never too high.
+    """
+    first, second = _code_units(crawl), _code_units(played)
+    longer = max(len(first), len(second))
+    return 1.0 - _distance(first, second) / longer if longer else 1.0
+
+
+def _distance(first: str, second: str) -> int:
+    if max(len(first), len(second)) <= PIECE_CHARACTERS:
+        return int(Levenshtein.distance(first, second))
+    first, second = _without_common_ends(first, second)
+    longer = max(len(first), len(second))
+    starts = range(0, longer, PIECE_CHARACTERS)
+    pieces = (slice(start, start + PIECE_CHARACTERS) for start in starts)
+    return sum(int(Levenshtein.distance(first[each], second[each])) for each in pieces)
+
+
+def _without_common_ends(first: str, second: str) -> tuple[str, str]:
+    start = _common_start(first, second)
+    first, second = first[start:], second[start:]
+    end = _common_start(first[::-1], second[::-1])
+    return first[: len(first) - end], second[: len(second) - end]
+
+
+def _common_start(first: str, second: str) -> int:
+    """Return how many characters two texts begin with in common, by halving."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _code_units(text: str) -> str:
+    if text.isascii():
+        return text
+    return _TWO_UNITS.sub(_surrogates, text)
+
+
+def _surrogates(found: re.Match[str]) -> str:
+    above = ord(found[0]) - 0x10000
+    return chr(0xD800 + (above >> 10)) + chr(0xDC00 + (above & 0x3FF))
+
+
+FIRST_BAD = 400
+"""Resources with this status or a higher one are bad."""
+
+_WEB = "http"
+
+
+class ResourceCounts(NamedTuple):
+    """Good and bad resources of a page; None for those of a crawl that nobody knows."""
+
+    crawl_good: int | None
+    crawl_bad: int | None
+    replay_good: int
+    replay_bad: int
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether anything was good in playback, where the crawl had anything."""
+        return self.replay_good > 0 or not (self.crawl_good or self.crawl_bad)
+
+
+def resource_counts(crawl: PageInfo | None, played: PageRender) -> ResourceCounts:
+    """Count the http and https URLs of a page as Browsertrix does: bad from status 400 on.
+
+    The last answer for a URL counts. In playback, URLs without any answer
+    are not counted; what the crawl's browser listed without one is good.
+    """
+    good, bad = _good_and_bad((one.url, one.status) for one in played.resources if one.status)
+    if crawl is None:
+        return ResourceCounts(None, None, good, bad)
+    known = _good_and_bad((one.url, one.status) for one in crawl.resources)
+    return ResourceCounts(*known, good, bad)
+
+
+def _good_and_bad(resources: Iterable[tuple[str, int]]) -> tuple[int, int]:
+    statuses = {url: status for url, status in resources if url.startswith(_WEB)}
+    bad = sum(status >= FIRST_BAD for status in statuses.values())
+    return len(statuses) - bad, bad
+
+
+_Pixels = NDArray[np.uint8]
+_Floats = NDArray[np.float64]
+_Flags = NDArray[np.bool_]
+_Places = NDArray[np.int64]
+
+_LARGEST_DELTA = 35_215.0
+_Y = (0.29889531, 0.58662247, 0.11448223)
+_I = (0.59597799, -0.27417610, -0.32180189)
+_Q = (0.21147017, -0.52261711, 0.31114694)
+_AROUND = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+"""The pixels around one, x before y, in pixelmatch's order: the first of equals counts."""
+
+_MOST_EQUAL = 2
+
+
+def has_transparency(pixels: _Pixels) -> bool:
+    """Tell whether any pixel is not opaque."""
+    return bool((pixels[..., 3] < 255).any())
+
+
+def differing_pixels(first: _Pixels, second: _Pixels, threshold: float) -> int:
+    """Return how many pixels differ, of pictures of one size; smoothed edges do not count."""
+    words = _words(first), _words(second)
+    places = np.flatnonzero(words[0] != words[1])
+    colours = _blended(first.reshape(-1, 4)[places]), _blended(second.reshape(-1, 4)[places])
+    places = places[_deltas(*colours) > _LARGEST_DELTA * threshold * threshold]
+    if not places.size:
+        return 0
+    siblings = _with_siblings(words[0]), _with_siblings(words[1])
+    both = (siblings[0] & siblings[1]).ravel()
+    smooth = _smoothed(first, places, both) | _smoothed(second, places, both)
+    return int(places.size - smooth.sum())
+
+
+def _words(pixels: _Pixels) -> NDArray[np.uint32]:
+    """Return each pixel as one number."""
+    return np.ascontiguousarray(pixels).view(np.uint32).reshape(pixels.shape[:2])
+
+
+def _blended(pixels: _Pixels) -> _Floats:
+    """Return red, green and blue on white."""
+    alpha = pixels[:, 3:].astype(np.float64) / 255
+    colours = pixels[:, :3].astype(np.float64)
+    return np.where(pixels[:, 3:] < 255, 255 + (colours - 255) * alpha, colours)
+
+
+def _weighed(colours: _Floats, weights: tuple[float, float, float]) -> _Floats:
+    # In this order, as sums of floating numbers depend on it.
+    found: _Floats = colours[:, 0] * weights[0] + colours[:, 1] * weights[1]
+    return found + colours[:, 2] * weights[2]
+
+
+def _deltas(first: _Floats, second: _Floats) -> _Floats:
+    """Return how far colours are apart as people see them (YIQ), squared."""
+    y, i, q = (_weighed(first, each) - _weighed(second, each) for each in (_Y, _I, _Q))
+    return 0.5053 * y * y + 0.299 * i * i + 0.1957 * q * q
+
+
+def _with_siblings(words: NDArray[np.uint32]) -> _Flags:
+    """Tell for each pixel whether more than two around it have its colour; an edge counts one."""
+    height, width = words.shape
+    equal = np.zeros(words.shape, np.uint8)
+    equal[[0, -1]] = 1
+    equal[:, [0, -1]] = 1
+    for x, y in _AROUND:
+        here = (slice(max(0, -y), height - max(0, y)), slice(max(0, -x), width - max(0, x)))
+        there = (slice(max(0, y), height + min(0, y)), slice(max(0, x), width + min(0, x)))
+        equal[here] += words[here] == words[there]
+    return equal > _MOST_EQUAL
+
+
+def _smoothed(pixels: _Pixels, places: _Places, with_siblings: _Flags) -> _Flags:
+    """Tell for each place whether it is likely a smoothed edge.
+
+    It is where the darkest or the brightest pixel around it has many of its
+    colour around in both pictures.
+    """
+    height, width = pixels.shape[:2]
+    colours = pixels.reshape(-1, 4)
+    light = _weighed(_blended(colours[places]), _Y)
+    rows, columns = np.divmod(places, width)
+    edge = (rows == 0) | (rows == height - 1) | (columns == 0) | (columns == width - 1)
+    zeroes = edge.astype(np.int64)
+    lowest, highest = np.zeros(places.size), np.zeros(places.size)
+    darkest, brightest = places.copy(), places.copy()
+    for x, y in _AROUND:
+        inside = _is_below(rows + y, height) & _is_below(columns + x, width)
+        around = np.where(inside, places + y * width + x, places)
+        delta = light - _weighed(_blended(colours[around]), _Y)
+        zeroes += inside & (delta == 0)
+        darkest = np.where(delta < lowest, around, darkest)
+        brightest = np.where(delta > highest, around, brightest)
+        lowest, highest = np.minimum(lowest, delta), np.maximum(highest, delta)
+    is_slope = (zeroes <= _MOST_EQUAL) & (lowest < 0) & (highest > 0)
+    found: _Flags = is_slope & (with_siblings[darkest] | with_siblings[brightest])
+    return found
+
+
+def _is_below(numbers: _Places, end: int) -> _Flags:
+    return (numbers >= 0) & (numbers < end)
+
+
+THRESHOLD = 0.1
+"""How much colours may differ before pixels count as different: Browsertrix's option."""
+
+HASH_SIZE = 8
+"""The perceptual hash has so many bits a side: larger ones do not bear a shift of a line."""
+
+HARDLY_DIFFERENT = 0.995
+"""From this match on, structures are equal: hashes of nearly empty pictures tell nothing."""
+
+_HASH_BITS = HASH_SIZE * HASH_SIZE
+_WHITE = (255, 255, 255, 255)
+
+
+class ScreenshotMatch(NamedTuple):
+    """How alike two screenshots are: 1 is equal, 0 is nothing in common.
+
+    `match` is the share of equal pixels. `structure` is the likeness of
+    perceptual hashes (64 bits): 1 - 2 x share of bits that differ, at least
+    0, as half of the bits of unrelated pictures agree by chance. It bears a
+    shift by a line or two, and changes of colour.
+    """
+
+    match: float
+    structure: float
+
+
+def screenshot_match(crawl: bytes, played: bytes) -> ScreenshotMatch:
+    """Compare a crawl's screenshot with one from playback.
+
+    Where one is longer (a picture of the whole page), the rows that both
+    have are compared; columns that only one has count as different. Raises
+    FormatError for pictures that cannot be read or are too large.
+    """
+    first, second = _same_height(decoded(crawl), decoded(played))
+    match = _equal_pixels(first, second)
+    return ScreenshotMatch(match, 1.0 if match >= HARDLY_DIFFERENT else _structure(first, second))
+
+
+def difference_image(crawl: bytes, played: bytes) -> bytes:
+    """Return a PNG with red pixels where two screenshots differ, yellow where only in smoothing.
+
+    The rest is white. Raises FormatError as `screenshot_match` does.
+    """
+    first, second = _same_height(decoded(crawl), decoded(played))
+    width = max(first.width, second.width)
+    drawn: _Pixels = np.zeros((first.height, width, 4), dtype=np.uint8)
+    pixels = [np.asarray(_on_canvas(each, width)) for each in (first, second)]
+    _differing(pixels[0], pixels[1], drawn)
+    drawn[:, min(first.width, second.width) :] = (255, 0, 0, 255)
+    written = BytesIO()
+    Image.fromarray(drawn).convert("RGB").save(written, "PNG", compress_level=4)
+    return written.getvalue()
+
+
+def _same_height(first: Image.Image, second: Image.Image) -> tuple[Image.Image, Image.Image]:
+    height = min(first.height, second.height)
+    return _top(first, height), _top(second, height)
+
+
+def _top(picture: Image.Image, height: int) -> Image.Image:
+    return picture.crop((0, 0, picture.width, height)) if picture.height > height else picture
+
+
+def _equal_pixels(first: Image.Image, second: Image.Image) -> float:
+    width = min(first.width, second.width)
+    pixels = [_left_part(each, width) for each in (first, second)]
+    if any(map(has_transparency, pixels)):
+        different = differing_pixels(pixels[0], pixels[1], THRESHOLD)
+    else:
+        different = _differing(pixels[0], pixels[1], np.zeros_like(pixels[0]))
+    equal = width * first.height - different
+    return equal / (max(first.width, second.width) * first.height)
+
+
+def _left_part(picture: Image.Image, width: int) -> _Pixels:
+    return np.asarray(picture.convert("RGBA").crop((0, 0, width, picture.height)))
+
+
+def _differing(first: _Pixels, second: _Pixels, drawn: _Pixels) -> int:
+    """Return how many pixels of equally large pictures differ, not counting smoothed edges."""
+    options = pixelmatch.Options()
+    options.threshold = THRESHOLD
+    options.alpha = 0.0
+    return int(pixelmatch.pixelmatch(first, second, output=drawn, options=options))
+
+
+def _on_canvas(picture: Image.Image, width: int) -> Image.Image:
+    """Return the left part of a picture on white, RGBA."""
+    canvas = Image.new("RGBA", (width, picture.height), _WHITE)
+    canvas.alpha_composite(picture.convert("RGBA").crop((0, 0, width, picture.height)))
+    return canvas
+
+
+def _structure(first: Image.Image, second: Image.Image) -> float:
+    # Imported here: only checks need what comes with a browser.
+    from imagehash import phash
+
+    different = int(phash(first, HASH_SIZE) - phash(second, HASH_SIZE))
+    return max(0.0, 1.0 - 2 * different / _HASH_BITS)
+
+
+class PageLikeness(NamedTuple):
+    """Browsertrix's numbers, and the likeness of the structure of the screenshots.
+
+    `problem` says why the screenshots could not be compared, "" where they
+    were, or where there is none.
+    """
+
+    comparison: Comparison
+    structure: float | None = None
+    problem: str = ""
+
+
+def page_likeness(
+    played: PageRender, view: bytes = b"", text: str | None = None, info: PageInfo | None = None
+) -> PageLikeness:
+    """Compare a page in playback with what the crawl's browser kept of it.
+
+    What there is nothing of (`view` b"", None) is not compared. As in
+    Browsertrix, the matches are 0 where no resource was replayed.
+    """
+    counts = resource_counts(info, played)
+    found, problem = _screenshots(view, played.view)
+    screenshot, structure = found or (None, None)
+    match = None if text is None else text_match(text, played.text)
+    if not counts.is_replayed:
+        screenshot, structure, match = 0.0, 0.0, 0.0
+    return PageLikeness(Comparison(screenshot, match, *counts), structure, problem)
+
+
+def _screenshots(crawl: bytes, played: bytes) -> tuple[ScreenshotMatch | None, str]:
+    if not crawl or not played:
+        return None, ""
+    try:
+        return screenshot_match(crawl, played), ""
+    except FormatError as error:
+        return None, str(error)

@@ -1,0 +1,295 @@
+"""Resources that pages miss: as checks of their playback found it, and by their links."""
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from nwx.bulk.arrays import Array
+from nwx.engine.base import Engine
+from nwx.engine.inlinks.counts import is_new
+from nwx.engine.inlinks.table import InlinkTable
+from nwx.engine.quality.quality_index import Fault, PlaybackScore, QualityFilter
+from nwx.errors import UrlError
+from nwx.links.missing_urls import PageFilter, is_of_site
+from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
+from nwx.links.redirects import LOWEST_ERROR
+from nwx.values import links, media_types
+from nwx.values.fault_kinds import FaultKind
+from nwx.values.links import EMBEDDED, host_of_urlkey
+from nwx.values.urlkeys import urlkey
+
+
+@dataclass(frozen=True, slots=True)
+class RepairQuestion:
+    """Which pages are to be mended, and by which resources.
+
+    `pages` are those that count, as in `nwx missing`. `kinds` are those of
+    resources (`nwx.values.links`), and `host` the one that they are on,
+    with those below it; "" is any.
+    """
+
+    pages: PageFilter = field(default_factory=PageFilter)
+    kinds: frozenset[str] = EMBEDDED
+    host: str = ""
+
+
+_OF_FAMILY: Mapping[str, str] = {
+    media_types.IMAGE: links.IMG,
+    media_types.SCRIPT: links.SCRIPT,
+    media_types.STYLE: links.STYLESHEET,
+    media_types.AUDIO: links.MEDIA,
+    media_types.VIDEO: links.MEDIA,
+    media_types.FLASH: links.MEDIA,
+    media_types.HTML: links.FRAME,
+}
+_FONTS = (".woff", ".woff2", ".ttf", ".otf", ".eot")
+
+
+def kind_of_resource(fault: Fault) -> str:
+    """Return the kind of the resource of a fault by the ending of its URL, "" where that is open.
+
+    A font is loaded by a style sheet: its kind is `css`.
+    """
+    path = fault.resource.partition("?")[0].partition("#")[0].lower()
+    if path.endswith(_FONTS):
+        return links.CSS
+    return _OF_FAMILY.get(media_types.normal_type("", fault.resource), "")
+
+
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """Pairs of a page and a resource that it lacks, by their numbers, each pair once.
+
+    `page` and `resource` are equally long, in the order of both.
+    `resources` is the number of resources. `beyond` has for each page how
+    many more it lacks, which are in no pair: without these it stays broken.
+    """
+
+    resources: int
+    page: Array
+    resource: Array
+    beyond: Array
+
+    def pages_by_resource(self) -> Array:
+        """Return how many pages lack each resource."""
+        return np.bincount(self.resource, minlength=self.resources)
+
+    def broken_pages(self) -> int:
+        """Return how many pages lack something."""
+        lacking = self.beyond > 0
+        lacking[self.page] = True
+        return int(np.count_nonzero(lacking))
+
+    def in_order(self, order: Array) -> "Lacks":
+        """Return the same with resources numbered by their places in `order`."""
+        numbers = np.zeros(self.resources, dtype=np.int64)
+        numbers[order] = np.arange(self.resources)
+        return lacks_of(self.page, numbers[self.resource], self.resources, self.beyond)
+
+
+def lacks_of(page: Array, resource: Array, resources: int, beyond: Array) -> Lacks:
+    """Return pairs in their order; those that are there several times are there once."""
+    # Sorted, and not by numpy.unique, which takes twenty times as long for millions.
+    keys = page.astype(np.uint64) << _HALF | resource.astype(np.uint64)
+    keys.sort()
+    keys = keys[is_new(keys)]
+    pages = (keys >> _HALF).astype(np.int32)
+    return Lacks(resources, pages, keys.astype(np.uint32).astype(np.int32), beyond)
+
+
+_FETCHED = ("http://", "https://")
+_LAST = "9" * 14
+_SCORES_AT_ONCE = 500
+_LACKING = frozenset({FaultKind.MISSING, FaultKind.FAILED})
+"""Faults of pages that capturing their resource again mends."""
+
+
+@dataclass(slots=True)
+class CheckedResource:
+    """A resource that checks missed: a spelling of its URL ("" where none is known), its kind.
+
+    `status` is the lowest of its captures, None where there is none.
+    """
+
+    url: str
+    kind: str
+    status: int | None
+
+
+@dataclass(slots=True)
+class CheckLacks:
+    """What checked pages lack: pages and resources by their urlkeys, numbered, and pairs of these.
+
+    `beyond` counts for some pages what else they lack, in pairs that were
+    `left_out`. `checked` captures were looked at.
+    """
+
+    pages: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    resources: list[CheckedResource] = field(default_factory=list)
+    page: "array[int]" = field(default_factory=lambda: array("i"))
+    resource: "array[int]" = field(default_factory=lambda: array("i"))
+    beyond: dict[int, int] = field(default_factory=dict)
+    checked: int = 0
+    left_out: int = 0
+
+
+def check_lacks(engine: Engine, question: RepairQuestion, most_pairs: int) -> CheckLacks:
+    """Return what checked pages of a question lack and the archive has not captured since.
+
+    Captures of one page are one: what any of them lacks, the page lacks.
+    Resources of other kinds, or on other hosts, than those asked for are
+    left out altogether.
+    """
+    found, asked = CheckLacks(), _asked(engine, question)
+    while scores := list(islice(asked, _SCORES_AT_ONCE)):
+        wanted = {score.id: _lacking(score, question) for score in scores}
+        keys = sorted({key for missing in wanted.values() for key in missing})
+        statuses = engine.statuses(keys)
+        for score in scores:
+            found.checked += 1
+            for key, one in wanted[score.id].items():
+                one.status = statuses.get(key)
+                if one.status is None or one.status >= LOWEST_ERROR:
+                    _add(found, score.urlkey, key, one, most_pairs)
+    return found
+
+
+def _asked(engine: Engine, question: RepairQuestion) -> Iterator[PlaybackScore]:
+    pages = question.pages
+    for score in engine.quality_index().scan(QualityFilter(collection=pages.collection)):
+        in_time = pages.since <= score.timestamp <= (pages.until or _LAST)
+        if in_time and (not pages.site or is_of_site(score.host, pages.site)):
+            yield score
+
+
+def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, CheckedResource]:
+    """Return the missing resources of a page by urlkey; the page itself is none."""
+    found: dict[str, CheckedResource] = {}
+    for fault in score.faults:
+        if fault.kind not in _LACKING or not fault.resource.lower().startswith(_FETCHED):
+            continue
+        try:
+            key = urlkey(fault.resource)
+        except UrlError:
+            continue
+        found.setdefault(key, CheckedResource(fault.resource, kind_of_resource(fault), None))
+    for key in score.resources:
+        if key:
+            found.setdefault(key, CheckedResource("", "", None))
+    return {
+        key: one
+        for key, one in found.items()
+        if key != score.urlkey
+        and _is_wanted(one.kind, question)
+        and (not question.host or is_of_site(host_of_urlkey(key), question.host))
+    }
+
+
+def _is_wanted(kind: str, question: RepairQuestion) -> bool:
+    """Return whether a kind is asked for; one that is not known is where all are."""
+    return kind in question.kinds or (not kind and question.kinds >= EMBEDDED)
+
+
+def _add(found: CheckLacks, page: str, key: str, one: CheckedResource, most_pairs: int) -> None:
+    page_number = found.pages.setdefault(page, len(found.pages))
+    if len(found.page) >= most_pairs:
+        found.beyond[page_number] = found.beyond.get(page_number, 0) + 1
+        found.left_out += 1
+        return
+    number = found.numbers.setdefault(key, len(found.numbers))
+    if number == len(found.resources):
+        found.resources.append(one)
+    known = found.resources[number]
+    if one.url:
+        known.url = min(known.url or one.url, one.url)
+        known.kind = known.kind or one.kind
+    found.page.append(page_number)
+    found.resource.append(number)
+
+
+NEVER_CAPTURED = -1
+"""Stands for the status of what has no capture at all."""
+
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RepairLimits:
+    """How much is held in memory.
+
+    Of the URLs that pages need, `looked_up` are looked up, those that most
+    pages need first. Pairs of a resource and a page are held up to `pairs`.
+    """
+
+    looked_up: int = 2_000_000
+    pairs: int = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLacks:
+    """Missing resources and the pages that link to them, in pairs.
+
+    `needed` are the resources, those that most pages need first, and
+    `status` the lowest of their captures or NEVER_CAPTURED. `resource` and
+    `page` are pairs of a place in these and the number of a linking URL.
+    `beyond` has for each linking URL how many more it lacks, which are
+    `left_out` resources in all. `unseen` needed URLs were not looked up.
+    """
+
+    needed: NeededUrls
+    status: Array
+    resource: Array
+    page: Array
+    beyond: Array
+    left_out: int
+    unseen: int
+
+
+def link_lacks(
+    engine: Engine, table: InlinkTable, question: RepairQuestion, limits: RepairLimits
+) -> LinkLacks:
+    """Return what the pages of a question lack by their links, and those of their style sheets."""
+    documents = question.pages.of(engine, table)
+    all_needed = needed_urls(table, question.kinds, documents, question.host)
+    looked_up = all_needed.only(slice(0, limits.looked_up))
+    places, status = _missing(engine, looked_up)
+    missing = looked_up.only(places)
+    held = int(np.searchsorted(np.cumsum(missing.pages), limits.pairs, side="right"))
+    pairs: list[tuple[Array, Array]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    beyond = np.zeros(len(table.sources), dtype=np.int32)
+    for resource, page in needing_pages(missing, question.kinds, documents):
+        inside = resource < held
+        pairs.append((resource[inside], page[inside]))
+        beyond += np.bincount(page[~inside], minlength=len(beyond)).astype(np.int32)
+    resource, page = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    return LinkLacks(
+        missing.only(slice(0, held)),
+        status[:held],
+        resource,
+        page,
+        beyond,
+        left_out=len(missing) - held,
+        unseen=len(all_needed) - len(looked_up),
+    )
+
+
+def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array]:
+    """Return the places of those that are missing, and their statuses."""
+    places: list[int] = []
+    found: list[int] = []
+    for begin in range(0, len(needed), _AT_ONCE):
+        keys = needed.only(slice(begin, begin + _AT_ONCE)).keys()
+        statuses = engine.statuses(keys)
+        for place, key in enumerate(keys, start=begin):
+            status = statuses.get(key, NEVER_CAPTURED)
+            if status == NEVER_CAPTURED or status >= LOWEST_ERROR:
+                places.append(place)
+                found.append(status)
+    return np.array(places, dtype=np.int64), np.array(found, dtype=np.int16)

@@ -1,0 +1,280 @@
+"""From which measure on something is an alert, and until which measure it stays one."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nwx.errors import SettingsError
+from nwx.quality.monitor.host_sums import HostSums
+from nwx.quality.monitor.report import Alert, AlertKind
+from nwx.quality.monitor.sums import Sums
+from nwx.values.timestamps import parse_timestamp, to_timestamp
+
+_TABLE = "alerts"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """An alert begins where a measure reaches `begin`, and ends where it is below `end`."""
+
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class AlertThresholds:
+    """When to alert; the table `[alerts]` of a TOML file has the same names.
+
+    Shares are of the last 64 to 128 fetches of a host (`errors` and
+    `silent`, from `host_fetches` on; `robots` from `robots_urls` on), of the
+    last 32 to 64 of its pages (`wall`, from `wall_pages` on) and of 256
+    pages in a row (`trap`: URLs without new content). `rate` is the fall
+    against the half hour before, of at least `rate_fetches` a minute.
+    `disk` is the share of a disk that is used, and `disk_gigabytes` what must be
+    free. An alert is over once its measure was below the lower share for
+    `quiet_minutes`.
+    """
+
+    errors: Limit = Limit(0.5, 0.25)
+    silent: Limit = Limit(0.5, 0.25)
+    host_fetches: int = 20
+    robots: Limit = Limit(0.95, 0.8)
+    robots_urls: int = 10
+    wall: Limit = Limit(0.6, 0.4)
+    wall_pages: int = 20
+    trap: Limit = Limit(0.9, 0.75)
+    rate: Limit = Limit(0.8, 0.5)
+    rate_fetches: float = 10.0
+    disk: Limit = Limit(0.95, 0.93)
+    disk_gigabytes: float = 2.0
+    quiet_minutes: float = 5.0
+
+
+def read_thresholds(path: Path) -> AlertThresholds:
+    """Return the thresholds of a TOML file; what it does not name is as by default.
+
+    A limit is a number, or the two of `[begin, end]`; of a number alone the
+    end is nine tenths. Raises SettingsError where the file cannot be read, or
+    says something else.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"thresholds in {path} cannot be read: {error}") from error
+    table = found.get(_TABLE, {})
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: [{_TABLE}] is no table")
+    kinds = {
+        field.name: type(getattr(AlertThresholds(), field.name))
+        for field in fields(AlertThresholds)
+    }
+    values = {}
+    for name, value in table.items():
+        if name not in kinds:
+            raise SettingsError(f"{path}: {name[:80]!r} is no threshold; take {', '.join(kinds)}")
+        values[name] = _value(f"{path}: {name}", value, kinds[name])
+    return AlertThresholds(**values)
+
+
+def _value(place: str, value: Any, kind: type) -> Any:
+    if kind is Limit:
+        begin, end = value if isinstance(value, list) and len(value) == 2 else (value, None)
+        share = _number(place, begin)
+        found = Limit(share, 0.9 * share if end is None else _number(place, end))
+        if not 0 <= found.end <= found.begin <= 1:
+            raise SettingsError(f"{place} is {value!r}; it takes two shares, the higher one first")
+        return found
+    return kind(_number(place, value))
+
+
+def _number(place: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise SettingsError(f"{place} is {str(value)[:80]!r}; it takes a number, 0 or more")
+    return float(value)
+
+
+_IDLE = timedelta(hours=1)
+_RECENT, _BASE = timedelta(minutes=5), timedelta(minutes=30)
+_MOST_TITLE = 80
+
+
+class AlertReading(NamedTuple):
+    """A measure that an alert may begin or go on by."""
+
+    kind: AlertKind
+    host: str
+    value: float
+    limit: Limit
+    message: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether an alert begins by it."""
+        return self.value >= self.limit.begin
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an alert that began goes on by it."""
+        return self.value >= self.limit.end
+
+
+class DiskSpace(NamedTuple):
+    """How many bytes a disk has, and how many are free."""
+
+    total: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSurroundings:
+    """What is measured beside the sums of a crawl.
+
+    `now` is the time by which the rate is judged: the present where a log is
+    followed, else that of the newest capture. `queued` are the URLs that
+    wait, None where nobody knows. `disks` are those that files are written to,
+    by their folders.
+    """
+
+    now: datetime
+    queued: int | None = None
+    disks: Mapping[str, DiskSpace] = field(default_factory=dict)
+
+
+def readings(
+    sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
+) -> Iterator[AlertReading]:
+    """Yield what is measured, as far as there is enough to measure by."""
+    # A host that was not asked for an hour is not measured any more.
+    recent = to_timestamp(parse_timestamp(sums.last) - _IDLE) if sums.last else ""
+    for name, host in sums.hosts.hosts.items():
+        if host.last >= recent:
+            yield from _of_host(name, host, thresholds)
+    yield from _of_rate(sums, thresholds, around)
+    for folder, space in around.disks.items():
+        yield _of_disk(folder, space, thresholds)
+
+
+def _of_host(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator[AlertReading]:
+    recent, denials = host.recent, host.denials
+    if recent.fetches >= thresholds.host_fetches:
+        silent = recent.unanswered / recent.fetches
+        yield AlertReading(
+            AlertKind.SILENT,
+            name,
+            silent,
+            thresholds.silent,
+            f"no answer to {silent:.0%} of the last requests",
+        )
+        errors = (recent.errors - recent.unanswered) / recent.fetches
+        yield AlertReading(
+            AlertKind.ERRORS,
+            name,
+            errors,
+            thresholds.errors,
+            f"{errors:.0%} of the last answers have a status from 400 on",
+        )
+    if denials.all_denied or denials.asked >= thresholds.robots_urls:
+        denied = 1.0 if denials.all_denied else denials.denied / denials.asked
+        message = f"robots.txt denies {denied:.0%} of the last URLs"
+        if denials.all_denied:
+            message = "robots.txt denies everything"
+        yield AlertReading(AlertKind.ROBOTS, name, denied, thresholds.robots, message)
+    yield from _of_contents(name, host, thresholds)
+
+
+def _of_contents(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator[AlertReading]:
+    """Measure walls and traps; a host whose pages have all one text is no trap."""
+    texts = host.texts
+    is_wall = False
+    if texts.pages >= thresholds.wall_pages:
+        is_wall = texts.share >= thresholds.wall.end
+        title = texts.title if len(texts.title) <= _MOST_TITLE else f"{texts.title[:_MOST_TITLE]}…"
+        yield AlertReading(
+            AlertKind.WALL,
+            name,
+            texts.share,
+            thresholds.wall,
+            f"{texts.share:.0%} of the last pages have the same text, titled {title!r}",
+        )
+    if host.urls.shares is not None:
+        of_urls, of_contents = host.urls.shares
+        repeated = 0.0 if is_wall or not of_urls else 1 - of_contents / of_urls
+        # Where the same URLs are fetched again and again, the same contents are no surprise.
+        repeated *= of_urls >= 0.5
+        yield AlertReading(
+            AlertKind.TRAP,
+            name,
+            repeated,
+            thresholds.trap,
+            f"{repeated:.0%} of the last URLs have no content of their own",
+        )
+
+
+def _of_rate(
+    sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
+) -> Iterator[AlertReading]:
+    """Measure the last five minutes against the half hour before; the present one is not over."""
+    if not sums.last or around.queued == 0:
+        return
+    last, first = around.now - _RECENT, around.now - _RECENT - _BASE
+    end, middle, begin = (f"{time:%Y%m%d%H%M}" for time in (around.now, last, first))
+    before, after = sums.times.between(begin, middle), sums.times.between(middle, end)
+    minutes, recent_minutes = _BASE / timedelta(minutes=1), _RECENT / timedelta(minutes=1)
+    rate = before.captures / minutes
+    if rate < thresholds.rate_fetches:
+        return
+    now = after.captures / recent_minutes
+    fall = max(0.0, 1 - now / rate)
+    message = f"{now:.1f} captures a minute, {rate:.1f} in the half hour before"
+    yield AlertReading(AlertKind.RATE, "", fall, thresholds.rate, message)
+
+
+def _of_disk(folder: str, space: DiskSpace, thresholds: AlertThresholds) -> AlertReading:
+    used = 1 - space.free / space.total if space.total else 0.0
+    free = space.free / 1e9
+    if free < thresholds.disk_gigabytes:
+        used = max(used, thresholds.disk.begin)
+    elif free < 1.25 * thresholds.disk_gigabytes:
+        used = max(used, thresholds.disk.end)
+    message = f"{free:.1f} GB are free where {folder} lies, of {space.total / 1e9:.1f} GB"
+    return AlertReading(AlertKind.DISK, folder, used, thresholds.disk, message)
+
+
+_MOST_OPEN = 1_000
+_MOST_CLEARED = 200
+
+
+def next_alerts(
+    alerts: Iterable[Alert], readings: Iterable[AlertReading], now: datetime, quiet_minutes: float
+) -> tuple[list[Alert], list[Alert], int]:
+    """Return the alerts after a look, those of them that are new, and how many were too many.
+
+    An open alert ends once it was not true for `quiet_minutes`. Cleared
+    ones come first, then open ones, by their age; of both a bounded number.
+    """
+    before = list(alerts)
+    cleared = [alert for alert in before if alert.cleared]
+    opened = {(alert.kind, alert.host): alert for alert in before if not alert.cleared}
+    moment, new, passed_over = to_timestamp(now), [], 0
+    for reading in readings:
+        key = (reading.kind, reading.host)
+        alert = opened.get(key)
+        if alert is not None and reading.goes_on:
+            opened[key] = alert._replace(value=reading.value, message=reading.message, last=moment)
+        elif alert is None and reading.begins:
+            if len(opened) >= _MOST_OPEN:
+                passed_over += 1
+                continue
+            opened[key] = Alert(
+                reading.kind, reading.host, moment, reading.message, reading.value, moment
+            )
+            new.append(opened[key])
+    quiet = timedelta(minutes=quiet_minutes)
+    for key, alert in list(opened.items()):
+        if alert.last < moment and now - parse_timestamp(alert.last) >= quiet:
+            cleared.append(alert._replace(cleared=moment))
+            del opened[key]
+    return [*cleared[-_MOST_CLEARED:], *opened.values()], new, passed_over

@@ -1,1 +1,0 @@
-"""Pictures of archives, which may be broken or made to do harm: decoded within bounds, scaled."""

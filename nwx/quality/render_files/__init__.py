@@ -1,1 +1,0 @@
-"""Renders as WARC files, as Browsertrix writes them."""

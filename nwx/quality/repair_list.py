@@ -1,0 +1,394 @@
+"""Resources in the order in which capturing them makes most pages whole.
+
+A page is whole when everything that it lacks is captured. A page that lacks
+n things counts 1/n for each of these, n being what is left of them: so what
+many pages lack together with little else comes first, and what completes
+pages comes before what begins with others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from json import dumps
+from typing import NamedTuple
+
+import numpy as np
+
+from nwx.bulk.arrays import Array
+from nwx.engine.base import Engine
+from nwx.engine.inlinks.counts import is_new, spread
+from nwx.links.missing_urls import spellings
+from nwx.links.needed_urls import SourceNumbers
+from nwx.quality.missing_resources import (
+    NEVER_CAPTURED,
+    CheckLacks,
+    Lacks,
+    LinkLacks,
+    RepairLimits,
+    RepairQuestion,
+    check_lacks,
+    lacks_of,
+    link_lacks,
+)
+from nwx.values.csv_cells import csv_line
+
+_WHOLE = 26_771_144_400
+"""What a page counts in all: 1 to 26 divide it, and the sum of 300 million pages fits 64 bits."""
+
+_CHOSEN = -1
+_BLOCK = 1_024
+
+
+class Repaired(NamedTuple):
+    """A resource by its number, and how many pages it makes whole after those before it."""
+
+    resource: int
+    whole: int
+
+
+def greedy_order(lacks: Lacks) -> Iterator[Repaired]:
+    """Yield all resources, always the one next that counts most, of equal ones the first.
+
+    Shares are whole numbers, so that the order does not depend on that of
+    pages. Pages that lack the same are counted as one group, and the highest
+    of each block of resources is kept: it only grows until it is chosen.
+    """
+    order = _Order(_grouped(lacks), lacks.resources)
+    for _ in range(lacks.resources):
+        yield order.next()
+
+
+class _Groups(NamedTuple):
+    """Groups of pages that lack the same.
+
+    Group g lacks `resource[starts[g]:starts[g + 1]]`. `pages` is how many
+    they are, `left` how much each of them lacks.
+    """
+
+    starts: Array
+    resource: Array
+    pages: Array
+    left: Array
+
+
+def _grouped(lacks: Lacks) -> _Groups:
+    begins = np.flatnonzero(np.diff(lacks.page, prepend=-1))
+    if not len(begins):
+        none = np.zeros(0, dtype=np.int64)
+        return _Groups(np.zeros(1, dtype=np.int64), none, none, none)
+    lengths = np.diff(begins, append=len(lacks.page))
+    beyond = lacks.beyond[lacks.page[begins]].astype(np.int64)
+    codes = np.random.default_rng(1).integers(0, 1 << 64, (2, lacks.resources), np.uint64)
+    # Two sums of 64 bits tell sets of resources apart.
+    sums = [np.add.reduceat(one[lacks.resource], begins) for one in codes]
+    order = np.lexsort((beyond, lengths, *sums))
+    new = np.zeros(len(order), dtype=bool)
+    for column in (beyond, lengths, *sums):
+        new |= is_new(column[order])
+    first = order[new]
+    counts = np.diff(np.flatnonzero(new), append=len(order))
+    of, places = spread(np.append(begins, len(lacks.page)), first)
+    sizes = np.bincount(of, minlength=len(first))
+    return _Groups(_starts(sizes), lacks.resource[places], counts, sizes + beyond[first])
+
+
+def _starts(sizes: Array) -> Array:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+
+
+class _Order:
+    """What resources count, which changes while they are chosen."""
+
+    def __init__(self, groups: _Groups, resources: int) -> None:
+        self._groups = groups
+        self._left = groups.left.copy()
+        group = np.repeat(np.arange(len(groups.pages)), np.diff(groups.starts))
+        self._groups_of = group[np.argsort(groups.resource, kind="stable")]
+        self._group_starts = _starts(np.bincount(groups.resource, minlength=resources))
+        blocks = -(-resources // _BLOCK)
+        # What is behind the last resource counts as chosen.
+        self._counted = np.full(blocks * _BLOCK, _CHOSEN, dtype=np.int64)
+        self._counted[:resources] = 0
+        np.add.at(self._counted, groups.resource, self._shares(group))
+        self._best = self._counted.reshape(blocks, _BLOCK).max(axis=1, initial=_CHOSEN)
+
+    def _shares(self, groups: Array) -> Array:
+        """Return what each resource that is left of some groups counts for it."""
+        shares: Array = self._groups.pages[groups] * (_WHOLE // self._left[groups])
+        return shares
+
+    def next(self) -> Repaired:
+        """Choose the resource that counts most."""
+        block = int(self._best.argmax())
+        counted = self._counted[block * _BLOCK : (block + 1) * _BLOCK]
+        place = int(counted.argmax())
+        counted[place] = _CHOSEN
+        self._best[block] = counted.max()
+        chosen = block * _BLOCK + place
+        groups = self._groups_of[self._group_starts[chosen] : self._group_starts[chosen + 1]]
+        return Repaired(chosen, self._capture(groups))
+
+    def _capture(self, groups: Array) -> int:
+        """Note that one of what some groups lack is captured; return the pages whole by that."""
+        before = self._shares(groups)
+        self._left[groups] -= 1
+        more = groups[self._left[groups] > 0]
+        gains = self._shares(more) - before[self._left[groups] > 0]
+        of, places = spread(self._groups.starts, more)
+        resources = self._groups.resource[places]
+        waiting = self._counted[resources] != _CHOSEN
+        resources = resources[waiting]
+        np.add.at(self._counted, resources, gains[of[waiting]])
+        np.maximum.at(self._best, resources // _BLOCK, self._counted[resources])
+        return int(self._groups.pages[groups[self._left[groups] == 0]].sum())
+
+
+_HALF = np.uint64(32)
+_LEFT_OUT = -1
+_Find = Callable[[str], int | None]
+
+
+class MergedLacks:
+    """Pages and resources of links and of checks, numbered together.
+
+    Those of links have the numbers that they have there, those that only
+    checks know come behind: `of_check` has the number in the checks of each
+    resource that these missed. `checked` counts their pages by resource. Pairs
+    of a page and a resource whose URL nothing tells are `left_out`.
+    """
+
+    def __init__(self, linked: LinkLacks | None, checks: CheckLacks) -> None:
+        """Number what checks found as links do, where these know it."""
+        none = np.zeros(0, dtype=np.int64)
+        pages = len(linked.beyond) if linked else 0
+        resources = len(linked.needed) if linked else 0
+        known = _Known(linked) if linked else None
+        page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
+        find = known.resource if known else _unknown
+        own_numbers, resources = _numbers(
+            checks.numbers, find, resources, lambda own: bool(checks.resources[own].url)
+        )
+        own_of = enumerate(own_numbers.tolist())
+        self.of_check = {number: own for own, number in own_of if number != _LEFT_OUT}
+        beyond = np.zeros(pages, dtype=np.int32)
+        if linked:
+            beyond[: len(linked.beyond)] = linked.beyond
+        for page, more in checks.beyond.items():
+            beyond[page_numbers[page]] += more
+        own_page, resource = none, none
+        if checks.page:
+            own_page = page_numbers[np.frombuffer(checks.page, np.intc)]
+            resource = own_numbers[np.frombuffer(checks.resource, np.intc)]
+        listed = resource != _LEFT_OUT
+        self.left_out = int(np.count_nonzero(~listed))
+        np.add.at(beyond, own_page[~listed], 1)
+        own_page, resource = own_page[listed], resource[listed]
+        own = lacks_of(own_page, resource, resources, beyond)
+        self.checked = own.pages_by_resource()
+        self.lacks = own
+        if linked:
+            self.lacks = lacks_of(
+                np.concatenate([linked.page, own_page]),
+                np.concatenate([linked.resource, resource]),
+                resources,
+                beyond,
+            )
+
+
+class _Known:
+    """The numbers that pages and resources have in the links."""
+
+    def __init__(self, linked: LinkLacks) -> None:
+        self._table = linked.needed.table
+        self.page: _Find = SourceNumbers(self._table).find
+        codes = linked.needed.part.astype(np.uint64) << _HALF | linked.needed.place.astype(
+            np.uint64
+        )
+        self._numbers = np.argsort(codes)
+        self._codes = codes[self._numbers]
+
+    def resource(self, key: str) -> int | None:
+        """Return the number of a resource, None where no link makes it missing."""
+        for part in self._table.ranges(key, key):
+            place = self._table.range(part).keys.find(key)
+            if place is not None:
+                code = np.uint64(part << 32 | place)
+                at = int(np.searchsorted(self._codes, code))
+                if at < len(self._codes) and self._codes[at] == code:
+                    return int(self._numbers[at])
+        return None
+
+
+def _unknown(key: str) -> int | None:
+    del key
+    return None
+
+
+def _always(own: int) -> bool:
+    del own
+    return True
+
+
+def _numbers(
+    keys: dict[str, int], known: _Find, size: int, is_new: Callable[[int], bool] = _always
+) -> tuple[Array, int]:
+    """Return the numbers of urlkeys, of unknown ones from `size` on, and the size with these.
+
+    Unknown ones that are not to be new have the number _LEFT_OUT.
+    """
+    numbers = np.full(len(keys), _LEFT_OUT, dtype=np.int64)
+    for key, own in sorted(keys.items()):
+        number = known(key)
+        if number is None:
+            if not is_new(own):
+                continue
+            number, size = size, size + 1
+        numbers[own] = number
+    return numbers, size
+
+
+USUAL_REPAIR_LIMITS = RepairLimits()
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A missing resource, and what capturing it again mends.
+
+    `pages` lack it, and `whole` of them lack nothing else once it and those
+    before it in the list are captured. `checked` of the pages missed it when
+    their playback was checked; the others link to it. `kind` is that of most
+    links, "" where it is not known. `status` is the lowest of its captures,
+    None where it was never captured.
+    """
+
+    url: str
+    kind: str
+    pages: int
+    whole: int
+    checked: int
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCounts:
+    """What a list of repairs is made of.
+
+    `pages` lack something, `resources` are missing. `checked` captures of
+    pages had been checked; `linked` tells that links were inverted.
+    `left_out` resources (of checks: pairs of one and a page) were too many, or
+    nothing tells their URLs; pages that lack them stay broken. `unseen` linked
+    ones, which fewest pages need, were not looked up.
+    """
+
+    pages: int
+    resources: int
+    checked: int
+    linked: bool
+    left_out: int
+    unseen: int
+
+
+class RepairList:
+    """The repairs of an archive, in the order of `greedy_order`.
+
+    Pages are known by their urlkeys. Of resources that count alike, the one
+    that more pages lack comes first, then what is linked, by urlkey.
+    """
+
+    def __init__(
+        self, engine: Engine, question: RepairQuestion, limits: RepairLimits = USUAL_REPAIR_LIMITS
+    ) -> None:
+        """Find what pages lack: with links where these were inverted, with checks where any are."""
+        self._engine = engine
+        table = engine.inlink_index().table()
+        self._linked = None if table is None else link_lacks(engine, table, question, limits)
+        room = limits.pairs - (len(self._linked.page) if self._linked else 0)
+        self._checks = check_lacks(engine, question, max(room, 0))
+        merged = MergedLacks(self._linked, self._checks)
+        self._of_check = merged.of_check
+        self._left_out = merged.left_out + self._checks.left_out
+        self._lacks = merged.lacks
+        self._checked = merged.checked
+        pages = self._lacks.pages_by_resource()
+        self._order = np.lexsort((np.arange(len(pages)), -pages))
+        self._pages = pages
+
+    def counts(self) -> RepairCounts:
+        """Return what the list is made of."""
+        linked = self._linked
+        return RepairCounts(
+            self._lacks.broken_pages(),
+            self._lacks.resources,
+            self._checks.checked,
+            linked is not None,
+            self._left_out + (linked.left_out if linked else 0),
+            linked.unseen if linked else 0,
+        )
+
+    def is_current(self) -> bool:
+        """Tell whether nothing was written to the archive since links were inverted."""
+        linked = self._linked
+        notes = linked.needed.table.notes if linked else None
+        return notes is None or notes.stamp == self._engine.inlink_index().stamp()
+
+    def repairs(self) -> Iterator[Repair]:
+        """Stream the repairs; what nothing spells any more is left out."""
+        steps = greedy_order(self._lacks.in_order(self._order))
+        while some := list(islice(steps, _AT_ONCE)):
+            numbers = [int(self._order[step.resource]) for step in some]
+            urls = self._urls(numbers)
+            for step, number in zip(some, numbers, strict=True):
+                if number in urls:
+                    yield self._repair(step, number, urls[number])
+
+    def _repair(self, step: Repaired, number: int, url: str) -> Repair:
+        linked, own = self._linked, self._of_check.get(number)
+        kind, status = "", None
+        if linked and number < len(linked.needed):
+            kind = linked.needed.table.notes.kinds[int(linked.needed.kind[number])]
+            found = int(linked.status[number])
+            status = None if found == NEVER_CAPTURED else found
+        elif own is not None:
+            kind, status = self._checks.resources[own].kind, self._checks.resources[own].status
+        pages, checked = int(self._pages[number]), int(self._checked[number])
+        return Repair(url, kind, pages, step.whole, checked, status)
+
+    def _urls(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the URLs of resources as pages spell them, or else as checks do."""
+        found = {
+            number: self._checks.resources[own].url
+            for number in numbers
+            if (own := self._of_check.get(number)) is not None
+        }
+        if self._linked is not None:
+            linked = [number for number in numbers if number < len(self._linked.needed)]
+            some = self._linked.needed.only(np.array(linked, dtype=np.int64))
+            keys = some.keys()
+            spelled = spellings(self._engine, some.table, keys, some.document)
+            own_urls = zip(linked, map(spelled.get, keys), strict=True)
+            found |= {number: url for number, url in own_urls if url}
+        return {number: url for number, url in found.items() if url}
+
+
+REPAIR_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status")
+
+
+def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
+    """Yield the lines of a CSV file, the names of columns first."""
+    yield csv_line(REPAIR_COLUMNS)
+    for one in repairs:
+        status = "" if one.status is None else one.status
+        yield csv_line((one.url, one.kind, one.pages, one.whole, one.checked, status))
+
+
+def json_of_repairs(
+    counts: RepairCounts, repairs: Iterable[Repair], encode: Callable[[object], str] = dumps
+) -> Iterator[str]:
+    """Yield the pieces of a JSON object: the counts, and the repairs, one a line."""
+    yield f'{encode(asdict(counts))[:-1]}, "repairs": ['
+    sign = ""
+    for one in repairs:
+        yield f"{sign}\n  {encode(asdict(one))}"
+        sign = ","
+    yield "\n]}\n" if sign else "]}\n"

@@ -1,1 +1,0 @@
-"""Which missing resources mend most pages when they are captured again."""

@@ -1,0 +1,266 @@
+"""Playback scores: filters, the captures they are about, and their JSON and CSV."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from json import dumps
+from typing import Any, NamedTuple
+
+from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime
+from nwx.engine.quality.quality_index import (
+    PlaybackScore,
+    QualityFilter,
+    QualityGroup,
+    QualityTotals,
+)
+from nwx.errors import ErrorText, UsageError
+from nwx.keys import capture_id
+from nwx.model import Capture, IndexName
+from nwx.values.csv_cells import csv_line
+from nwx.values.urls import host_parts
+
+_AT_ONCE = 200
+_MOST_NEAR = 20
+
+
+class CaptureMark(NamedTuple):
+    """What a capture is found again by: its id, its urlkey, and its timestamp (14 digits)."""
+
+    id: str
+    urlkey: str
+    timestamp: str
+
+
+def marked_captures(engine: Engine, marks: Iterable[CaptureMark]) -> dict[str, Capture]:
+    """Return captures by id, in the order of the marks; those that are gone are left out."""
+    found: dict[str, Capture] = {}
+    waiting = iter(marks)
+    while batch := list(islice(waiting, _AT_ONCE)):
+        asked = [KeysAtTime((one.urlkey,), one.timestamp) for one in batch]
+        for one, near in zip(batch, engine.captures_near(asked, _MOST_NEAR), strict=True):
+            capture = _with_id(near, one.id)
+            if capture is None:  # there may be more of that second, or the urlkey is too long
+                capture = _with_id(engine.captures(one.urlkey), one.id)
+            if capture is not None:
+                found[one.id] = capture
+    return found
+
+
+def _with_id(captures: Iterable[Capture], id: str) -> Capture | None:
+    return next((one for one in captures if _id(one) == id), None)
+
+
+def _id(capture: Capture) -> str:
+    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+
+
+_MONTH = re.compile(r"([0-9]{4})-?(0[1-9]|1[0-2])")
+
+
+def of_site(site: str, host: str = "") -> QualityFilter:
+    """Return the filter for the pages of a registered domain with all below it, or of a host.
+
+    `host` leaves those of this host alone. Names may have capitals, other
+    letters than ASCII's, and a dot at the end.
+    """
+    parts = host_parts(site)
+    is_domain = bool(parts.host) and parts.domain == parts.host
+    only = host or ("" if is_domain else site)
+    named = host_parts(only).host or only  # what is no host is found nowhere
+    return QualityFilter(host=named, domain=parts.domain if is_domain else "")
+
+
+def asked_scores(
+    site: str = "", host: str = "", month: str = "", kind: str = "", collection: str = ""
+) -> QualityFilter:
+    """Return the filter that options ask for; raises UsageError for an invalid month."""
+    return replace(of_site(site, host), month=read_month(month), kind=kind, collection=collection)
+
+
+def read_month(text: str) -> str:
+    """Return a month, YYYY-MM, as scores are filtered by it; "" is every month."""
+    found = _MONTH.fullmatch(text)
+    if text and not found:
+        raise UsageError(
+            ErrorText("%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20]))
+        )
+    return f"{found[1]}{found[2]}" if found else ""
+
+
+SCORE_COLUMNS = (
+    "score",
+    "url",
+    "timestamp",
+    "collection",
+    "screenshot",
+    "structure",
+    "text",
+    "crawl_good",
+    "crawl_bad",
+    "replay_good",
+    "replay_bad",
+    "worst_seconds",
+    "mean_seconds",
+    "faults",
+    "kinds",
+    "checked",
+    "id",
+)
+"""The columns of a list of scores as CSV; `kinds` are apart by blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultAnswer:
+    """A fault of a page in playback: its kind, the resource that it is about, what was answered."""
+
+    kind: str
+    resource: str
+    status: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackScoreAnswer:
+    """How a capture plays; 0 is worst, 1 is best, null where there was nothing to compare with.
+
+    `id` is the capture's. Resources are those of the page that came well or
+    badly, in the crawl and in playback; `worst_seconds` and `mean_seconds`
+    tell how far from the page they were captured. `faults` are some of
+    `faults_total`.
+    """
+
+    id: str
+    collection: str
+    url: str
+    timestamp: str
+    checked: str
+    score: float
+    screenshot: float | None
+    structure: float | None
+    text: float | None
+    crawl_good: int | None
+    crawl_bad: int | None
+    replay_good: int | None
+    replay_bad: int | None
+    worst_seconds: int | None
+    mean_seconds: int | None
+    faults_total: int
+    faults: tuple[FaultAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QualityGroupAnswer:
+    """How many pages of some value there are, and their mean score."""
+
+    value: str
+    pages: int
+    mean_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class QualityAnswer:
+    """Totals of the pages that match, and a part of the list of them.
+
+    `kinds` counts pages by kind of fault: a page may have several.
+    """
+
+    pages: int
+    mean_score: float | None
+    kinds: tuple[QualityGroupAnswer, ...]
+    months: tuple[QualityGroupAnswer, ...]
+    hosts: tuple[QualityGroupAnswer, ...]
+    collections: tuple[QualityGroupAnswer, ...]
+    scores: tuple[PlaybackScoreAnswer, ...]
+
+
+def score_answer(score: PlaybackScore) -> PlaybackScoreAnswer:
+    """Return a score as programs read it: where files lie is not theirs to know."""
+    return PlaybackScoreAnswer(
+        id=score.id,
+        collection=score.collection,
+        url=score.url,
+        timestamp=score.timestamp,
+        checked=score.checked,
+        score=score.score,
+        screenshot=score.screenshot,
+        structure=score.structure,
+        text=score.text,
+        crawl_good=score.crawl_good,
+        crawl_bad=score.crawl_bad,
+        replay_good=score.replay_good,
+        replay_bad=score.replay_bad,
+        worst_seconds=score.worst_seconds,
+        mean_seconds=score.mean_seconds,
+        faults_total=score.faults_total,
+        faults=tuple(FaultAnswer(*fault) for fault in score.faults),
+    )
+
+
+def quality_answer(totals: QualityTotals, scores: Iterable[PlaybackScore]) -> QualityAnswer:
+    """Return totals and scores as programs read them."""
+    return QualityAnswer(
+        totals.pages,
+        totals.mean_score,
+        _groups(totals.kinds),
+        _groups(totals.months),
+        _groups(totals.hosts),
+        _groups(totals.collections),
+        tuple(map(score_answer, scores)),
+    )
+
+
+def _groups(groups: Iterable[QualityGroup]) -> tuple[QualityGroupAnswer, ...]:
+    return tuple(QualityGroupAnswer(*group) for group in groups)
+
+
+def csv_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
+    """Stream scores as lines of CSV, the first with SCORE_COLUMNS."""
+    yield csv_line(SCORE_COLUMNS)
+    for score in scores:
+        cells: dict[str, object] = {
+            name: getattr(score, name, "") for name in SCORE_COLUMNS if name != "kinds"
+        }
+        kinds = sorted({fault.kind for fault in score.faults})
+        cells |= {"faults": score.faults_total, "kinds": " ".join(kinds)}
+        yield csv_line(["" if cells[name] is None else cells[name] for name in SCORE_COLUMNS])
+
+
+def json_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
+    """Stream scores as a JSON array, an object a line."""
+    opening = "["
+    for score in scores:
+        yield f"{opening}\n{dumps(asdict(score_answer(score)), ensure_ascii=False)}"
+        opening = ","
+    yield "[]\n" if opening == "[" else "\n]\n"
+
+
+ScoreProblem = tuple[str, str, str]
+"""One word for the cause, the id of an entry, and what is wrong."""
+
+_MARKS_AT_ONCE = 1_000
+
+
+def check_scores(engine: Engine) -> Iterator[ScoreProblem]:
+    """Yield what is wrong with the index quality, nothing where there is none.
+
+    The captures that scores are about are there, and scores can be found as
+    they are counted.
+    """
+    read = 0
+    marks = _marks(engine.scan(IndexName.QUALITY))
+    while batch := list(islice(marks, _MARKS_AT_ONCE)):
+        read += len(batch)
+        there = marked_captures(engine, batch)
+        for mark in batch:
+            if mark.id not in there:
+                yield "uncaptured", mark.id, "the capture that it is about is missing"
+    counted, found = engine.count(IndexName.QUALITY), engine.quality_index().totals().pages
+    if not read == counted == found:
+        yield "count", "*", f"{read} entries, {counted} counted, {found} in totals"
+
+
+def _marks(entries: Iterable[Mapping[str, Any]]) -> Iterator[CaptureMark]:
+    for entry in entries:
+        yield CaptureMark(entry["id"], entry.get("urlkey", ""), entry.get("timestamp", ""))

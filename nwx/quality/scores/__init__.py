@@ -1,1 +1,0 @@
-"""Playback scores as programs read them, on the command line and from the API."""
