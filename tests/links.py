@@ -18,8 +18,8 @@ from nwx.model import (
     LinkCell,
     LinkCounts,
 )
-from nwx.values.links import domain_of_host, host_of_urlkey
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import domain_of_host, host_of_urlkey
 from tests.conformance.archive import capture, document
 
 HOSTS = ("a.example.org", "www.example.org", "example.org", "b.test", "c.co.uk", "x.c.co.uk")

@@ -13,7 +13,7 @@ from nwx.engine.facet_store import FacetStore
 from nwx.keys import capture_id
 from nwx.model import Capture
 from nwx.query.hidden import HiddenSpan
-from nwx.values.method_query import method_prefix
+from nwx.values.urlkeys import method_prefix
 
 _FIRST, _LAST = "0" * 14, "9" * 14
 

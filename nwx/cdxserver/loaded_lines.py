@@ -24,14 +24,14 @@ from nwx.keys import capture_id, check_collection, document_id, document_key
 from nwx.model import Capture
 from nwx.values.digests import normal_digest
 from nwx.values.media_types import normal_type
-from nwx.values.method_query import METHODS_WITH_QUERY
 from nwx.values.timestamps import normal_timestamp
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
 _ERRORS_KEPT = 20
 _METHOD = "__wb_method="
+_METHOD_NAME = '"method"'  # in the JSON of a row
 _LONGEST_METHOD = 20
 _UNKNOWN = "unk"
 
@@ -236,7 +236,7 @@ def capture_of(row: CdxRow, collection: str) -> Capture:
         raise CdxError(f"the file name {row.filename!r} is no UTF-8")
     revisit = is_revisit_row(row)
     content_type = "" if revisit else text_or_empty(row.mime).partition(";")[0].lower()
-    extra = extra_fields(row)
+    extra = extra_fields(row) if _METHOD_NAME in row.extra else {}
     try:
         url = clean_url(row.url.encode("utf-8", "surrogateescape"))
         digest = "" if row.digest == NO_VALUE else normal_digest(row.digest)

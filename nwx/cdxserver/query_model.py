@@ -87,7 +87,7 @@ class CdxQuery:
     paging: Paging | None = None
     with_originals: bool = False
 
-    def at(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
+    def for_span(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
         """Return the same question about another place, faster than `replace` does."""
         other = object.__new__(CdxQuery)
         put = object.__setattr__

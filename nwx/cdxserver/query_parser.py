@@ -127,7 +127,7 @@ def parse_cdx_query(
     small = sum(len(name) + len(value) for name, value in others) < _KEPT_CHARACTERS
     understand = _remembered if small else _understood
     query = understand(others, dialect.name, digest, bool(urlkey))
-    return query.at(span, urlkey)
+    return query.for_span(span, urlkey)
 
 
 def _understood(

@@ -139,7 +139,7 @@ class Sources:
 def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
     """Stream the rows of a source, and look now and then whether the question is to stop."""
     work = current_work()
-    with _told(source):
+    with _logged_faults(source):
         for number, row in enumerate(source.rows(span), 1):
             yield row
             if not number % ROWS_BETWEEN_CHECKS:
@@ -149,7 +149,7 @@ def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
 def _blocks(source: RowSource, blocks: Iterator[CdxBlock]) -> Iterator[CdxBlock]:
     work = current_work()
     read = 0
-    with _told(source):
+    with _logged_faults(source):
         for block in blocks:
             if block.rows:
                 rows = tuple(filter(row_is_capture, block.rows))
@@ -163,14 +163,14 @@ def _blocks(source: RowSource, blocks: Iterator[CdxBlock]) -> Iterator[CdxBlock]
 
 def _marks(source: RowSource, span: CdxSpan) -> Iterator[str]:
     work = current_work()
-    with _told(source):
+    with _logged_faults(source):
         for mark in source.marks(span):
             yield mark
             work.check()
 
 
 @contextmanager
-def _told(source: RowSource) -> Iterator[None]:
+def _logged_faults(source: RowSource) -> Iterator[None]:
     """Log the faults of a source with all they name, and raise CaptureIndexError in their place."""
     try:
         yield

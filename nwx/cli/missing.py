@@ -13,7 +13,7 @@ from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.csv_cells import csv_line
-from nwx.values.links import KINDS
+from nwx.values.urls import KINDS
 
 if TYPE_CHECKING:
     from nwx.links.missing_urls import MissingUrl

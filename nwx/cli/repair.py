@@ -13,7 +13,7 @@ from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.links.missing_urls import asked_pages
 from nwx.settings import Settings
-from nwx.values.links import EMBEDDED, KINDS
+from nwx.values.urls import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine

@@ -25,7 +25,7 @@ from nwx.dedup.key_hashes import Key
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nwx.dedup.savings import SavingsReport
+    from nwx.dedup.duplicates import SavingsReport
 
 _ROWS_SHOWN = 10
 _WORDS = {
@@ -83,7 +83,7 @@ def command(**given: Any) -> int:
     """
     # Imported here: whoever asks for help need not wait for it.
     from nwx.dedup.capture_filter import CaptureFilter
-    from nwx.dedup.savings import measure_savings
+    from nwx.dedup.duplicates import measure_savings
 
     asked = _Options(**given)
     selection = CaptureFilter(

@@ -17,7 +17,7 @@ KEY_REST, ID, RANK, TIE = range(1, 5)
 _NO_RANK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Contest(NamedTuple):
+class MarkedDuplicates(NamedTuple):
     """Which entries are duplicates, of how many keys, and how many were spared."""
 
     beaten: NDArray[np.bool_]
@@ -25,7 +25,7 @@ class Contest(NamedTuple):
     spared: int
 
 
-def contest(entries: Entries, ranks: int, spared_by: int | None) -> Contest:
+def mark_duplicates(entries: Entries, ranks: int, spared_by: int | None) -> MarkedDuplicates:
     """Find the entries that are not the best of their key.
 
     The best is the lowest in the first `ranks` words of its rank, and then
@@ -35,7 +35,7 @@ def contest(entries: Entries, ranks: int, spared_by: int | None) -> Contest:
     rows, starts = _shared(entries)
     beaten = np.zeros(len(entries), np.bool_)
     if not len(rows):
-        return Contest(beaten, len(entries), 0)
+        return MarkedDuplicates(beaten, len(entries), 0)
     among = entries[rows]
     lost = ~_best(among, starts, ranks)
     keys = len(entries) - int(np.count_nonzero(lost))
@@ -47,7 +47,7 @@ def contest(entries: Entries, ranks: int, spared_by: int | None) -> Contest:
         spared = int(np.count_nonzero(lost & same))
         lost &= ~same
     beaten[rows] = lost
-    return Contest(beaten, keys, spared)
+    return MarkedDuplicates(beaten, keys, spared)
 
 
 def bests(entries: Entries, ranks: int) -> tuple[Entries, NDArray[np.int64]]:
@@ -180,7 +180,7 @@ def key_entries(
     columns: CdxColumns, keys: KeyHash, selection: CaptureFilter, first_id: int, held: bool
 ) -> Entries:
     """Return an entry for each line; those of held ones come before all others of their key."""
-    return numbered_entries(columns, keys.of(columns), keys, selection, first_id, held)
+    return numbered_entries(columns, keys.of_key(columns), keys, selection, first_id, held)
 
 
 def numbered_entries(

@@ -77,7 +77,7 @@ class KeyHash:
         )
         self._lanes = cache(self._lanes_of)
 
-    def of(self, columns: CdxColumns) -> tuple[Words, Words]:
+    def of_key(self, columns: CdxColumns) -> tuple[Words, Words]:
         """Return both halves of the number of each line's key."""
         sums = _words(_digests(columns)) @ self._digest_factors
         match self._key:
@@ -90,7 +90,7 @@ class KeyHash:
     def of_url(self, columns: CdxColumns) -> Words:
         """Return a number of 64 bits for each line's URL, or urlkey where that is in the key.
 
-        Quicker than `of`: different URLs get different numbers nearly always.
+        Quicker than `of_key`: different URLs get different numbers nearly always.
         """
         if self._key is Key.URLKEY_DIGEST:
             return self._mix(*_urlkeys(columns))

@@ -21,7 +21,7 @@ from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns
 from nwx.cdx.files import lines_of, open_cdx
 from nwx.cdx.inputs import CdxSource, FileReading, ReadTask
-from nwx.dedup.capture_filter import RANK, Passed, contest, keep_selected, numbered_entries
+from nwx.dedup.capture_filter import RANK, Passed, keep_selected, mark_duplicates, numbered_entries
 from nwx.dedup.key_hashes import Key, KeyHash, Words
 from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
 
@@ -117,7 +117,7 @@ def _keep_beaten(
         selection = plan.selection
         entries = numbered_entries(columns, keys.with_url(urls, columns), keys, selection)
         by = -1 if selection.named else RANK
-        beaten, number, spared = contest(entries, selection.ranks, by)
+        beaten, number, spared = mark_duplicates(entries, selection.ranks, by)
         columns.keep(beaten)
         found.keys += number
         found.spared += spared

@@ -36,9 +36,9 @@ from nwx.dedup.capture_filter import (
     RANK,
     CaptureFilter,
     Passed,
-    contest,
     keep_selected,
     key_entries,
+    mark_duplicates,
 )
 from nwx.dedup.key_hashes import KeyHash
 from nwx.errors import CdxError
@@ -231,7 +231,7 @@ def _spill(
     entries = np.concatenate(waiting)
     waiting.clear()
     if held or selection.ranked_by_date:
-        beaten = contest(entries, selection.ranks, None if held else RANK).beaten
+        beaten = mark_duplicates(entries, selection.ranks, None if held else RANK).beaten
     else:
         beaten = np.zeros(len(entries), np.bool_)
     spill.add(entries[~beaten])
@@ -259,7 +259,9 @@ def settle(plan: DedupPlan, flags: Flags, segments: Sequence[Segment]) -> tuple[
     keep_memory()
     selection = plan.selection
     entries = read_segments(segments, selection.words)
-    beaten, keys, spared = contest(entries, selection.ranks, -1 if selection.named else RANK)
+    beaten, keys, spared = mark_duplicates(
+        entries, selection.ranks, -1 if selection.named else RANK
+    )
     ids = entries[beaten, ID]
     bases = np.array(flags.bases, np.int64)[(ids >> np.uint64(TASK_SHIFT)).astype(np.int64)]
     places = bases + (ids & _LOCAL).astype(np.int64)

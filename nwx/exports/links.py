@@ -20,7 +20,7 @@ from nwx.exports.link_graphs import (
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import HostGraph, centrality, domain_graph
 from nwx.model import LinkCell
-from nwx.values.links import domain_of_host
+from nwx.values.urls import domain_of_host
 
 LINKS, PARQUET, CSV, GEXF, WEB_GRAPH = "links", "parquet", "csv", "gexf", "web-graph"
 LINK_FORMATS = (LINKS, PARQUET, CSV, GEXF, WEB_GRAPH)

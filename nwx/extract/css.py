@@ -12,7 +12,7 @@ from nwx.extract.charset import decode
 from nwx.extract.links import RawLink, Resolver, outlinks
 from nwx.extract.page import ExtractPayload, Outline
 from nwx.model import Extract
-from nwx.values.links import CSS, IMG, STYLESHEET
+from nwx.values.urls import CSS, IMG, STYLESHEET
 
 _STRING = r""""(?:[^"\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+"?|'(?:[^'\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+'?"""
 _ESCAPED = r"\\(?:[0-9a-f]{1,6}+(?:\r\n|\s)?|[^\n\r\f])"

@@ -14,7 +14,7 @@ from nwx.extract.links import RawLink, Resolver, element_links, outlinks
 from nwx.extract.page import HEADINGS, ExtractPayload, Outline
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
-from nwx.values.links import IMG
+from nwx.values.urls import IMG
 
 _MOST_NOSCRIPTS = 1_000
 _LONGEST_FIELD = 5_000  # characters of a title, heading, description or author

@@ -7,7 +7,7 @@ from urllib.parse import urljoin, urlsplit
 from nwx.extract.page import Outline
 from nwx.extract.text import clean_line
 from nwx.model import Link
-from nwx.values import links as kinds
+from nwx.values import urls as kinds
 
 _LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
 _LONGEST_TEXT = 1_000

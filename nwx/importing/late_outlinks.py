@@ -17,7 +17,7 @@ from nwx.extract.links import Resolver, kind_of_attribute
 from nwx.extract.page import ExtractLimits
 from nwx.keys import capture_key, document_id, makes_document
 from nwx.model import Batch, Capture, Document, Extract, Link, ReadError
-from nwx.values import links as kinds
+from nwx.values import urls as kinds
 from nwx.values.http import to_text
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey

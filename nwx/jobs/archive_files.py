@@ -20,8 +20,7 @@ from nwx.importing.extracted.extraction import (
 from nwx.importing.extracted.notes import DOCUMENTS_FORMAT
 from nwx.importing.messages import Outcome
 from nwx.importing.options import ImportOptions
-from nwx.indexing.cdx_files import IndexOptions, header_of, index_of
-from nwx.indexing.index_lines import IndexLineForm
+from nwx.indexing import IndexLineForm, IndexOptions, header_of, index_of
 from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import UNREAD_KINDS, JobOutput, JobReport, OutputMode, PieceReport, open_output

@@ -32,10 +32,9 @@ from nwx.keys import precedence
 from nwx.links.parts import clean_anchor, kind_name
 from nwx.model import Capture, Extract, ReadError
 from nwx.values.http import to_text
-from nwx.values.links import domain_of_host, host_of_urlkey
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import clean_url
+from nwx.values.urls import clean_url, domain_of_host, host_of_urlkey
 from nwx.warc.record_groups import RecordedOutlinks
 from nwx.warc.sources import open_path
 

@@ -31,7 +31,7 @@ from nwx.links.inverted import (
     INVERTED_UNMET,
     InvertedNotes,
 )
-from nwx.values.links import domain_of_host
+from nwx.values.urls import domain_of_host
 
 if TYPE_CHECKING:
     from pyspark import StorageLevel

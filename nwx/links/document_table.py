@@ -17,7 +17,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import Texts, joined_texts, packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.links.parts import LinkPart
-from nwx.values.links import domain_of_host, host_of_urlkey
+from nwx.values.urls import domain_of_host, host_of_urlkey
 
 NO_DOCUMENT = -1
 _YEAR = 10**10

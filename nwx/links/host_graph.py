@@ -12,7 +12,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.links.link_frames import NEVER, first_dates, targets_of_links
 from nwx.model import LinkCell
-from nwx.values.links import host_of_urlkey
+from nwx.values.urls import host_of_urlkey
 
 
 def reversed_host(name: str) -> str:

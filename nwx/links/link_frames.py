@@ -10,7 +10,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import cell_rows
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.model import LinkCell
-from nwx.values.links import host_of_urlkey
+from nwx.values.urls import host_of_urlkey
 
 NEVER = 0
 """The first date of a document that was not captured in a cell."""

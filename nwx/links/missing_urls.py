@@ -20,9 +20,9 @@ from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.links.redirects import LOWEST_ERROR, LostTarget, is_redirect, lost_targets
 from nwx.model import Document, Link
 from nwx.query.dates import date_bound
-from nwx.values.links import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
 
 _LAST = "9" * 14
 _AT_ONCE = 1_000

@@ -12,7 +12,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.links.link_frames import targets_of_links
-from nwx.values.links import STYLESHEET, head_of_host
+from nwx.values.urls import STYLESHEET, head_of_host
 
 _MOST_DEPTH = 5
 _MOST_HELD = 20_000_000

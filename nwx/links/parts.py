@@ -23,8 +23,8 @@ from nwx.engine.inlinks.inlink_index import LinkingDocument
 from nwx.errors import UrlError
 from nwx.extract.text import clean_line
 from nwx.model import ANCHOR_CHARACTERS
-from nwx.values.links import KINDS, present_kind
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import KINDS, present_kind
 
 # Marks that change the direction of the text around them: they could show a
 # text as another than it is. Joiners, which scripts need, stay.

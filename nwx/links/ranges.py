@@ -27,7 +27,7 @@ from nwx.engine.inlinks.counts import (
 from nwx.engine.inlinks.table import OWN_HOST, SELF, RangeNotes, TargetRange
 from nwx.links.document_table import NO_DOCUMENT
 from nwx.links.parts import LinkPart, LinkStretch
-from nwx.values.links import host_of_urlkey
+from nwx.values.urls import host_of_urlkey
 
 RANGE_LINKS = 1 << 20
 _SAMPLES = 8

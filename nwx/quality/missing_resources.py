@@ -18,7 +18,7 @@ from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.links.redirects import LOWEST_ERROR
 from nwx.values import links, media_types
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.links import EMBEDDED, host_of_urlkey
+from nwx.values.urls import EMBEDDED, host_of_urlkey
 from nwx.values.urlkeys import urlkey
 
 
@@ -27,7 +27,7 @@ class RepairQuestion:
     """Which pages are to be mended, and by which resources.
 
     `pages` are those that count, as in `nwx missing`. `kinds` are those of
-    resources (`nwx.values.links`), and `host` the one that they are on,
+    resources (`nwx.values.urls`), and `host` the one that they are on,
     with those below it; "" is any.
     """
 

@@ -24,7 +24,3 @@ class FaultKind(StrEnum):
     """The page's browser process ended."""
     REFUSED = "refused"
     """The page did what no page may: a download, a dialog, a window, a service worker, a socket."""
-
-
-PLAYBACK_FAILURES = frozenset({FaultKind.REDIRECT_LOOP, FaultKind.TIMEOUT, FaultKind.CRASH})
-"""Faults of a page as a whole: it was not shown, or not to the end."""

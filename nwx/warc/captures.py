@@ -13,9 +13,8 @@ from nwx.values.codings import dechunk
 from nwx.values.digests import digest_of, normal_digest
 from nwx.values.http import Fields, HttpHead, is_coded, media_type, request_method, to_text
 from nwx.values.media_types import EMPTY_TYPES, SNIFFED_BYTES, ZIP_TYPES, normal_type
-from nwx.values.method_query import METHODS_WITH_QUERY, with_method_query
 from nwx.values.timestamps import normal_timestamp
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey, with_method_query
 from nwx.values.urls import clean_url, url_parts
 from nwx.warc.record import Record
 from nwx.warc.stored_bytes import RecordFault

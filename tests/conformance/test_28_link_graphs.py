@@ -11,7 +11,7 @@ from nwx.errors import SourceError
 from nwx.exports.links import export_links
 from nwx.links.archive_links import ArchiveLinks
 from nwx.model import LinkCell
-from nwx.values.links import host_of_urlkey
+from nwx.values.urls import host_of_urlkey
 from tests.conformance.engines import Opener
 from tests.conformance.test_21_facets import cache
 from tests.conformance.test_27_inlinks import build

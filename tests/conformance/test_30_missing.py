@@ -15,8 +15,8 @@ from nwx.links.missing_urls import (
     page_resources,
 )
 from nwx.model import Batch, Link
-from nwx.values.links import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import CSS, EMBEDDED, IMG, NAVIGATIONAL, STYLESHEET, A
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener
 from tests.conformance.test_21_facets import cache

@@ -18,8 +18,8 @@ from nwx.model import Batch, Capture, Link
 from nwx.quality.missing_resources import RepairLimits, RepairQuestion
 from nwx.quality.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.links import CSS, IMG, SCRIPT, STYLESHEET
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import CSS, IMG, SCRIPT, STYLESHEET
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener
 from tests.conformance.test_21_facets import cache

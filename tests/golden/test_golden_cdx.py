@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.indexing.cdx_files import IndexOptions, header_of, index_together
-from nwx.indexing.index_lines import IndexLineForm
+from nwx.indexing import IndexLineForm, IndexOptions, header_of, index_together
 from nwx.warc.sources import ArchiveSource, expand
 from tests.conftest import SHARED_DATA
 

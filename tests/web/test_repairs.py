@@ -14,8 +14,8 @@ from nwx.engine.quality.quality_index import Fault
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Link
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.links import IMG, STYLESHEET
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import IMG, STYLESHEET
 from tests.conformance.archive import capture
 from tests.links import page
 from tests.web.checked_archive import score_of

@@ -9,7 +9,7 @@ from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph
 from nwx.model import LinkCell
-from nwx.values.links import domain_of_host
+from nwx.values.urls import domain_of_host
 from webapp.site.context import kept_of_engine
 
 _GRAPHS, _RANKED = 6, 2

@@ -9,7 +9,7 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.links.missing_urls import link_keys
 from nwx.links.redirects import LOWEST_ERROR
 from nwx.model import Inlink, Link, LinkCell, LinkCounts
-from nwx.values.links import present_kind
+from nwx.values.urls import present_kind
 
 _NONE = LinkCounts()
 

@@ -21,7 +21,7 @@ from nwx.links.missing_urls import (
 )
 from nwx.query.dates import date_span
 from nwx.values.csv_cells import csv_line
-from nwx.values.links import KINDS
+from nwx.values.urls import KINDS
 from webapp.links.backend import link_answers
 from webapp.site import parameters
 from webapp.site.context import engine

@@ -7,7 +7,7 @@ import msgspec
 from nwx.charts.fields import SCHEMES
 from nwx.links.missing_urls import KIND_GROUPS
 from nwx.searching.answers import Count, Timestamp
-from nwx.values.links import KINDS
+from nwx.values.urls import KINDS
 from webapp.links.view import GRAPH_TOPS, Level, PointSize
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter
 

@@ -12,8 +12,8 @@ from nwx.charts.pictures import bundle_version
 from nwx.errors import UsageError
 from nwx.links.host_graph import Neighbourhood, neighbourhood
 from nwx.model import LinkCell
-from nwx.values.links import domain_of_host
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import domain_of_host
 from webapp.explore.asked_pictures import asked_picture
 from webapp.explore.chart_looks import chart_looks, with_words
 from webapp.explore.page import extended, schemes

@@ -21,7 +21,7 @@ from nwx.quality.repair_list import (
     csv_of_repairs,
     json_of_repairs,
 )
-from nwx.values.links import EMBEDDED, KINDS
+from nwx.values.urls import EMBEDDED, KINDS
 from webapp.links.missing_page import MissingView, read_missing_view
 from webapp.quality.presence import checks_stamp
 from webapp.site import parameters

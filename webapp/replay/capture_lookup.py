@@ -9,9 +9,8 @@ from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.indexsource import BaseIndexSource
 
 from nwx.errors import UrlError
-from nwx.values.method_query import method_prefix
 from nwx.values.timestamps import seconds_between
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.replay.other_queries import MOST_ALIKE
 from webapp.replay.player_viewer import PlayerViewers
 from webapp.replay.stored_records import file_key

@@ -18,8 +18,7 @@ from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
-from nwx.values.method_query import method_prefix
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.access.hidden_marks import hidden_marks
 from webapp.hosts import root_url
 from webapp.links.backend import link_answers

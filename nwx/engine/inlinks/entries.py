@@ -12,7 +12,7 @@ from nwx.engine.inlinks.links import TargetLinks
 from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange, inlink_table
 from nwx.keys import document_id
 from nwx.model import ANCHORS_KEPT, Anchor, LinkCell, LinkCounts
-from nwx.values.links import domain_of_host, host_of_urlkey
+from nwx.values.urls import domain_of_host, host_of_urlkey
 
 
 def cell_order(cell: LinkCell) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import count_anchors, count_distinct, most_frequent, spread
 from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange
 from nwx.model import ANCHORS_KEPT, Anchor, Inlink, LinkCell, LinkCounts
-from nwx.values.links import head_of_host
+from nwx.values.urls import head_of_host
 
 _AT_ONCE = 20_000
 _OTHERS, _OWN = 0, 1

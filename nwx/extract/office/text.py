@@ -6,7 +6,7 @@ from nwx.extract.links import RawLink, Resolver, outlinks
 from nwx.extract.page import ExtractPayload
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
-from nwx.values.links import A
+from nwx.values.urls import A
 
 
 class Stop(Exception):  # noqa: N818 - what was read until then counts

@@ -13,7 +13,7 @@ from nwx.extract.links import Resolver
 from nwx.extract.page import HEADINGS, LINKED, MIB, Element, ExtractLimits, ExtractPayload, Outline
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose
 from nwx.model import Document
-from nwx.values import links as kinds
+from nwx.values import urls as kinds
 
 _NEAR = 130  # characters on each side of an anchor: some 20 words
 _LONGEST_WORD = 30

@@ -27,11 +27,11 @@ from nwx.steering.comparison.counts import (
 from nwx.steering.comparison.quality import QualityComparison, compare_quality
 from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import CrawlSpecification
-from nwx.values.links import host_of_urlkey
 from nwx.values.media_types import HTML, normal_type
 from nwx.values.render_names import RENDER_KEY_STARTS
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import host_of_urlkey
 
 TOP_HOSTS = 50
 

@@ -16,8 +16,8 @@ from nwx.steering.running.pages import StoredPages
 from nwx.steering.simulation.crawl_orders import BLACKLISTED, UNSCORED, GraphPage
 from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import LinkRule, RuleAction
-from nwx.values.links import FRAME, NAVIGATIONAL, present_kind
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import FRAME, NAVIGATIONAL, present_kind
 
 _MOST_REDIRECTS = 10
 _MOST_VERSIONS = 100

@@ -27,7 +27,7 @@ def _line(url: str, digest: str, urlkey: str = "k") -> str:
 
 
 def _keys(tmp_path: Path, lines: list[str], key: Key = Key.URL_DIGEST) -> list[tuple[int, int]]:
-    first, second = KeyHash(key, 1).of(_columns(tmp_path, lines))
+    first, second = KeyHash(key, 1).of_key(_columns(tmp_path, lines))
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
@@ -59,13 +59,14 @@ def test_a_missing_urlkey_is_computed(tmp_path: Path) -> None:
     assert len(set(_keys(tmp_path, lines, Key.URLKEY_DIGEST))) == 1
     without = ["2024 http://www.example.org/A " + SHA1, "2024 https://example.org/a " + SHA1]
     columns = _columns(tmp_path, without, " CDX b a k\n")
-    first, _ = KeyHash(Key.URLKEY_DIGEST, 1).of(columns)
+    first, _ = KeyHash(Key.URLKEY_DIGEST, 1).of_key(columns)
     assert first[0] == first[1] == _keys(tmp_path, lines, Key.URLKEY_DIGEST)[0][0]
 
 
 def test_seeds_give_other_numbers(tmp_path: Path) -> None:
     columns = _columns(tmp_path, [_line("http://a/", SHA1)])
-    assert KeyHash(Key.URL_DIGEST, 1).of(columns)[0] != KeyHash(Key.URL_DIGEST, 2).of(columns)[0]
+    first, second = (KeyHash(Key.URL_DIGEST, seed).of_key(columns)[0] for seed in (1, 2))
+    assert first != second
 
 
 def test_what_is_no_digest_stands_for_itself() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.capture_filter import CaptureFilter
+from nwx.dedup.duplicates import USUAL_REVISIT_BYTES, measure_savings
 from nwx.dedup.key_hashes import Key
-from nwx.dedup.savings import USUAL_REVISIT_BYTES, measure_savings
 from nwx.errors import CdxError
 from nwx.values.urlkeys import urlkey
 

@@ -10,7 +10,7 @@ from nwx.extract.lexbor import read_lexbor
 from nwx.extract.links import Resolver, element_links, outlinks, srcset_candidates
 from nwx.extract.soup import read_soup
 from nwx.model import Link
-from nwx.values.links import EMBEDDED, KINDS, NAVIGATIONAL
+from nwx.values.urls import EMBEDDED, KINDS, NAVIGATIONAL
 
 PAGE = "http://www.example.org/a/b/page.html?x=1"
 

@@ -8,8 +8,7 @@ import pytest
 
 from nwx.errors import JobError, UsageError
 from nwx.importing.options import ImportOptions
-from nwx.indexing.cdx_files import IndexOptions, index_beside
-from nwx.indexing.index_lines import IndexLineForm
+from nwx.indexing import IndexLineForm, IndexOptions, index_beside
 from nwx.jobs.archive_files import (
     DocumentsJobWriter,
     FileTarget,

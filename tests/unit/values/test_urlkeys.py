@@ -7,7 +7,14 @@ import sys
 import pytest
 
 from nwx.errors import UrlError
-from nwx.values.urlkeys import loaded_lazily, package_urlkey, urlkey
+from nwx.values.urlkeys import (
+    body_query,
+    loaded_lazily,
+    method_prefix,
+    package_urlkey,
+    urlkey,
+    with_method_query,
+)
 
 URLS = [
     ("http://www.example.org/", "org,example)/"),
@@ -100,3 +107,65 @@ def test_urlkeys_need_no_http_client() -> None:
     asked = "import sys, nwx.values.urlkeys; print('requests' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True, text=True)
     assert ran.stdout.strip() == "False"
+
+
+MULTIPART = (
+    b'--xyz\r\nContent-Disposition: form-data; name="a"\r\n\r\none two\r\n'
+    b'--xyz\r\nContent-Disposition: form-data; name="f"; filename="x.bin"\r\n'
+    b"Content-Type: application/octet-stream\r\n\r\n\x00\xff\r\n--xyz--\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "query"),
+    [
+        ("application/x-www-form-urlencoded", b"A=1&B=[]&C=%20+x", "A=1&B=[]&C=  x"),
+        ("application/x-www-form-urlencoded; charset=utf-8", b"q=\xff", "__wb_post_data=cT3/"),
+        ("application/json", b'{"a": 1, "b": [{"a": "x"}, {"c": null}]}', "a=1&a.2_=x&c=None"),
+        ("application/json", b'{"a": 1}\n{"a": 2}', "a=1&a.2_=2"),
+        ("application/json", b"no json", ""),
+        ("text/plain", b'{"a": true}', "a=True"),
+        ("text/plain", b"words", "__wb_post_data=d29yZHM="),
+        ("", b"\x00\x01", "__wb_post_data=AAE="),
+        ("multipart/form-data; boundary=xyz", MULTIPART, "a=one+two&f=%00%FF"),
+        ("multipart/form-data", b"x", "__wb_post_data=eA=="),
+    ],
+)
+def test_bodies_become_queries(content_type: str, body: bytes, query: str) -> None:
+    assert body_query(content_type, body) == query
+
+
+def test_a_long_body_is_cut() -> None:
+    assert len(body_query("", b"x" * 100_000)) == 4096
+
+
+def test_json_nested_without_end_is_no_crash() -> None:
+    assert body_query("application/json", b"[" * 100_000) == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "method", "body", "key"),
+    [
+        ("http://a.org/p", "POST", b"B=2&A=1", "org,a)/p?__wb_method=post&a=1&b=2"),
+        ("http://a.org/p?x=1", "PUT", b"", "org,a)/p?__wb_method=put&x=1"),
+    ],
+)
+def test_the_key_holds_method_and_body(url: str, method: str, body: bytes, key: str) -> None:
+    form = "application/x-www-form-urlencoded"
+    assert urlkey(with_method_query(url, method, form, body)) == key
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        ("http://a.org/p", b"a=1"),
+        ("http://a.org/p?x=1&0=2", b"z=1&a=2"),
+        ("http://a.org/", b""),
+        ("http://a.org/p?Z=%5F", b"b=1"),
+    ],
+)
+def test_the_prefix_of_a_url_begins_the_keys_of_its_posts(url: str, body: bytes) -> None:
+    form = "application/x-www-form-urlencoded"
+    key = urlkey(with_method_query(url, "POST", form, body))
+    assert key.startswith(method_prefix(urlkey(url)))
+    assert not urlkey(url).startswith(method_prefix(urlkey(url)))

@@ -18,8 +18,8 @@ from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.parts import clean_anchor
 from nwx.model import Batch
 from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Range, Term, Wildcard
-from nwx.values.links import host_of_urlkey
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import host_of_urlkey
 from tests.links import random_batches
 
 WORDS = ("home", "the", "annual", "report", "more", "here", "grosse", "日", "nowhere", "evil")

@@ -1,1 +1,0 @@
-"""CDX and CDXJ files made from archive files."""
