@@ -14,7 +14,7 @@ from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from nwx.indexing import IndexReport
+    from nwx.archive_cdx import IndexReport
 
 _ERRORS_SHOWN = 20
 
@@ -70,7 +70,7 @@ def command(**given: Any) -> int:
     --strict after any error.
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.indexing import index_beside, index_together
+    from nwx.archive_cdx import index_beside, index_together
     from nwx.warc.sources import expand
 
     asked = _Options(**given)

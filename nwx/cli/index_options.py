@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from nwx.indexing import IndexOptions
+    from nwx.archive_cdx import IndexOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -44,7 +44,7 @@ def index_options_of(
 ) -> "IndexOptions":
     """Return what the options of `index_options` ask for."""
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.indexing import IndexLineForm, IndexOptions
+    from nwx.archive_cdx import IndexLineForm, IndexOptions
 
     form = IndexLineForm.CDXJ if cdxj else IndexLineForm(f"cdx{fields}")
     return IndexOptions(form, in_order, post_append)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from nwx.archive_cdx import IndexLineForm, IndexOptions, header_of, index_of
 from nwx.bulk.addresses import is_address
 from nwx.bulk.process_limits import keep_memory, rare_collections
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -20,7 +21,6 @@ from nwx.importing.extracted.extraction import (
 from nwx.importing.extracted.notes import DOCUMENTS_FORMAT
 from nwx.importing.messages import Outcome
 from nwx.importing.options import ImportOptions
-from nwx.indexing import IndexLineForm, IndexOptions, header_of, index_of
 from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.inputs import ArchiveInputs
 from nwx.jobs.output import UNREAD_KINDS, JobOutput, JobReport, OutputMode, PieceReport, open_output

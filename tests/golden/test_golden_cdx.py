@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.indexing import IndexLineForm, IndexOptions, header_of, index_together
+from nwx.archive_cdx import IndexLineForm, IndexOptions, header_of, index_together
 from nwx.warc.sources import ArchiveSource, expand
 from tests.conftest import SHARED_DATA
 

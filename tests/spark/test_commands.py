@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from nwx.archive_cdx import IndexOptions, index_beside
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.cli.main import cli
 from nwx.errors import UsageError
-from nwx.indexing import IndexOptions, index_beside
 from nwx.warc.sources import ArchiveSource, expand
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.shards import ClusterBuildOptions, read_splits

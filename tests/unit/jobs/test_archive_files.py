@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from nwx.archive_cdx import IndexLineForm, IndexOptions, index_beside
 from nwx.errors import JobError, UsageError
 from nwx.importing.options import ImportOptions
-from nwx.indexing import IndexLineForm, IndexOptions, index_beside
 from nwx.jobs.archive_files import (
     DocumentsJobWriter,
     FileTarget,

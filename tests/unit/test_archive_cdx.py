@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from nwx.archive_cdx import IndexLineForm, IndexOptions, index_beside, index_line, index_together
 from nwx.bulk import sorted_runs
 from nwx.errors import UrlError
-from nwx.indexing import IndexLineForm, IndexOptions, index_beside, index_line, index_together
 from nwx.warc.members import open_members
 from nwx.warc.record import Record
 from nwx.warc.scanner import Scanner
