@@ -16,9 +16,8 @@ from nwx.links.host_graph import HostGraph, graph_of_cell
 from nwx.links.link_frames import HostLinks, host_links, link_frames
 from nwx.links.parts import clean_anchor
 from nwx.model import Anchor, Capture, Inlink, LinkCell, LinkCounts
-from nwx.values.urls import head_of_host, host_of_urlkey
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import clean_url
+from nwx.values.urls import clean_url, head_of_host, host_of_urlkey
 
 ALL_LINKS = LinkCell()
 
