@@ -26,10 +26,10 @@ from nwx.quality.renders.stored_renders import (
     read_render,
     renders_of_pages,
 )
-from nwx.values.urls import EMBEDDED, REFRESH, present_kind
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import EMBEDDED, REFRESH, present_kind
 
 _PAGES_AT_ONCE = 20
 _DEPTH = 8

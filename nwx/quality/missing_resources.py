@@ -18,8 +18,8 @@ from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.links.redirects import LOWEST_ERROR
 from nwx.values import links, media_types
 from nwx.values.fault_kinds import FaultKind
-from nwx.values.urls import EMBEDDED, host_of_urlkey
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import EMBEDDED, host_of_urlkey
 
 
 @dataclass(frozen=True, slots=True)
