@@ -16,7 +16,7 @@ from nwx.errors import UrlError
 from nwx.links.missing_urls import PageFilter, is_of_site
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.links.redirects import LOWEST_ERROR
-from nwx.values import links, media_types
+from nwx.values import media_types, urls
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import EMBEDDED, host_of_urlkey
@@ -37,13 +37,13 @@ class RepairQuestion:
 
 
 _OF_FAMILY: Mapping[str, str] = {
-    media_types.IMAGE: links.IMG,
-    media_types.SCRIPT: links.SCRIPT,
-    media_types.STYLE: links.STYLESHEET,
-    media_types.AUDIO: links.MEDIA,
-    media_types.VIDEO: links.MEDIA,
-    media_types.FLASH: links.MEDIA,
-    media_types.HTML: links.FRAME,
+    media_types.IMAGE: urls.IMG,
+    media_types.SCRIPT: urls.SCRIPT,
+    media_types.STYLE: urls.STYLESHEET,
+    media_types.AUDIO: urls.MEDIA,
+    media_types.VIDEO: urls.MEDIA,
+    media_types.FLASH: urls.MEDIA,
+    media_types.HTML: urls.FRAME,
 }
 _FONTS = (".woff", ".woff2", ".ttf", ".otf", ".eot")
 
@@ -55,7 +55,7 @@ def kind_of_resource(fault: Fault) -> str:
     """
     path = fault.resource.partition("?")[0].partition("#")[0].lower()
     if path.endswith(_FONTS):
-        return links.CSS
+        return urls.CSS
     return _OF_FAMILY.get(media_types.normal_type("", fault.resource), "")
 
 
