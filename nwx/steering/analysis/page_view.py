@@ -139,8 +139,7 @@ class PageView:
     `links` are those that lead to other pages, in order; a URL may be there
     several times. `metadata` has the values of `<meta>` by name, in lower
     case. `html` is what was captured, b"" where only the text of the index
-    is at hand; `charset` is that of the HTTP header. `problems` says what
-    limits or faults cut.
+    is at hand; `charset` is that of the HTTP header.
     """
 
     url: str
@@ -154,7 +153,6 @@ class PageView:
     body_classes: str = ""
     html: bytes = b""
     charset: str = ""
-    problems: tuple[str, ...] = ()
 
 
 def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageView:
@@ -164,7 +162,7 @@ def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageV
     text = decode(data, "", charset).replace(_MARK, " ")
     markup, problems = disarm(repaired_html(text, ""), LIMITS)
     outline = outline_of(markup, payload, problems, _MARK)
-    content, places = _content(outline, problems)
+    content, places = _content(outline)
     about = outline.without_links()
     metadata = _metadata(about)
     first = {name: values[0] for name, values in metadata.items()}
@@ -175,13 +173,12 @@ def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageV
         title=page_title(about) or first.get("og:title", ""),
         content=content,
         language=language_of(prose(content), declared_language(about, first)),
-        links=tuple(_links(outline, url, content, places, problems)),
+        links=tuple(_links(outline, url, content, places)),
         generator=first.get("generator", ""),
         metadata=metadata,
         body_classes=_names(bodies[0]) if bodies else "",
         html=data,
         charset=charset,
-        problems=tuple(problems),
     )
 
 
@@ -207,15 +204,13 @@ def page_view_of_document(document: Document) -> PageView:
     )
 
 
-def _content(outline: Outline, problems: list[str]) -> tuple[str, list[int]]:
+def _content(outline: Outline) -> tuple[str, list[int]]:
     """Return the visible text, and where in it the text of each link begins."""
     marks = sum(tag in LINKED for tag, _ in outline.elements)
     text = outline.text
     if text.count(_MARK) != marks:  # the page writes it as a character reference
         text = text.replace(_MARK, "")
-    marked, cut = clean_blocks(text, LIMITS.characters)
-    if cut:
-        problems.append(f"text: cut after {LIMITS.characters} characters")
+    marked, _ = clean_blocks(text, LIMITS.characters)
     first, *pieces = marked.split(_MARK)
     places = []
     length = len(first)
@@ -225,9 +220,7 @@ def _content(outline: Outline, problems: list[str]) -> tuple[str, list[int]]:
     return "".join((first, *pieces)), places
 
 
-def _links(
-    outline: Outline, url: str, content: str, places: list[int], problems: list[str]
-) -> Iterator[PageLink]:
+def _links(outline: Outline, url: str, content: str, places: list[int]) -> Iterator[PageLink]:
     bases = (element.attributes.get("href") for element in outline.named("base"))
     resolver = Resolver(url, next(filter(None, bases), ""))
     surroundings = Surroundings()
@@ -249,7 +242,6 @@ def _links(
             continue
         count += 1
         if count > LIMITS.links:
-            problems.append(f"links: more than {LIMITS.links}, the rest was left out")
             return
         anchor = _field(element.text()) if tag == "a" else ""
         text = anchor or _field(attributes.get("title") or attributes.get("alt") or "")

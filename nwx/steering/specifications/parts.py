@@ -6,6 +6,7 @@ from dataclasses import asdict, fields
 from urllib.parse import urlsplit
 
 from nwx.errors import UrlError
+from nwx.steering.specifications.file_values import FileValue, shown_value
 from nwx.steering.specifications.link_rules import (
     MAX_EXPRESSION_CHARACTERS,
     RuleError,
@@ -13,7 +14,6 @@ from nwx.steering.specifications.link_rules import (
     normal_host,
     normal_surt,
 )
-from nwx.steering.specifications.problems import FileValue, shown_value
 from nwx.steering.specifications.specification import (
     DueInterval,
     Entity,

@@ -13,6 +13,7 @@ import tomli_w
 from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.steering.specifications import parts
+from nwx.steering.specifications.file_values import FileValue, shown_value
 from nwx.steering.specifications.link_rules import (
     LinkRules,
     SurtPrefixes,
@@ -22,11 +23,9 @@ from nwx.steering.specifications.link_rules import (
     rule_conditions,
 )
 from nwx.steering.specifications.problems import (
-    FileValue,
     FoundProblems,
     SpecificationError,
     SpecificationProblem,
-    shown_value,
 )
 from nwx.steering.specifications.specification import (
     CrawlSpecification,

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from string import whitespace
 from typing import Any
 from urllib.parse import urljoin
@@ -61,12 +60,11 @@ class _LargeScriptError(Exception):
 def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
     """Add the triples of one script to a draft."""
     if len(text) > LONGEST_SCRIPT:
-        draft.complain(f"json-ld: a script has more than {LONGEST_SCRIPT} characters")
         return
     try:
         # Line breaks in texts are wrong, and common.
         value = json.loads(_unwrapped(text), strict=False)
-        cleaned = json.dumps(_Cleaning(draft).value(value, 0))
+        cleaned = json.dumps(_Cleaning().value(value, 0))
         quads = parse(
             cleaned,
             format=RdfFormat.JSON_LD,
@@ -78,13 +76,8 @@ def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
             draft.add_unchecked(quad.triple)
             if draft.is_cut:
                 break
-    except _LargeScriptError:
-        limits = f"more than {_MOST_VALUES} values, or nested more than {_DEEPEST_NODE} deep"
-        draft.complain(f"json-ld: a script has {limits}")
-    except RecursionError:
-        draft.complain(f"json-ld: a script is nested more than {_DEEPEST_NODE} deep")
-    except (ValueError, SyntaxError) as error:
-        draft.complain(f"json-ld: a script cannot be read: {str(error)[:100]}")
+    except (_LargeScriptError, RecursionError, ValueError, SyntaxError):
+        return  # too large, or no JSON-LD
 
 
 def _unwrapped(text: str) -> str:
@@ -99,8 +92,7 @@ def _unwrapped(text: str) -> str:
 class _Cleaning:
     """Makes JSON-LD bounded, with the contexts that are known in the place of their addresses."""
 
-    def __init__(self, draft: TripleDraft) -> None:
-        self._draft = draft
+    def __init__(self) -> None:
         self._values = 0
 
     def value(self, value: Any, depth: int) -> Any:
@@ -125,8 +117,7 @@ class _Cleaning:
             for pattern, known in _KNOWN_CONTEXTS:
                 if pattern.match(value.strip()):
                     return known
-            self._draft.complain(f"json-ld: the context {value[:100]!r} is not fetched")
-            return {}
+            return {}  # nothing is fetched
         if isinstance(value, list):
             return [self._context(inner, depth + 1) for inner in value]
         if isinstance(value, dict):
@@ -143,7 +134,6 @@ _MOST_VISITED = 20_000  # elements that are looked at for properties
 _MOST_CHARACTERS = 2_000_000  # of texts that are taken together
 _DEEPEST_ITEM = 32
 _MOST_NAMES = 10
-_TOO_MUCH = "microdata: there is more than is read of a page"
 
 _ADDRESS_ATTRIBUTES = {
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
@@ -160,8 +150,6 @@ def read_microdata(tree: LexborHTMLParser, base: str, draft: TripleDraft) -> Non
         if draft.is_cut or reading.is_spent:
             break
         reading.item(element, "", 0)
-    if reading.is_spent:
-        draft.complain(_TOO_MUCH)
 
 
 class _Reading:
@@ -187,7 +175,6 @@ class _Reading:
         if known is not None:
             return known
         if self.is_spent or depth > _DEEPEST_ITEM:
-            self._draft.complain(_TOO_MUCH)
             return None
         attributes = element.attributes
         named = attributes.get("itemid")
@@ -321,47 +308,31 @@ _MARKS = (b"itemscope", b"ld+json")
 _SCRIPT_TYPE = "application/ld+json"
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredData:
-    """The triples of a page, in order and each once, and in words what limits or faults cut."""
-
-    triples: tuple[Triple, ...]
-    problems: tuple[str, ...] = ()
-
-
 def structured_triples(page: PageView) -> list[Triple]:
-    """Return the triples that a page states; at most `draft.MOST_TRIPLES`."""
-    return list(structured_data(page).triples)
-
-
-def structured_data(page: PageView) -> StructuredData:
     """Return the triples that a page states in JSON-LD, microdata, OpenGraph and Dublin Core.
 
-    Things without a name are named after the capture. Nothing is fetched,
-    and no bytes raise an error.
+    They come in order, each once, at most MOST_TRIPLES. Things without a
+    name are named after the capture. Nothing is fetched, and no bytes raise
+    an error.
     """
     draft = TripleDraft(capture_iri(page.url, page.timestamp))
     lower = page.html.lower()
     if any(mark in lower for mark in _MARKS):
         _read_markup(page, draft)
     read_metadata(page, draft)
-    return StructuredData(tuple(draft), tuple(draft.problems))
+    return list(draft)
 
 
 def _read_markup(page: PageView, draft: TripleDraft) -> None:
     markup, _ = disarm(repaired_html(decode(page.html, "", page.charset), ""), LIMITS)
     if crowded(markup):
-        draft.complain("markup: a tag of more than 1000 attributes")
         return
     try:
         tree = LexborHTMLParser(markup)
-    except SelectolaxError as error:
-        draft.complain(f"markup: it cannot be read: {error}")
+    except SelectolaxError:
         return
     base = page_iri(page.url).value
     scripts = [node for node in tree.css("script[type]") if _is_json_ld(node.attributes)]
-    if len(scripts) > MOST_SCRIPTS:
-        draft.complain(f"json-ld: more than {MOST_SCRIPTS} scripts")
     for script in scripts[:MOST_SCRIPTS]:
         read_json_ld(script.text(), base, draft)
     read_microdata(tree, base, draft)

@@ -101,13 +101,11 @@ def _escape(match: re.Match[str]) -> str:
 MOST_TRIPLES = 2_000
 """So many triples of one page are kept."""
 
-_MOST_PROBLEMS = 20
-
 RdfObject = NamedNode | Literal
 
 
 class TripleDraft:
-    """Triples in the order in which they are found, each once, and what was wrong on the way.
+    """Triples in the order in which they are found, each once.
 
     Things without a name get one by their order in the page, so that the
     same page always gives the same triples.
@@ -117,7 +115,6 @@ class TripleDraft:
         self._capture = capture
         self._triples: dict[tuple[str, str, str], Triple] = {}
         self._parts: dict[str, NamedNode] = {}
-        self.problems: list[str] = []
         self.is_cut = False
         """Whether triples were left out, as there are too many."""
 
@@ -133,7 +130,6 @@ class TripleDraft:
             return
         if len(self._triples) >= MOST_TRIPLES:
             self.is_cut = True
-            self.complain(f"triples: more than {MOST_TRIPLES}, the rest was left out")
             return
         self._triples[key] = Triple(subject, predicate, value)
 
@@ -141,15 +137,8 @@ class TripleDraft:
         """Take a triple whose terms a parser passed on as they were; drop one that is invalid."""
         subject, predicate = self._node(triple.subject), iri(triple.predicate.value)
         value = self._object(triple.object)
-        if subject is None or predicate is None or value is None:
-            self.complain("terms: some are no valid IRIs")
-        else:
+        if subject is not None and predicate is not None and value is not None:
             self.add(subject, predicate, value)
-
-    def complain(self, problem: str) -> None:
-        """Take note of a problem, once."""
-        if problem not in self.problems and len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(problem)
 
     def __iter__(self) -> Iterator[Triple]:
         return iter(self._triples.values())

@@ -1,7 +1,7 @@
 """Pages with markup for machines."""
 
 from nwx.steering.analysis.page_view import PageView, page_view
-from nwx.steering.triples.structured_data import structured_data
+from nwx.steering.triples.structured_data import structured_triples
 
 URL, WHEN = "http://a.example/dir/page", "20150102030405"
 CAPTURE = f"urn:nwx:capture:{WHEN}:{URL}"
@@ -18,13 +18,8 @@ def facts(html: str | bytes, url: str = URL) -> set[tuple[str, str, str]]:
     """Return what a page states, with short names for the capture and for schema.org."""
     return {
         (_short(str(one.subject)), _short(str(one.predicate)), _short(str(one.object)))
-        for one in structured_data(view(html, url)).triples
+        for one in structured_triples(view(html, url))
     }
-
-
-def problems(html: str | bytes) -> tuple[str, ...]:
-    """Return what was wrong with the markup of a page."""
-    return structured_data(view(html)).problems
 
 
 def _short(term: str) -> str:
