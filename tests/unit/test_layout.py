@@ -85,6 +85,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/playback/page_choice.py": "tests/conformance/test_39_check_playback.py",
     "nwx/takedown": "tests/conformance/test_46_takedown.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
+    "nwx/steering/analysis/word_lists.py": "tests/unit/steering/analysis/test_lemmas.py",
     "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_steering_run.py",
     "nwx/steering/running/steering_process.py": "tests/unit/steering/running/test_listener.py",
     "nwx/steering/specifications/file_values.py": (

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from nwx.steering.analysis.page_view import PageLink
 from nwx.steering.analysis.site_types import SiteType
+from nwx.steering.analysis.word_lists import WORD_LISTS
 
 _LONGEST = 2_000  # characters that are looked at
 
@@ -26,46 +27,6 @@ def link_address(url: str) -> LinkAddress:
     return LinkAddress(host.rpartition("@")[2], path, query)
 
 
-ROLE_NAMES = {
-    "advertisement": """ad ads adv advert adverts advertisement advertisements advertising
-        adsbygoogle adsense adbox adunit banner banners sponsor sponsors sponsored dfp
-        rel:sponsored anzeige anzeigen werbung reklame publicidad""",
-    "login": "login loginbox loginform signin signup pt-login pt-userlogin p-personal",
-    "pagination": """pagination pager paging pagenav pagenavi paginate paginator pagelinks
-        rel:next rel:prev rel:previous page-numbers page-link nextpostslink blog-pager mw-prevlink
-        mw-nextlink older newer""",
-    "comment": """comment comments commentlist disqus respond commentmetadata reply replies
-        kommentare commentaires comentarios""",
-    "calendar": "calendar datepicker kalender calendrier calendario",
-    "navigation": """nav navbar navigation navigator menu menubar menulink submenu header masthead
-        footer sidebar sidebars breadcrumb breadcrumbs crumbs aside topbar toolbar toolbox tabs
-        widget portlet archives archive blogroll tagcloud tags categories category rel:tag
-        rel:category rel:author rel:home rel:license toc catlinks editsection share sharing social
-        skip topnav leftnav subnav mainnav sitenav nav-links linklist sitemap copyright logo
-        language-switcher langs interlanguage-link role:navigation role:menu role:menuitem
-        role:banner role:contentinfo role:complementary role:menubar role:tablist""",
-    "content": """article post hentry story h1 h2 h3 h4 entry bodycontent
-        entry-title entry-header entry-content entry-summary post-header post-title article-header
-        topictitle teaser headline rel:bookmark mw-body-content mw-content-text
-        mw-parser-output postbody post-body blockquote role:article""",
-}
-"""Names, ids, classes, roles and relations, by the role that they tell."""
-
-NOT_IN_COMPOUNDS = frozenset(
-    """category categories tags archive archives post article story entry h1 h2 h3 h4 reply
-    logo adv banner banners promo""".split()
-)
-"""Names that tell nothing as part of another, such as `category-news` of an article."""
-
-ADVERTISERS = frozenset(
-    """doubleclick.net googlesyndication.com googleadservices.com adservice.google.com taboola.com
-    outbrain.com amazon-adsystem.com adnxs.com adform.net criteo.com zedo.com tradedoubler.com
-    zanox.com awin1.com linksynergy.com anrdoezrs.net fastclick.net adbrite.com overture.com
-    valueclick.com atdmt.com adbutler.com openx.net rubiconproject.com""".split()
-)
-"""Hosts, with their subdomains, that serve advertisements."""
-
-
 class LinkRole(StrEnum):
     """What a link is for; where several roles fit, the first of these counts."""
 
@@ -82,7 +43,7 @@ _MOST_KNOWN = 20_000  # surroundings whose role is kept
 _LONGEST_NUMBER = 3  # digits; numbers of four are years
 _PARTS = re.compile(r"[-_]+")
 _ORDER = {role: place for place, role in enumerate(LinkRole)}
-_OF_NAME = {name: LinkRole(role) for role, names in ROLE_NAMES.items() for name in names.split()}
+_OF_NAME = {name: LinkRole(role) for role, names in WORD_LISTS.link_roles.items() for name in names}
 
 _END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
 """Behind a whole segment or value, with or without an extension."""
@@ -211,14 +172,14 @@ def _role_of_name(name: str) -> LinkRole | None:
     found = _OF_NAME.get(name)
     if found is not None or not ("-" in name or "_" in name):
         return found
-    parts = set(_PARTS.split(name)) - NOT_IN_COMPOUNDS
+    parts = set(_PARTS.split(name)) - WORD_LISTS.not_in_compounds
     roles = [_OF_NAME[part] for part in parts if part in _OF_NAME]
     return min(roles, key=_ORDER.__getitem__, default=None)
 
 
 def _is_advertiser(host: str) -> bool:
     while host:
-        if host in ADVERTISERS:
+        if host in WORD_LISTS.advertisers:
             return True
         host = host.partition(".")[2]
     return False

@@ -6,6 +6,8 @@ from enum import StrEnum
 from itertools import accumulate, islice
 from typing import NamedTuple
 
+from nwx.steering.analysis.word_lists import WORD_LISTS
+
 
 class NameKind(StrEnum):
     """What a name that was found without the specification stands for; a date is 2002-08-12."""
@@ -67,72 +69,6 @@ class LanguageModel(ABC):
         """Return the names and dates in a text that was read."""
 
 
-PARTICLES = frozenset(
-    """af al ap bin da das de degli dei del della den der des di do dos du el ibn la las le los of
-    st ter und van von zu""".split()
-)
-"""Words in lower case that stand between the words of a name."""
-
-PERSON_TITLES = frozenset(
-    """mr mrs ms miss dr prof professor sir lord lady dame president chancellor minister senator
-    governor mayor king queen prince princess pope bishop archbishop cardinal rabbi imam general
-    colonel captain major admiral judge ambassador secretary congressman congresswoman
-    herr frau doktor bundeskanzler bundeskanzlerin kanzler kanzlerin präsident präsidentin
-    ministerin bürgermeister bürgermeisterin bischof könig königin papst
-    m mme mlle monsieur madame président présidente ministre maire docteur professeur roi reine
-    sr sra señor señora don doña presidente presidenta ministro ministra alcalde rey reina
-    signor signora dott onorevole sindaco re regina
-    dhr mevrouw meneer burgemeester koning koningin senhor senhora doutor""".split()
-)
-"""Words in front of the name of a person, in lower case."""
-
-ORGANISATION_ENDS = frozenset(
-    """inc ltd llc plc corp corporation company gmbh ag kg ev sa sarl spa srl bv nv ab oy as
-    university college school institute academy museum library archive archives hospital church
-    ministry department agency authority commission committee council parliament senate congress
-    court bank fund foundation association federation union league society party club group
-    network service services press times post journal organisation organization office bureau
-    universität hochschule institut akademie bibliothek archiv ministerium behörde amt kommission
-    rat gericht stiftung verband verein partei bund gesellschaft feuerwehr
-    université musée ministère parti syndicat société fondation universidad ministerio partido
-    fundación università partito universiteit""".split()
-)
-"""Words that end the name of an organisation, in lower case."""
-
-ORGANISATION_STARTS = frozenset(
-    """university college institute academy museum library ministry department agency commission
-    committee council bank house court church society federation association league
-    universität hochschule institut akademie ministerium amt bund rat verband gesellschaft
-    université institut académie musée ministère parti société conseil banque
-    universidad instituto ministerio partido banco consejo università istituto ministero
-    universiteit ministerie""".split()
-)
-"""Words that begin the name of an organisation, when `of`, `für`, `de` and the like follow."""
-
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar jänner janvier enero gennaio januari janeiro",
-            "february feb februar février febrero febbraio februari fevereiro",
-            "march mar märz mars marzo maart março",
-            "april apr avril abril aprile",
-            "may mai mayo maggio mei maio",
-            "june jun juni juin junio giugno junho",
-            "july jul juli juillet julio luglio julho",
-            "august aug août agosto augustus",
-            "september sep sept septembre septiembre settembre setembro",
-            "october oct oktober octobre octubre ottobre outubro",
-            "november nov novembre noviembre novembro",
-            "december dec dezember décembre diciembre dicembre dezembro",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-"""Months by their names in seven languages, in lower case."""
-
-
 MOST_NAMES = 5_000
 """Of one text; what follows is not looked at."""
 
@@ -182,7 +118,7 @@ def _runs(reading: TextReading) -> Iterator[tuple[int, int]]:
         while end < len(words) and end - first < _MOST_WORDS and _joins(pieces, end):
             if words[end][0].isupper():
                 end += 1
-            elif words[end] in PARTICLES and _leads_on(pieces, end):
+            elif words[end] in WORD_LISTS.particles and _leads_on(pieces, end):
                 end += 2
             else:
                 break
@@ -194,7 +130,7 @@ def _joins(pieces: Sequence[str], index: int) -> bool:
     between = pieces[2 * index]
     if between == ". ":
         before = pieces[2 * index - 1]
-        return len(before) == 1 or before.lower() in PERSON_TITLES
+        return len(before) == 1 or before.lower() in WORD_LISTS.person_titles
     return between in _BETWEEN and len(pieces[2 * index + 1]) <= _LONGEST_WORD
 
 
@@ -218,10 +154,10 @@ def _is_line(reading: TextReading, first: int, last: int) -> bool:
 
 def _person(reading: TextReading, first: int, last: int) -> Name | None:
     words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
-    titles = [place for place, word in enumerate(words) if word in PERSON_TITLES]
+    titles = [place for place, word in enumerate(words) if word in WORD_LISTS.person_titles]
     if not titles and not _follows_title(reading, first):
         return None
-    if words[-1] in ORGANISATION_ENDS:
+    if words[-1] in WORD_LISTS.organisation_ends:
         return None
     if titles:
         first += titles[-1] + 1
@@ -234,18 +170,20 @@ def _person(reading: TextReading, first: int, last: int) -> Name | None:
 def _follows_title(reading: TextReading, index: int) -> bool:
     """Return whether a title in lower case stands in front of a word."""
     before, between = reading.pieces[2 * index - 1 : 2 * index + 1] if index else ("", "")
-    return before in PERSON_TITLES and len(before) > 1 and between in (" ", ". ")
+    return before in WORD_LISTS.person_titles and len(before) > 1 and between in (" ", ". ")
 
 
 def _organisation(reading: TextReading, first: int, last: int, language: str) -> Name | None:
     first = _start(reading, first, last)
-    if reading.pieces[2 * last - 1].lower() not in ORGANISATION_ENDS:
+    if reading.pieces[2 * last - 1].lower() not in WORD_LISTS.organisation_ends:
         last = _end(reading, first, last)
     words = [word.lower() for word in reading.pieces[2 * first + 1 : 2 * last : 2]]
     if len(words) < _FEWEST_WORDS:
         return None
-    begins = words[0] in ORGANISATION_STARTS and (language != "en" or words[1] in PARTICLES)
-    if not begins and words[-1] not in ORGANISATION_ENDS:
+    begins = words[0] in WORD_LISTS.organisation_starts and (
+        language != "en" or words[1] in WORD_LISTS.particles
+    )
+    if not begins and words[-1] not in WORD_LISTS.organisation_ends:
         return None
     return _named(reading, first, last, NameKind.ORGANISATION)
 
@@ -265,7 +203,8 @@ def _other(reading: TextReading, first: int, last: int, language: str) -> Name |
 def _start(reading: TextReading, first: int, last: int) -> int:
     """Return where a name begins: behind function words, and particles whose name is cut off."""
     while first < last and (
-        reading.lemmas[first] in reading.closed or reading.pieces[2 * first + 1] in PARTICLES
+        reading.lemmas[first] in reading.closed
+        or reading.pieces[2 * first + 1] in WORD_LISTS.particles
     ):
         first += 1
     return first
@@ -344,10 +283,10 @@ def _in_words(words: Sequence[str], year: int) -> _Found | None:
     if len(near) < 2:
         return None
     last, first = words[near[0]].lower(), words[near[1]].lower()
-    if last in MONTHS:
-        return _checked(str(MONTHS[last]), _cardinal(first), near[1])
-    if first in MONTHS:
-        return _checked(str(MONTHS[first]), _cardinal(last), near[1])
+    if last in WORD_LISTS.months:
+        return _checked(str(WORD_LISTS.months[last]), _cardinal(first), near[1])
+    if first in WORD_LISTS.months:
+        return _checked(str(WORD_LISTS.months[first]), _cardinal(last), near[1])
     return None
 
 
