@@ -1,23 +1,17 @@
 """Documents files that tests make, in this process."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import Memory
+from nwx.importing.collector import Lookups
 from nwx.importing.extracted.documents_file import DocumentsWriter
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, FileError, expand
-
-
-def none_known(ids: Collection[str]) -> dict[str, int]:
-    """Return nothing: no document is known."""
-    del ids
-    return {}
 
 
 def messages_of(
@@ -26,7 +20,7 @@ def messages_of(
     """Yield what an import makes of an archive file that is new."""
     task = FileTask(source, source.path, None)
     wanted = options or ImportOptions()
-    return import_file(task, wanted, none_known, _no_guard, lambda _: None, Memory())
+    return import_file(task, wanted, Lookups(), _no_guard, lambda _: None)
 
 
 def _no_guard(offset: int) -> nullcontext[None]:

@@ -184,7 +184,7 @@ def element_links(outline: Outline) -> Iterator[RawLink]:
             attributes = element.attributes
             if value := attributes.get(name):
                 yield kind, value, element.text() if tag == "a" else attributes.get("alt") or ""
-            if tag in _WITH_MORE:
+            if tag in _WITH_MORE and not _FURTHER.isdisjoint(attributes):
                 yield from _further(tag, attributes)
         elif tag == "link":
             yield from _of_relation(element.attributes)
@@ -196,6 +196,8 @@ _WITH_MORE = frozenset({"img", "source", "video"})
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 _SRCSETS = ("srcset", "data-srcset", "data-lazy-srcset")
 """Where scripts that load images late keep their URLs until then."""
+
+_FURTHER = frozenset((*_LAZY_SOURCES, *_SRCSETS, "poster"))
 
 
 def _further(tag: str, attributes: Mapping[str, str | None]) -> Iterator[RawLink]:

@@ -6,17 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from nwx.captures import page_places
 from nwx.errors import SourceError
-from nwx.importing.collector import (
-    EXTRACT,
-    Collector,
-    Fate,
-    Guard,
-    KnownLookup,
-    ListLookupFunction,
-    Memory,
-    PurgedLookup,
-    none_purged,
-)
+from nwx.importing.collector import EXTRACT, Collector, Fate, Guard, Lookups
 from nwx.importing.late_outlinks import OutlinkJoin
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
@@ -31,18 +21,13 @@ from nwx.warc.sources import ArchiveSource, Contents, contents_of
 def import_file(
     task: FileTask,
     options: ImportOptions,
-    known: KnownLookup,
+    lookups: Lookups,
     guard: Guard,
     moved: Callable[[int], None],
-    memory: Memory,
-    listed: ListLookupFunction | None = None,
-    purged: PurgedLookup = none_purged,
 ) -> Iterator[FilePart | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
-    `moved` is told the bytes read, at every record. `memory` is shared by
-    the files that one worker reads. Captures that are `listed` leave their
-    date only, those that were `purged` nothing. All errors of a file are
+    `moved` is told the bytes read, at every record. All errors of a file are
     counted in its ledger entry, but for a conflict, as the entry is that of
     another file.
     """
@@ -64,7 +49,7 @@ def import_file(
         yield Verdict(Outcome.SKIPPED)
     else:
         new = replace(new, checksum=contents.checksum)
-        collector = Collector(known, options, guard, task.without_text, memory, listed, purged)
+        collector = Collector(options, lookups, guard, task.without_text)
         parts = _Import(source, entry or new, collector, options, moved, contents).parts()
         yield from map(_with_pages, parts) if task.with_pages else parts
 

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from cachetools import LRUCache
@@ -30,23 +30,11 @@ _SHARE_OF_EXTRACTION = 0.5
 _SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
 _REMEMBERED_KEYS = 20_000
 
-KnownLookup = Callable[[Collection[str]], dict[str, int]]
-"""`Engine.known`."""
-
 Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for whoever watches this process."""
 
 ListLookupFunction = Callable[[str, str, str], bool]
 """Tells whether a capture (URL, digest, timestamp) is to be left out."""
-
-PurgedLookup = Callable[[Capture], bool]
-"""Tells whether a capture was purged, so that nothing of it may come back: `AccessRules.purges`."""
-
-
-def none_purged(capture: Capture) -> bool:
-    """Return False: no capture was purged."""
-    del capture
-    return False
 
 
 class Fate(Enum):
@@ -111,34 +99,52 @@ class Memory:
         self._ranks[id] = rank
 
 
+def _none_known(ids: Collection[str]) -> dict[str, int]:
+    del ids
+    return {}
+
+
+def _none_purged(capture: Capture) -> bool:
+    del capture
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """What an import asks about documents and captures.
+
+    `known` is `Engine.known`. Captures that are `listed` leave their date
+    only, those that were `purged` (`AccessRules.purges`) nothing. `memory` is
+    shared by the files that one worker reads.
+    """
+
+    known: Callable[[Collection[str]], dict[str, int]] = _none_known
+    listed: ListLookupFunction | None = None
+    purged: Callable[[Capture], bool] = _none_purged
+    memory: Memory = field(default_factory=Memory)
+
+
 class Collector:
     """Collects records until they make a part to write.
 
     Asks the engine which documents it holds and extracts only the others,
-    or all where nothing is to be deduplicated. Of a capture that is
-    `listed` only the date is kept, of one that was `purged` nothing.
-    `without_text` maps offsets of records that are not to be extracted to the
-    reason in words.
+    or all where nothing is to be deduplicated. `without_text` maps offsets
+    of records that are not to be extracted to the reason in words.
     """
 
     def __init__(
         self,
-        known: KnownLookup,
         options: ImportOptions,
+        lookups: Lookups,
         guard: Guard,
         without_text: Mapping[int, str],
-        memory: Memory,
-        listed: ListLookupFunction | None = None,
-        purged: PurgedLookup = none_purged,
     ) -> None:
-        self._known, self._options, self._guard = known, options, guard
+        self._options, self._lookups, self._guard = options, lookups, guard
         self._extract = options.extract or extract
         # Below what ends the process, so that what was read until then is kept.
         self._limits = ExtractLimits(seconds=options.item_seconds * _SHARE_OF_EXTRACTION)
         self._without_text = without_text
-        self._memory = memory
-        self._listed = listed
-        self._purges = purged
+        self._memory = lookups.memory
         self._waiting: list[tuple[int, CaptureRecord]] = []
         self._waiting_bytes = 0
         self._clear()
@@ -152,7 +158,7 @@ class Collector:
 
     def wants(self, capture: Capture) -> bool:
         """Tell the reader whether the payload of a capture will be asked for."""
-        if not self._has_text(capture) or self._purges(capture):
+        if not self._has_text(capture) or self._lookups.purged(capture):
             return False
         return not self._is_listed(capture)
 
@@ -162,7 +168,7 @@ class Collector:
         The reader has to keep the payloads that `wants` asks for.
         """
         capture = record.capture
-        if self._purges(capture):
+        if self._lookups.purged(capture):
             self._purged += 1
             return Fate.PURGED
         if capture.document_id:
@@ -195,9 +201,8 @@ class Collector:
 
     def _is_listed(self, capture: Capture) -> bool:
         """Return whether a capture is on one of the exclusion lists."""
-        return self._listed is not None and self._listed(
-            capture.url, capture.digest, capture.timestamp
-        )
+        listed = self._lookups.listed
+        return listed is not None and listed(capture.url, capture.digest, capture.timestamp)
 
     def add_error(self, error: ReadError) -> None:
         """Take an error met on the way."""
@@ -217,7 +222,7 @@ class Collector:
         for rank, record in self._waiting:
             document = record.capture.document_id
             best[document] = max(best.get(document, -1), rank)
-        known = self._known(best.keys()) if best else {}
+        known = self._lookups.known(best.keys()) if best else {}
         for rank, record in self._waiting:
             document = record.capture.document_id
             if rank == best[document] and known.get(document, -1) < rank:

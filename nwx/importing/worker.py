@@ -1,6 +1,6 @@
 """A process that reads files and may die of any document."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -10,9 +10,9 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import KnownLookup, ListLookupFunction, Memory, PurgedLookup
+from nwx.importing.collector import ListLookupFunction, Lookups, Memory
 from nwx.importing.extracted.sources import ExtractedFile
-from nwx.importing.messages import FilePart, FileTask, Message, Outbox, PipeRequest, Verdict
+from nwx.importing.messages import FileTask, Message, Outbox, PipeRequest
 from nwx.importing.options import ImportOptions
 from nwx.settings import Settings
 
@@ -48,12 +48,13 @@ def work(
                     continue
                 # Looked up for each file: a rule may have been made since the import began.
                 purges = retry_unavailable(access.rules, options.patience_seconds).purges
+                lookups = Lookups(known, listed, purges, memory)
                 if isinstance(task.source, ExtractedFile):
-                    messages = _loaded(task, options, known, moved, memory, listed, purges)
+                    from nwx.importing.extracted.loaded_parts import load_file  # reads Parquet
+
+                    messages = load_file(task, options, lookups, moved)
                 else:
-                    messages = import_file(
-                        task, options, known, guard, moved, memory, listed, purges
-                    )
+                    messages = import_file(task, options, lookups, guard, moved)
                 for message in messages:
                     outbox.add(task, message)
                 connection.send(PipeRequest.TASK)
@@ -61,21 +62,6 @@ def work(
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
-
-
-def _loaded(
-    task: FileTask,
-    options: ImportOptions,
-    known: KnownLookup,
-    moved: Callable[[int], None],
-    memory: Memory,
-    listed: ListLookupFunction | None,
-    purged: PurgedLookup,
-) -> Iterator[FilePart | Verdict]:
-    """Return the parts and the verdict of a file that was extracted elsewhere."""
-    from nwx.importing.extracted.loaded_parts import LoadLookups, load_file  # reads Parquet
-
-    return load_file(task, options, LoadLookups(known, listed, purged, memory), moved)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -17,7 +17,7 @@ from nwx.bulk.guarded_process import (
     StepGuard,
 )
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import Memory
+from nwx.importing.collector import Lookups
 from nwx.importing.extracted.documents_file import DocumentsWriter
 from nwx.importing.messages import FilePart, FileTask, Outcome, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
@@ -150,16 +150,11 @@ def _work(
         while True:
             task = connection.recv()
             with steps:
-                for message in import_file(task, options, _none_known, guard, moved, Memory()):
+                for message in import_file(task, options, Lookups(), guard, moved):
                     connection.send(message)
             connection.send(PipeRequest.TASK)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
-
-
-def _none_known(ids: Collection[str]) -> dict[str, int]:
-    del ids
-    return {}
 
 
 _shared: dict[int, tuple[ImportOptions, FileExtractor]] = {}

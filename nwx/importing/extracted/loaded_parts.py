@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from nwx.captures import page_places
 from nwx.errors import SourceError
 from nwx.importing.archive_file import conflict_verdict
-from nwx.importing.collector import EXTRACT, KnownLookup, ListLookupFunction, Memory, PurgedLookup
+from nwx.importing.collector import EXTRACT, Lookups
 from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
 from nwx.importing.extracted.notes import PartNotes
 from nwx.importing.extracted.sources import ExtractedFile
@@ -38,18 +38,8 @@ _ERRORS = "errors"
 _NOT_LISTED = "not listed: the extraction kept the first errors of each kind"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadLookups:
-    """What a load asks about documents and captures; `listed` is None without exclusion lists."""
-
-    known: KnownLookup
-    listed: ListLookupFunction | None
-    purged: PurgedLookup
-    memory: Memory
-
-
 def load_file(
-    task: FileTask, options: ImportOptions, lookups: LoadLookups, moved: Callable[[int], None]
+    task: FileTask, options: ImportOptions, lookups: Lookups, moved: Callable[[int], None]
 ) -> Iterator[FilePart | Verdict]:
     """Yield what `import_file` would of an archive file, from its documents file.
 
@@ -87,7 +77,7 @@ class _Load:
         number: int,
         entry: SourceFile | None,
         options: ImportOptions,
-        lookups: LoadLookups,
+        lookups: Lookups,
     ) -> None:
         source, notes = task.source, documents.notes.files[number]
         new = SourceFile(options.collection, source.name, task.path, source.size, notes.checksum)
@@ -222,7 +212,7 @@ class _Texts:
 class _Rows:
     """The rows of one part while it is put together."""
 
-    def __init__(self, lookups: LoadLookups, options: ImportOptions, texts: _Texts) -> None:
+    def __init__(self, lookups: Lookups, options: ImportOptions, texts: _Texts) -> None:
         self._lookups, self._deduplicate, self._texts = lookups, options.deduplicate, texts
         self._documents: dict[str | int, Document] = {}
         self._without_text: list[Capture] = []

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import Memory
+from nwx.importing.collector import Lookups, Memory
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_id, document_key, precedence
@@ -54,7 +54,11 @@ def read(
     source = ArchiveSource(path.name, str(path), path.stat().st_size)
     task = FileTask(source, str(path), entry, without_text or {})
     *parts, verdict = import_file(
-        task, ImportOptions(), archive.known, archive.guard, lambda _: None, memory or Memory()
+        task,
+        ImportOptions(),
+        Lookups(archive.known, memory=memory or Memory()),
+        archive.guard,
+        lambda _: None,
     )
     assert isinstance(verdict, Verdict)
     return [part for part in parts if isinstance(part, FilePart)], verdict
@@ -221,7 +225,7 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
     task = FileTask(source, str(path), None)
     archive = Archive()
     [part, verdict] = import_file(
-        task, ImportOptions(), archive.known, archive.guard, lambda _: None, Memory()
+        task, ImportOptions(), Lookups(archive.known), archive.guard, lambda _: None
     )
     assert verdict == Verdict(Outcome.UNREADABLE)
     assert isinstance(part, FilePart)
@@ -238,7 +242,7 @@ def test_a_file_that_was_imported_and_is_gone_keeps_its_entry(tmp_path: Path) ->
     archive = Archive()
     [left, verdict] = import_file(
         FileTask(source, str(path), entry), ImportOptions(),
-        archive.known, archive.guard, lambda _: None, Memory(),
+        Lookups(archive.known), archive.guard, lambda _: None,
     )  # fmt: skip
     assert verdict == Verdict(Outcome.UNREADABLE)
     assert isinstance(left, FilePart)
@@ -265,7 +269,7 @@ def test_a_wacz_whose_bytes_are_not_what_was_told_is_read_and_reported(
     known = Archive()
     part, verdict = import_file(
         FileTask(source, source.path, None), ImportOptions(),
-        known.known, known.guard, lambda _: None, Memory(),
+        Lookups(known.known), known.guard, lambda _: None,
     )  # fmt: skip
     assert verdict == Verdict(Outcome.IMPORTED)
     assert isinstance(part, FilePart)

@@ -1,12 +1,11 @@
 """Records collected for writing."""
 
 from collections import Counter
-from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 
 from nwx.extract.extractors import Extractor
-from nwx.importing.collector import CollectedBatch, Collector, Fate, Memory
+from nwx.importing.collector import CollectedBatch, Collector, Fate, Lookups, Memory
 from nwx.importing.options import ImportOptions
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
@@ -22,10 +21,6 @@ PAGES = [
 ]
 
 
-def nothing_known(ids: Collection[str]) -> dict[str, int]:
-    return {}
-
-
 def test_the_lists_are_looked_up_once_for_each_capture(tmp_path: Path) -> None:
     asked: Counter[tuple[str, str]] = Counter()
 
@@ -35,9 +30,7 @@ def test_the_lists_are_looked_up_once_for_each_capture(tmp_path: Path) -> None:
 
     path = write_warc(tmp_path / "a.warc.gz", PAGES)
     source = ArchiveSource(path.name, str(path), path.stat().st_size)
-    collector = Collector(
-        nothing_known, ImportOptions(), lambda _: nullcontext(), {}, Memory(), listed
-    )
+    collector = Collector(ImportOptions(), Lookups(listed=listed), lambda _: nullcontext(), {})
     reader = ArchiveReader(source, "web", keep=collector.wants)
     added = [collector.add(item) for item in reader if isinstance(item, CaptureRecord)]
     fates = [Fate.EXCLUDED if page.url.startswith(LISTED) else Fate.STORED for page in PAGES]
@@ -62,7 +55,7 @@ def collected(tmp_path: Path, *extractors: Extractor) -> CollectedBatch:
     path = write_warc(tmp_path / "b.warc.gz", PAGES[:1] + PAGES[2:3])
     source = ArchiveSource(path.name, str(path), path.stat().st_size)
     options = ImportOptions(extractors=extractors)
-    collector = Collector(nothing_known, options, lambda _: nullcontext(), {}, Memory())
+    collector = Collector(options, Lookups(), lambda _: nullcontext(), {})
     for item in ArchiveReader(source, "web", keep=collector.wants):
         if isinstance(item, CaptureRecord):
             collector.add(item)

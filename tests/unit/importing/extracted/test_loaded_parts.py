@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from nwx.importing import collector
 from nwx.importing.archive_file import import_file
-from nwx.importing.collector import Memory
+from nwx.importing.collector import Lookups
 from nwx.importing.extracted import loaded_parts
-from nwx.importing.extracted.loaded_parts import LoadLookups, load_file
+from nwx.importing.extracted.loaded_parts import load_file
 from nwx.importing.extracted.sources import ExtractedFile, extracted_sources
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import Capture, SourceFile
 from tests.conformance.archive import capture
-from tests.documents_files import messages_of, none_known, write_documents
+from tests.documents_files import messages_of, write_documents
 from tests.unit.importing.test_archive_file import Archive
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc
@@ -30,7 +29,7 @@ OPTIONS = ImportOptions()
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of four captures."""
-    monkeypatch.setattr(collector, "_PART_CAPTURES", 4)
+    monkeypatch.setattr("nwx.importing.collector._PART_CAPTURES", 4)
 
 
 def extracted(warc: Path, options: ImportOptions = OPTIONS) -> FileTask:
@@ -43,17 +42,13 @@ def extracted(warc: Path, options: ImportOptions = OPTIONS) -> FileTask:
 
 def lookups(
     archive: Archive | None = None, listed: object = None, purged: object = None
-) -> LoadLookups:
-    return LoadLookups(
-        archive.known if archive else none_known,
-        listed,  # type: ignore[arg-type]
-        purged or collector.none_purged,  # type: ignore[arg-type]
-        Memory(),
-    )
+) -> Lookups:
+    named = {"known": archive and archive.known, "listed": listed, "purged": purged}
+    return Lookups(**{name: one for name, one in named.items() if one})  # type: ignore[arg-type]
 
 
 def loaded(
-    task: FileTask, asked: LoadLookups | None = None, options: ImportOptions = OPTIONS
+    task: FileTask, asked: Lookups | None = None, options: ImportOptions = OPTIONS
 ) -> tuple[list[FilePart], Verdict]:
     *parts, verdict = load_file(task, options, asked or lookups(), lambda _: None)
     assert isinstance(verdict, Verdict)
@@ -178,16 +173,13 @@ def test_what_is_left_out_is_left_out_as_from_the_archive_file(
     pages = [*many_pages(3, start=1), FIRST, *many_pages(between, start=20), LATER]
     task = extracted(write_warc(tmp_path / "a.warc.gz", pages))
     left_out = {"listed": listed_first} if way == "listed" else {"purged": of_first_text}
-    lists = (left_out.get("listed"), left_out.get("purged", collector.none_purged))
     archive = Archive()
     expected = import_file(
         task,
         OPTIONS,
-        archive.known,
+        lookups(archive, **left_out),  # type: ignore[arg-type]
         archive.guard,
         lambda _: None,
-        Memory(),
-        *lists,  # type: ignore[arg-type]
     )
     found = load_file(task, OPTIONS, lookups(**left_out), lambda _: None)  # type: ignore[arg-type]
     expected_parts = [one for one in expected if isinstance(one, FilePart)]
