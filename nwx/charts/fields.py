@@ -55,7 +55,7 @@ def drawable(name: str) -> str:
 _BYTES_LABEL = "format(datum.value, '.3~s') + 'B'"
 _COUNT_LABEL = "datum.value >= 10000 ? format(datum.value, '.3~s') : format(datum.value, ',')"
 _NAME_LABEL = "replace(datum.label, /_/g, ' ')"
-# Two years of months are told each; of more, the years alone.
+# Up to two years each month has a label, beyond only the years.
 _MONTH_LABEL = (
     "length(domain('x')) <= 24 ? datum.label"
     " : slice(datum.label, 5) == '01' ? slice(datum.label, 0, 4) : ''"
@@ -89,7 +89,7 @@ def name_axis(field: Field) -> Spec:
 
 
 def legend(field: Field) -> Spec:
-    """Return the legend of a column that is told by colour."""
+    """Return the legend of a column shown by colour."""
     shown: Spec = {"title": field.title, "orient": "top", "labelLimit": 200}
     if field.kind is FieldKind.CATEGORY:
         return {**shown, "labelExpr": _NAME_LABEL, "symbolType": "square", "symbolSize": 120}
@@ -117,7 +117,7 @@ def colour(field: Field) -> Spec:
 
 
 def tooltip(*fields: Field) -> list[Spec]:
-    """Return what is told of a mark when it is pointed at."""
+    """Return the tooltip of a mark."""
     return [_told(field) for field in fields]
 
 

@@ -62,7 +62,7 @@ class DrawingProcesses:
 
 
 def _message(task: Mapping[str, Any]) -> bytes:
-    # Half a surrogate pair is no text; the engine refuses it.
+    # The engine refuses half a surrogate pair.
     return json.dumps(task, ensure_ascii=False).encode(errors="replace")
 
 

@@ -140,7 +140,7 @@ FURTHER_FIELDS: dict[str, _Cell] = {
 
 
 def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
-    """Return fields by their names, each once; raises UsageError where one is none."""
+    """Return fields by their names, each once; raises UsageError on unknown ones."""
     known = RESULT_FIELDS | FURTHER_FIELDS
     for name in names:
         if name not in known:

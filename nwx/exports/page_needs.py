@@ -200,7 +200,7 @@ def original_of(engine: Engine, revisit: Capture) -> Iterator[Capture]:
 
 
 def _may_be_page(capture: Capture) -> bool:
-    """Tell whether a capture is a page; of what a revisit repeats not every crawl tells."""
+    """Return whether a capture is a page; of what a revisit repeats not every crawl tells."""
     is_revisit = capture.record_type == _REVISIT and capture.document_id
     return is_page(capture) or bool(is_revisit and capture.content_type_norm in _PAGE_TYPES)
 

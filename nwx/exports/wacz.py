@@ -111,7 +111,7 @@ def shown_selection(captures: Iterator[Capture], progress: ShowProgress) -> Iter
 
 
 def nothing_packed(report: PackReport) -> ErrorText:
-    """Return what is told where no capture of a selection could be had."""
+    """Return the error for an empty package."""
     first = report.errors[0]
     return ErrorText(
         "none of %(count)s captures can be packed; the first fault: %(file)s: %(reason)s",

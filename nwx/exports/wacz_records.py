@@ -68,7 +68,7 @@ class WaczWriter:
 
     @contextmanager
     def entry(self, path: str, *, deflated: bool = False) -> Iterator[ZipFileEntry]:
-        """Give a new file to write; those that are compressed already are stored as they are."""
+        """Yield a new file to write; those that are compressed already are stored as they are."""
         info = zipfile.ZipInfo(path, self._made.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
         with self._zip.open(info, "w", force_zip64=True) as stream:

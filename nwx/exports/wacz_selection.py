@@ -67,7 +67,7 @@ def select_captures(
 
 
 def _with_resources(engine: Engine, captures: Iterator[Capture]) -> Iterator[Capture]:
-    """Yield captures, and behind some of them what these need."""
+    """Yield captures, each followed by the captures it needs."""
     needs = PageNeeds(engine)
     while some := list(islice(captures, _CAPTURES_AT_ONCE)):
         yield from some

@@ -82,7 +82,7 @@ def extractor_for(
 def extract_by_command(
     extractor: Extractor, data: bytes, *, seconds: float, memory_bytes: int
 ) -> Extract:
-    """Return the text that a command gives of a payload; why it gave none is told in `problems`.
+    """Return the text that a command gives of a payload; `problems` say why it failed.
 
     `memory_bytes` bounds each process of the command.
     """

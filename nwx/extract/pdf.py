@@ -102,7 +102,7 @@ def _read(data: bytes, task: _Task) -> PdfText:
 
 
 def _metadata(document: "pypdfium2.PdfDocument", key: str) -> str:
-    """Return an entry of the document's information, "" where there is none to be read."""
+    """Return an entry of the document's information, "" if it is missing or unreadable."""
     try:
         return clean_line(document.get_metadata_value(key)[:_LONGEST_FIELD])
     except UnicodeError:

@@ -67,7 +67,7 @@ def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumn
 
 
 def _hidden_rows(part: MonthColumns, offsets: Mapping[int, Array]) -> Array:
-    """Tell which rows of a month are of hidden captures."""
+    """Return which rows of a month are of hidden captures."""
     files, places = part[ARCHIVE_FILE], part[_OFFSET]
     found = np.zeros(len(files), dtype=bool)
     rows = np.flatnonzero(np.isin(files, list(offsets)))
@@ -286,7 +286,7 @@ class _CurrentColumns:
         return visible_columns(columns, self._shown.hidden_places())
 
     def read(self, state: _State) -> FacetColumns:
-        """Return columns of all captures, made anew of what changed since the last build.
+        """Return columns of all captures, with those that changed since the last build.
 
         They are kept for other questions, so that one that reaches its deadline
         meanwhile has not read for nothing. Raises EngineError where that is too much.

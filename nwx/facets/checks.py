@@ -27,7 +27,7 @@ Problem = tuple[str, str]
 def check_facets(engine: Engine) -> Iterator[Problem]:
     """Yield what of a build does not agree with the captures it was made from.
 
-    Nothing where there is no build, or captures have come since: then
+    Nothing without a build, or if captures were added since: then
     questions are not answered from it alone.
     """
     store = engine.facet_store()
@@ -39,7 +39,7 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
     if unknown := list(_unknown_values(columns)):
         yield from unknown  # nothing can be counted by them
         return
-    # No capture says by itself which name it has in a list of sites.
+    # The name in a list of sites is not a field of captures.
     criteria = [one for one in Criterion if not (notes.sites and one is Criterion.SITE)]
     counted = _counted(engine, criteria)
     if store.stamp() == stamp:

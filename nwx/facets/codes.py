@@ -176,7 +176,7 @@ class DenseNumbers:
             self.extend(first, second)
 
     def extend(self, first: Hashes, second: Hashes) -> None:
-        """Give the next numbers to pairs that are all different and new, in their order."""
+        """Assign the next numbers to pairs that are all different and new, in order."""
         if self.count + len(first) > _FULL * len(self._numbers):
             self._grow(self.count + len(first))
         for start in range(0, len(first), _AT_ONCE):
@@ -212,7 +212,7 @@ class DenseNumbers:
         return found
 
     def _claim(self, rows: _Ints, slots: _Ints, first: Hashes, second: Hashes) -> None:
-        """Give the empty ones of these slots to one of the rows that want them, each."""
+        """Assign each empty slot to one of the rows that want it."""
         empty = self._numbers[slots] == 0
         rows, slots = rows[empty], slots[empty]
         self._numbers[slots] = -1 - rows

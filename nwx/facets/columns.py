@@ -185,7 +185,7 @@ class FacetColumns:
         return np.array([codes[derive(value)] for value in self.labels(criterion.source)])
 
     def select(self, allowed: AllowedCodes) -> Iterator[MonthRows]:
-        """Give the captures whose codes are all allowed, month by month.
+        """Yield the captures whose codes are all allowed, month by month.
 
         Raises QuestionTimeoutError where the question is to stop, as all that counts does.
         """
@@ -246,7 +246,7 @@ class FacetColumns:
         rows: Array,
         lacking_bytes: int,
     ) -> bool:
-        """Tell whether nothing that is not stored can be among the first rows."""
+        """Return whether nothing that is not stored can be among the first rows."""
         if question.limit is None or question.reverse or len(rows) < question.limit:
             return False
         if question.sort in _AT_MOST_CAPTURES:
@@ -325,7 +325,7 @@ def _rows(columns: MonthColumns, conditions: Sequence[tuple[Criterion, Array]]) 
 
 
 def _fitting(codes: Array, fits: Array) -> Array:
-    """Tell which codes fit; comparisons are much faster than looking each up."""
+    """Return which codes fit; comparisons are much faster than looking each up."""
     places = np.flatnonzero(fits)
     others = np.flatnonzero(~fits)
     if not len(places) or not len(others):

@@ -129,7 +129,7 @@ class _Site(TextValues):
     query_filter = "domain"
 
     def value_to_query(self, value: str) -> str | None:
-        # A name from a list of sites is none of the domains that the search knows.
+        # Names from a list of sites are not domains that the search knows.
         named = " " in value or ("." not in value and ":" not in value and value != "localhost")
         return None if named else quoted_clause("domain", value)
 
@@ -320,7 +320,7 @@ class Criterion(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> Self:
-        """Return the criterion of a name; raises UsageError where there is none."""
+        """Return the criterion of this name; raises UsageError on unknown names."""
         name = text.strip().lower()
         for criterion in cls:
             if criterion.value == name:

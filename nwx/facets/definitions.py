@@ -74,7 +74,7 @@ class CriterionDefinition(ABC):
         return value
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """Return the values that a written one means; raises UsageError on one that is none."""
+        """Return the values that a text means; raises UsageError on invalid ones."""
         return (text,)
 
     def parse_end(self, text: str) -> str:
@@ -83,7 +83,7 @@ class CriterionDefinition(ABC):
         return value
 
     def in_span(self, value: str, low: str, high: str) -> bool:
-        """Tell whether a value lies in a span, both ends included and "" being open.
+        """Return whether a value lies in a span, both ends included and "" being open.
 
         The unknown lies in no span.
         """
@@ -94,7 +94,7 @@ class CriterionDefinition(ABC):
         return self.to_filter([one for one in self.values if self.in_span(one, low, high)])
 
     def value_to_query(self, value: str) -> str | None:
-        """Return the clause of a full-text query for a value, None where there is none."""
+        """Return the full-text clause for a value, None if it cannot be expressed."""
         return None
 
     def to_query(self, values: Sequence[str]) -> str | None:
@@ -109,7 +109,7 @@ class CriterionDefinition(ABC):
         return f"({joined})" if len(clauses) > 1 else joined
 
     def span_to_query(self, low: str, high: str) -> str | None:
-        """Return the clause of a full-text query for a span, None where there is none."""
+        """Return the full-text clause for a span, None if it cannot be expressed."""
         return None
 
 

@@ -94,7 +94,7 @@ def count_groups(
 
 
 def _are_periods(by: Sequence[Criterion]) -> bool:
-    """Tell whether the captures of a month have the same values of all criteria."""
+    """Return whether the captures of a month have the same values of all criteria."""
     return all(name.source is Criterion.MONTH for name in by)
 
 
@@ -133,7 +133,7 @@ class _GroupedRows:
     groups: Array
 
     def pieces(self, name: str, length: int) -> Iterator[_Piece]:
-        """Give a column and the groups, piece by piece."""
+        """Yield a column and the groups, piece by piece."""
         column, rows = self.some.columns[name], self.some.rows
         for start in range(0, len(self.groups), length):
             piece = slice(start, start + length)
@@ -156,7 +156,7 @@ class _Groups:
         return self.months[0].groups.dtype
 
     def pieces(self, name: str) -> Iterator[_Piece]:
-        """Give a column and the groups, piece by piece."""
+        """Yield a column and the groups, piece by piece."""
         work = current_work()
         for one in self.months:
             work.check()
@@ -335,7 +335,7 @@ def _pairs_of_few(pairs: _Piece, noted: Array, size: int) -> _Pairs:
 
 
 def _others(noted: Array, pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """Give what is not noted."""
+    """Yield what is not noted."""
     for numbers, groups in pieces:
         places = np.flatnonzero(noted[numbers] != groups)
         if len(places):

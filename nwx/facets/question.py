@@ -95,14 +95,14 @@ STORED_FEATURES = tuple(feature.name for feature in fields(Features))
 def parse_features(text: str) -> tuple[Feature, ...]:
     """Return the features of a list with commas between, all of an empty one.
 
-    Raises UsageError on a name that is none.
+    Raises UsageError on unknown names.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(map(parse_feature, dict.fromkeys(names))) or tuple(Feature)
 
 
 def parse_feature(text: str) -> Feature:
-    """Return the feature of a name; raises UsageError where there is none."""
+    """Return the feature of this name; raises UsageError on unknown names."""
     if text not in set(Feature):
         raise UsageError(
             ErrorText(
@@ -146,7 +146,7 @@ class FacetCondition:
         return not self.values
 
     def accepts(self, value: str) -> bool:
-        """Tell whether a value of the criterion meets the condition."""
+        """Return whether a value of the criterion meets the condition."""
         if self.is_span:
             inside = self.criterion.definition.in_span(value, self.low, self.high)
         else:
@@ -304,7 +304,7 @@ def parse_facet_question(
 
 
 def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
-    """Return the conditions of texts; raises UsageError on what is none, and on too many."""
+    """Return the conditions in texts; raises UsageError on invalid ones and too many."""
     if len(texts) > MAX_CONDITIONS:
         raise UsageError(
             ErrorText(
@@ -319,7 +319,7 @@ def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
 def parse_condition(text: str) -> FacetCondition:
     """Return a condition: `tld=fr,be`, `month=2013-01..2013-12`, `type!=html`.
 
-    Raises UsageError on what is none.
+    Raises UsageError on invalid ones.
     """
     parts = _CONDITION.fullmatch(text)
     if not parts:

@@ -41,7 +41,7 @@ class _Payloads:
     columns: MonthColumns
 
     def find(self, keys: Array) -> tuple[Array, MonthColumns]:
-        """Tell which keys there are, and give what is known of those."""
+        """Return which keys there are, and give what is known of those."""
         places = np.searchsorted(self.keys, keys)
         there = places < len(self.keys)
         there[there] = self.keys[places[there]] == keys[there]

@@ -17,7 +17,7 @@ _BLANKS = re.compile(r"\s+")
 class Sites:
     """Names of URLs by the longest beginning of the urlkey that has one.
 
-    `without_effect` says which lines of a list name no URL.
+    `without_effect` are the lines of a list whose URLs other lines name.
     """
 
     def __init__(self, names: Mapping[str, str], without_effect: Sequence[str] = ()) -> None:
@@ -89,7 +89,7 @@ def _add(rules: dict[str, _Rule], rule: _Rule) -> None:
 
 
 def _without_effect(lines: Sequence[str], in_use: Collection[int]) -> tuple[str, ...]:
-    """Return the lines that name no URL, as others name all that they could."""
+    """Return the lines whose URLs other lines name."""
     return tuple(
         f"line {number} has no effect, as other lines name its URLs: {line.strip()}"
         for number, line in enumerate(lines, 1)

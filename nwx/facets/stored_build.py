@@ -122,7 +122,7 @@ class Build:
 
 
 def current_build(store: BlobStore) -> Build | None:
-    """Return the current build as it is described, None where there is none.
+    """Return the description of the current build, None without a build.
 
     Its blobs need not be on this machine. Raises EngineVersionError on a
     build that this version of nwx cannot read.
@@ -145,7 +145,7 @@ def current_build(store: BlobStore) -> Build | None:
 
 
 def fetched_build(store: BlobStore) -> Build | None:
-    """Return the current build with its blobs on this machine, None where there is none."""
+    """Return the current build with its blobs on this machine, None without a build."""
     return with_fetched(store, lambda build: build)
 
 

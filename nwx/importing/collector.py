@@ -34,7 +34,7 @@ Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for whoever watches this process."""
 
 ListLookupFunction = Callable[[str, str, str], bool]
-"""Tells whether a capture (URL, digest, timestamp) is to be left out."""
+"""Returns whether a capture (URL, digest, timestamp) is excluded."""
 
 
 class Fate(Enum):
@@ -195,7 +195,7 @@ class Collector:
         )
 
     def _extractor(self, capture: Capture) -> Extractor | None:
-        """Return the command that is to read what nwx finds no text in, None if there is none."""
+        """Return the command for payloads in which nwx finds no text, None without one."""
         family = capture.content_type_norm
         return extractor_for(self._options.extractors, capture.content_type, family)
 

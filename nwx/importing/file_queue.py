@@ -42,7 +42,7 @@ class Job:
         return self.source.size or 0
 
     def task(self, number: int, *, staged: bool, with_pages: bool = False) -> FileTask:
-        """Return what a worker is told."""
+        """Return the task for a worker."""
         return FileTask(
             self.source,
             self.path,
@@ -77,7 +77,7 @@ class FileQueue:
         self._waiting.extendleft(reversed(jobs))
 
     def take(self) -> Job | None:
-        """Return the next file to read, None where there is none at the moment."""
+        """Return the next file to read, None if none is free at the moment."""
         return self._waiting.popleft() if self._waiting else None
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class FileQueue:
         """Note that a file was read to its end, or is left."""
 
     def has_lost(self, job: Job) -> bool:
-        """Tell whether a file that was given is another importer's now."""
+        """Return whether a file that was given is another importer's now."""
         del job
         return False
 
@@ -134,7 +134,7 @@ def own_holder() -> str:
 
 
 def is_known_dead(holder: str) -> bool:
-    """Tell whether a holder ran on this machine and has ended; False where that is not known."""
+    """Return whether a holder ran on this machine and has ended; False where that is not known."""
     _, pid, machine, started, _ = (*holder.split("/"), "", "", "", "")[:5]
     if not machine or machine != _machine() or not pid.isdecimal():
         return False
@@ -153,7 +153,7 @@ def _machine() -> str:
 
 
 def _stat(pid: int) -> tuple[str, str] | None:
-    """Return the state of a process and when it began, None where there is none."""
+    """Return the state and the start time of a process, None if it is gone."""
     try:
         line = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -217,7 +217,7 @@ class _Run:
                 self._give(reader, job)
             except (OSError, EOFError) as error:
                 self._queue.put_back([job])
-                # The server of processes is gone, as when the whole group is told to end.
+                # The fork server is gone, as when a signal ends the whole process group.
                 if self._stopping():
                     return
                 raise NwxError(f"no process can be started to read files: {error}") from error

@@ -1,4 +1,4 @@
-"""What an import can be told, its exclusion lists included."""
+"""The options of an import, and the report on its exclusion lists."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass

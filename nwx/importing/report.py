@@ -136,7 +136,7 @@ def outdated_entries(
 
 
 def with_error(entry: SourceFile | None, new: SourceFile) -> SourceFile:
-    """Return a ledger entry with one error more, `new` where there is none."""
+    """Return a ledger entry with one more error; `new` without an entry."""
     if entry is None or entry.counts.get(UNREADABLE):
         return replace(new, counts={"errors": 1, UNREADABLE: 1})
     return with_errors(entry, 1)
@@ -148,7 +148,7 @@ def with_errors(entry: SourceFile, count: int) -> SourceFile:
 
 
 def tells_errors_only(entry: SourceFile) -> bool:
-    """Tell whether a ledger entry is of a file of which nothing was read."""
+    """Return whether a ledger entry is of a file of which nothing was read."""
     return bool(entry.counts.get(UNREADABLE)) or not entry.checksum
 
 
@@ -167,7 +167,7 @@ class ImportTally:
         self._bytes_total: int | None = 0
 
     def expect(self, sources: list[ArchiveSource]) -> None:
-        """Note what is to be done."""
+        """Count the files and bytes to import."""
         sizes = [source.size for source in sources]
         self._files += len(sources)
         self._bytes_total = None if None in sizes else sum(size or 0 for size in sizes)

@@ -153,7 +153,7 @@ class SharedFileQueue(FileQueue):
         return SystemRandom().choice(free[:_TRIED]) if free else None
 
     def _is_free(self, row: ClaimedFile) -> bool:
-        """Tell whether a file may be claimed."""
+        """Return whether a file may be claimed."""
         if row.file and row.file.finished:
             return False
         claim = row.claim
@@ -240,7 +240,7 @@ class SharedFileQueue(FileQueue):
             self._lost.append(job)
 
     def has_lost(self, job: Job) -> bool:
-        """Tell whether a file is another importer's now."""
+        """Return whether a file is another importer's now."""
         return job in self._lost
 
     def lost(self) -> Sequence[Job]:
@@ -303,7 +303,7 @@ class SharedFileQueue(FileQueue):
         return row.claim is not None and row.claim.holder == self._terms.holder
 
     def _is_finished_here(self, row: ClaimedFile) -> bool:
-        """Tell whether a row is that of a file that this importer read to its end."""
+        """Return whether a row is that of a file that this importer read to its end."""
         return row.name in self._finished and row.claim is None
 
     def _rows(self, names: Sequence[str]) -> dict[str, ClaimedFile]:
@@ -316,5 +316,5 @@ class SharedFileQueue(FileQueue):
 
 
 def _is_same(job: Job, file: SourceFile) -> bool:
-    """Tell whether an entry is of the file of a job, as far as its place and size tell."""
+    """Return whether an entry is of the file of a job, as far as its place and size tell."""
     return (file.path, file.size) == (job.path, job.source.size)

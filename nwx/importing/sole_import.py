@@ -90,14 +90,14 @@ class SoleImport:
                 )
 
     def _binds(self, row: ClaimedFile) -> bool:
-        """Tell whether a claim is another's that may be at work."""
+        """Return whether a claim is another's that may be at work."""
         claim = row.claim
         if claim is None or claim.ended or self._is_own(row) or claim == self._void:
             return False
         return not is_known_dead(claim.holder)
 
     def _lives(self, row: ClaimedFile) -> bool:
-        """Tell whether the holder of a claim does anything within the time of its lease."""
+        """Return whether the holder of a claim does anything within the time of its lease."""
         if row.claim is None:
             return False
         began = self._clock()

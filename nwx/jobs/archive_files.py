@@ -44,7 +44,7 @@ class FileTarget:
 
     @property
     def is_far(self) -> bool:
-        """Tell whether the archive file is read over the network."""
+        """Return whether the archive file is read over the network."""
         return is_address(self.source.path)
 
 

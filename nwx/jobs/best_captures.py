@@ -114,7 +114,7 @@ def savings_json(savings: Savings) -> dict[str, Any]:
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:
-    """Give the best capture of each key of each run (BEST_SCHEMA), and note what was read."""
+    """Yield the best capture of each key of each run (BEST_SCHEMA), and note what was read."""
     keep_memory()
     parts = (part for _, entries in _entries(plan, task, found) for part in _by_run(entries))
     for _, run in groupby(parts, key=itemgetter(0)):
@@ -127,7 +127,7 @@ def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches
 def _entries(
     plan: DedupPlan, task: ReadTask, found: TaskFound
 ) -> Iterator[tuple[CdxColumns, Entries]]:
-    """Give the captures of a task block by block, with their entries."""
+    """Yield the captures of a task block by block, with their entries."""
     keys = KeyHash(plan.selection.key, plan.seed)
     first = task.number << TASK_SHIFT
     for piece in task.pieces:
@@ -141,7 +141,7 @@ def _entries(
 
 
 def _by_run(entries: Entries) -> Iterator[tuple[int, Entries]]:
-    """Give the entries of each run that a block has some of, in order."""
+    """Yield the entries of each run that a block has some of, in order."""
     runs = _run_of(entries[:, ID])
     for begin, end in _stretches(runs):
         yield int(runs[begin]), entries[begin:end]
@@ -152,7 +152,7 @@ def _run_of(ids: Array) -> Array:
 
 
 def _stretches(*columns: Array) -> Iterator[tuple[int, int]]:
-    """Give where the values of all columns stay the same."""
+    """Yield where the values of all columns stay the same."""
     size = len(columns[0])
     differs = np.zeros(max(0, size - 1), np.bool_)
     for column in columns:
@@ -192,7 +192,7 @@ def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
     key, rest = words["key"], words["rest"]
     first[1:] = (key[1:] != key[:-1]) | (rest[1:] != rest[:-1])
     best = np.flatnonzero(first)[np.cumsum(first) - 1]
-    # what is held has rank 0, and is no duplicate
+    # captures that are held have rank 0, and are never duplicates
     several = (rows.column("captures").to_numpy()[order] > 1) | ~first
     told = np.flatnonzero(several & (words["rank"] > 0))
     columns = (
@@ -209,7 +209,7 @@ def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
 
 
 def answers_by_run(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Give the answers (ANSWER_SCHEMA) to each run: task, run and all rows.
+    """Yield the answers (ANSWER_SCHEMA) to each run: task, run and all rows.
 
     The batches are in the order of tasks and runs.
     """
@@ -229,7 +229,7 @@ def _placed(
 def duplicates_of_task(
     plan: DedupPlan, task: ReadTask, answers: Iterable[tuple[int, pa.Table]], found: TaskFound
 ) -> Iterator[bytes]:
-    """Give the lines of a list for a task, block by block, and count them.
+    """Yield the lines of a list for a task, block by block, and count them.
 
     `answers` (ANSWER_SCHEMA) are those to the runs of the task, in their order.
     """
@@ -265,7 +265,7 @@ class _TaskAnswers:
 
 
 class _Answers:
-    """The best captures that a run was told, by their keys."""
+    """The best captures that a run received, by their keys."""
 
     def __init__(self, answers: pa.Table) -> None:
         names = ("key", "rest", "best", "word")
@@ -275,7 +275,7 @@ class _Answers:
         self._best, self._word = best[order], word[order]
 
     def find(self, entries: Entries) -> tuple[Array, Array, Array]:
-        """Return which entries have a key that was told of, and the id and word of its best."""
+        """Return which entries have an answered key, and the id and word of its best."""
         places = np.searchsorted(self._key, entries[:, KEY])
         known = np.zeros(len(entries), np.bool_)
         looked_at = np.flatnonzero(places < len(self._key))
@@ -284,7 +284,7 @@ class _Answers:
             looked_at = looked_at[self._key[at] == entries[looked_at, KEY]]
             found = self._rest[places[looked_at]] == entries[looked_at, KEY_REST]
             known[looked_at[found]] = True
-            # different keys with the same first half lie behind one another
+            # different keys with the same first half follow one another
             looked_at = looked_at[~found]
             places[looked_at] += 1
             looked_at = looked_at[places[looked_at] < len(self._key)]

@@ -174,7 +174,7 @@ def _write_part(folder: JobFolder, task: ReadTask, lines: Iterator[bytes]) -> No
 
 
 def _answers(rows: "DataFrame", partitions: int) -> "DataFrame":
-    """Return what each run is told, of the best rows of all runs."""
+    """Return the answers to each run, from the best rows of all runs."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     by_key = rows.repartition(partitions, "key")

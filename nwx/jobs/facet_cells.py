@@ -85,7 +85,7 @@ Frequent = Sequence[Array]
 
 
 def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _Batches:
-    """Give the captures and bytes of the cells of all groupings.
+    """Yield the captures and bytes of the cells of all groupings.
 
     The batches have columns `cell`, `captures` and `bytes`, of the finest cells.
     """
@@ -113,7 +113,7 @@ def _counts(grouping: int, cells: Array, captures: Array, sizes: Array) -> pa.Re
 def counted_once(
     batches: Iterable[pa.RecordBatch], layout: CellLayout, frequent: Frequent
 ) -> _Batches:
-    """Give how many documents, or URLs, the frequent cells have, and their bytes.
+    """Yield how many documents, or URLs, the frequent cells have, and their bytes.
 
     The batches have columns `first` and `second`, the hashes of a text, a
     `cell` of the finest grouping and `size_bytes`: all rows of some texts,
@@ -159,7 +159,7 @@ def _numbered(
 
 
 def _found(known: Array, cells: Array) -> tuple[Array, Array]:
-    """Tell which cells are among the known ones, and give the places of those."""
+    """Return which cells are among the known ones, and give the places of those."""
     places = np.searchsorted(known, cells)
     there = places < len(known)
     there[there] = known[places[there]] == cells[there]
@@ -258,7 +258,7 @@ def _resolved(columns: list[str]) -> "Iterator[Column]":
 
 
 def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> _Batches:
-    """Give numbers from `start` on to texts that are all different."""
+    """Yield numbers from `start` on to texts that are all different."""
     for batch in batches:
         end = start + len(batch)
         columns = [

@@ -88,7 +88,7 @@ class ParquetSlice:
 
 
 def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
-    """Give the rows of the captures in a part of a Parquet file.
+    """Yield the rows of the captures in a part of a Parquet file.
 
     Raises SourceError where it cannot be read.
     """
@@ -98,7 +98,7 @@ def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
 
 
 def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> _Batches:
-    """Give the rows of the captures of the CDX lines of a task, as an archive loads them.
+    """Yield the rows of the captures of the CDX lines of a task, as an archive loads them.
 
     Raises LayoutChangedError where a file cannot be read in pieces,
     SourceError where it cannot be read.
@@ -200,7 +200,7 @@ def coded_rows(
     known: Mapping[str, Sequence[str]],
     layout: CellLayout,
 ) -> _Batches:
-    """Give rows with the codes of their values, which are all `known`."""
+    """Yield rows with the codes of their values, which are all `known`."""
     labels = Labels(known)
     for batch in batches:
         columns = {name: batch.column(name) for name in batch.schema.names}
@@ -220,7 +220,7 @@ def _codes(
 
 
 def _optional_codes(labels: Labels, types: pa.Array) -> pa.Array:
-    """Return the codes of types, null where there is none."""
+    """Return the codes of types, null for missing ones."""
     missing = types.is_null().to_numpy(zero_copy_only=False)
     filled = types.fill_null(labels.values[Criterion.TYPE][0])
     return pa.array(_codes(labels, Criterion.TYPE, filled), mask=missing)
@@ -306,7 +306,7 @@ class RowReader:
     def __call__(
         self, numbered: tuple[int, CapturePiece], report: PieceReport
     ) -> Iterator[pa.RecordBatch]:
-        """Give the rows of a piece; what cannot be read goes to the report."""
+        """Yield the rows of a piece; what cannot be read goes to the report."""
         number, piece = numbered
         try:
             if isinstance(piece, ParquetSlice):

@@ -53,13 +53,13 @@ class JobFolder:
         return JobFolder(self.path(name))
 
     def exists(self, name: str = "") -> bool:
-        """Tell whether a file or folder is there."""
+        """Return whether a file or folder is there."""
         with self._failing("looked up", name):
             system, path = self._found(name)
             return bool(system.exists(path))
 
     def is_empty(self) -> bool:
-        """Tell whether nothing is in the folder, or there is none."""
+        """Return whether the folder is empty or missing."""
         with self._failing("looked up", ""):
             system, path = self._found("")
             return not system.exists(path) or (system.isdir(path) and not system.ls(path, False))
@@ -95,7 +95,7 @@ class JobFolder:
 
     @contextmanager
     def new_file(self, name: str) -> Iterator[IO[bytes]]:
-        """Give a stream whose content becomes a file in the end; nothing where anything fails.
+        """Yield a stream whose content becomes a file in the end; nothing where anything fails.
 
         A SourceError inside, of what is read to be written, stays one.
         """
@@ -135,7 +135,7 @@ class JobFolder:
                 system.rm(path, recursive=True)
 
     def rename(self, name: str, new_name: str) -> None:
-        """Give a file another name; one that has it already is replaced."""
+        """Rename a file; one that has the name already is replaced."""
         with self._failing("renamed", name):
             system, path = self._found(name)
             if is_address(self.place):
@@ -174,13 +174,13 @@ class JobFolder:
 
 
 def _replace(system: Any, path: str, target: str) -> None:
-    """Give a file another name; many file systems refuse one that is taken."""
+    """Rename a file; many file systems refuse a name that is taken."""
     if system.exists(target):
         system.rm(target)
     system.mv(path, target)
 
 
 def _is_object_store(system: Any) -> bool:
-    """Tell whether files of a file system appear when they are uploaded, and not before."""
+    """Return whether files of a file system appear when they are uploaded, and not before."""
     names = system.protocol if isinstance(system.protocol, tuple | list) else (system.protocol,)
     return not _OBJECT_STORES.isdisjoint(names)

@@ -33,7 +33,7 @@ _PARALLEL = 16
 """Small inputs are cut so that so many tasks read them; large ones into pieces of 64 MiB."""
 
 _AT_ONCE = 32
-"""So many files behind addresses are looked at at once before the job begins."""
+"""So many remote files are looked up at once before the job begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def archive_inputs(arguments: Sequence[str]) -> ArchiveInputs:
 
 
 def _named(argument: str) -> Iterator[ArchiveSource | ReadError]:
-    """Yield the files that an argument names; those behind addresses are looked at together."""
+    """Yield the files that an argument names; remote ones are looked up together."""
     named = list(_expanded(argument))
     if not is_address(argument):
         yield from expand(named)
@@ -132,7 +132,7 @@ def _above(argument: str, path: str) -> str:
 
 
 def _common(folders: Iterable[str]) -> str:
-    """Return the folder above all of these, "" where there is none."""
+    """Return the folder that contains all of these, "" without one."""
     split = [folder.rstrip("/").split("/") for folder in folders]
     if not split:
         return ""
@@ -213,7 +213,7 @@ def _cdx_paths(argument: str) -> Iterator[str]:
 
 
 def is_cdx_name(name: str) -> bool:
-    """Tell whether a file of this name is read where a folder is named."""
+    """Return whether a file of this name is read where a folder is named."""
     return _CDX_NAME.search(name) is not None
 
 
@@ -262,7 +262,7 @@ def task_name(task: ReadTask) -> str:
 
 
 def task_is_far(task: ReadTask) -> bool:
-    """Tell whether a task reads over the network."""
+    """Return whether a task reads over the network."""
     return any(is_address(piece.source.path) for piece in task.pieces)
 
 

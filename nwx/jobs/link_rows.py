@@ -86,7 +86,7 @@ def _batch(rows: Sequence[_Row]) -> pa.RecordBatch:
 
 @contextmanager
 def _local(path: str) -> Iterator[Path]:
-    """Give a file of this machine that has what is at a path or an address."""
+    """Yield a file of this machine that has what is at a path or an address."""
     if not is_address(path):
         yield Path(path)
         return

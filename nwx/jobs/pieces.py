@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 PieceT = TypeVar("PieceT")
 
 PieceReader = Callable[[PieceT, PieceReport], Iterator[pa.RecordBatch]]
-"""Yields what one piece of work comes to; counts and errors go to its report."""
+"""Yields the rows of one piece of work; counts and errors go to its report."""
 
 _PAUSES = (1.0, 4.0)
 _POSITION = struct.Struct("q")
@@ -81,7 +81,7 @@ def read_pieces(
     work: PieceWork[PieceT],
     attempt: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what the pieces with some numbers (the first column) come to.
+    """Yield the rows of the pieces with some numbers (the first column).
 
     `attempt` is how often the task was begun before. The reports of the
     pieces are written when all were read. Raises JobError where another version
@@ -118,7 +118,7 @@ def _steps(batches: Iterator[pa.RecordBatch], guard: StepGuard) -> Iterator[pa.R
 
 
 def _spooled(piece: PieceT, work: PieceWork[PieceT], path: Path, *, apart: bool) -> PieceReport:
-    """Write what a piece comes to into a file, all of it or nothing; return its report."""
+    """Write the rows of a piece to a file, all of them or nothing; return its report."""
     read = _read_apart if apart else _read_again
     return read(piece, work, path, PieceReport().note)
 
@@ -323,7 +323,7 @@ MOST_TASKS = 20_000
 def piece_frame(
     spark: "SparkSession", pieces: Sequence[PieceT], work: PieceWork[PieceT]
 ) -> "DataFrame":
-    """Return the rows that all pieces come to; the number of a piece is its place in `pieces`.
+    """Return the rows of all pieces; the number of a piece is its place in `pieces`.
 
     A piece is a task of its own, unless there are very many. What is in the
     reports is written when the rows are asked for, once or again.

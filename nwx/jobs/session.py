@@ -53,7 +53,7 @@ class SessionOptions:
 
 @contextmanager
 def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
-    """Give a Spark session: the active one, which stays, or a new one that is stopped in the end.
+    """Yield a Spark session: the active one, which stays, or a new one that is stopped in the end.
 
     Raises JobError where Spark cannot start, and where it fails inside.
     """
@@ -122,12 +122,12 @@ def _quiet_start() -> Iterator[None]:
 
 
 def is_submitted() -> bool:
-    """Tell whether this process was started by spark-submit, which has a cluster ready."""
+    """Return whether this process was started by spark-submit, which has a cluster ready."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
-    """Return the settings of Spark for a session that is to be made.
+    """Return the Spark settings of a new session.
 
     A task of a local master is tried as often as one of a cluster, so that
     a file that kills its reader does not end the job.
@@ -173,7 +173,7 @@ def _check_java() -> None:
 
 
 def java_version(home: Path) -> int:
-    """Return the version of the Java in a folder, 0 where that cannot be told."""
+    """Return the version of the Java in a folder, 0 if unknown."""
     try:
         found = _JAVA_VERSION.search((home / "release").read_text(encoding="utf-8"))
     except OSError:

@@ -92,7 +92,7 @@ def sampled_splits(
 
 
 def even_splits(keys: Iterable[bytes], shards: int) -> list[bytes]:
-    """Return keys that cut sampled ones into parts of the same size, each behind the one before."""
+    """Return ascending keys that cut sampled ones into parts of equal size."""
     ordered = sorted(keys)
     points: list[bytes] = []
     for number in range(1, shards):

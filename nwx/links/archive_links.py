@@ -39,7 +39,7 @@ class ArchiveLinks:
         self.table = table
 
     def is_current(self) -> bool:
-        """Tell whether no document or date was written or deleted since links were inverted."""
+        """Return whether no document or date was written or deleted since links were inverted."""
         return self._index.stamp() == self.table.notes.stamp
 
     def counts(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> LinkCounts | None:
@@ -99,7 +99,7 @@ class AskedPlace:
 
     @property
     def is_host(self) -> bool:
-        """Tell whether all URLs of a host are meant."""
+        """Return whether all URLs of a host are meant."""
         return not self.urlkey
 
 

@@ -189,13 +189,13 @@ class _Build:
         return notes, stored
 
     def _is_same(self, base: InlinkTable) -> bool:
-        """Tell whether a build has the documents of now."""
+        """Return whether a build has exactly the current documents."""
         known = living(base.documents)
         there = known.join(self._states, on=["id", "state"], how="semi")
         return len(there) == len(known)
 
     def _kept(self, base: InlinkTable) -> tuple[InlinkNotes, StoredBuild]:
-        """Return the build before, noted to be that of now."""
+        """Return the previous build, stamped as current."""
         if base.notes.stamp == self._stamp:
             return base.notes, base.stored
         notes = replace(base.notes, stamp=self._stamp)
@@ -216,7 +216,7 @@ class _Build:
 
 
 def _usable_base(index: InlinkIndex, states: pl.DataFrame) -> InlinkTable | None:
-    """Return the build before, None where it cannot be gone on from, or is largely outdated."""
+    """Return the previous build, None if it cannot be extended or is largely outdated."""
     try:
         base = inlink_table(index)
     except (EngineVersionError, BlobError):
@@ -236,7 +236,7 @@ def _number(index: InlinkIndex) -> int:
 
 
 def _states(index: InlinkIndex) -> pl.DataFrame:
-    """Return the documents of now with their states, in the order in which they are best read."""
+    """Return the current documents with their states, in the order that reads fastest."""
     frames = [pl.DataFrame(schema={"id": pl.Binary, "state": pl.UInt64})]
     for found in index.document_states():
         ids = [found.ids[begin : begin + ID_BYTES] for begin in range(0, len(found.ids), ID_BYTES)]

@@ -64,7 +64,7 @@ def _stored(found: TargetRange) -> CellCounts:
 
 
 def _document_problems(index: InlinkIndex, table: InlinkTable) -> Iterator[InlinkProblem]:
-    """Compare the documents of a build, and how many links each has, with those of now."""
+    """Compare the documents of a build and their numbers of links with the current ones."""
     known = living(table.documents)
     links = np.zeros(len(table.documents["alive"]), dtype=np.int64)
     for number in range(len(table.notes.ranges)):

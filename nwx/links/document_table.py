@@ -81,7 +81,7 @@ def document_table(
     parts: Sequence[LinkPart],
     states: pl.DataFrame,
 ) -> DocumentTable:
-    """Return the documents of a base and of parts that have the states of now.
+    """Return the documents of a base and of parts whose states are current.
 
     `base` has the arrays of the build before, `cells` its cells; `states`
     the columns id and state.
@@ -110,7 +110,7 @@ def document_table(
 
 
 def _places(base: Mapping[str, Array], sources: pl.Series) -> dict[str, Array]:
-    """Return the numbers of sources, hosts and domains, and their texts, the new ones behind."""
+    """Return the numbers of sources, hosts and domains, and their texts, new ones last."""
     known = {name: Texts(base, name) for name in ("source", "host", "domain")}
     source_texts, source = _coded(base, known["source"], sources)
     fresh = source_texts[len(known["source"]) :]
@@ -139,7 +139,7 @@ def _places(base: Mapping[str, Array], sources: pl.Series) -> dict[str, Array]:
 
 
 def _coded(base: Mapping[str, Array], known: Texts, texts: pl.Series) -> tuple[pl.Series, Array]:
-    """Return all texts, the new ones in order behind those known, and the numbers of `texts`."""
+    """Return all texts, sorted new ones after known ones, and the numbers of `texts`."""
     before = pl.Series(known.all(), dtype=pl.String)
     fresh = texts.unique().sort()
     fresh = fresh.filter(~fresh.is_in(before.implode())) if len(before) else fresh

@@ -49,7 +49,7 @@ class InlinkDraft:
         folder.mkdir()
 
     def write_documents(self, parts: Sequence[LinkPart], states: pl.DataFrame) -> DocumentTable:
-        """Write the linking documents of now (columns id and state), and return them."""
+        """Write the current linking documents (columns id and state), and return them."""
         base, cells = no_documents(), []
         if self._base is not None:
             base = dict(self._base.documents)

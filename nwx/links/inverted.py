@@ -336,7 +336,7 @@ class IdPlaces:
             pending = pending[self._high[at[pending]] == high[pending]]
             same = self._low[at[pending]] == low[pending]
             found[pending[same]] = at[pending[same]]
-            # Ids with the same first half lie behind one another.
+            # Ids with the same first half follow one another.
             pending = pending[~same]
             at[pending] += 1
         return found

@@ -90,7 +90,7 @@ class PageFilter:
 
 
 def is_of_site(host: str, site: str) -> bool:
-    """Tell whether a host is a site, or below it; `www.` makes no difference."""
+    """Return whether a host is a site, or below it; `www.` makes no difference."""
     site = site.lower().removeprefix("www.")
     return host == site or host.endswith(f".{site}")
 
@@ -288,7 +288,7 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
 
 
 def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
-    """Yield links with their urlkeys; what is no URL that people browse is left out."""
+    """Yield links with their urlkeys; URLs that people do not browse are left out."""
     for link in links:
         if is_browsed(link.url):
             with suppress(UrlError):

@@ -19,14 +19,14 @@ _MOST_HELD = 20_000_000
 
 
 class SourceNumbers:
-    """The numbers of linking URLs by their urlkeys; later builds add theirs behind the others."""
+    """The numbers of linking URLs by their urlkeys; later builds append theirs."""
 
     def __init__(self, table: InlinkTable) -> None:
         self._texts = table.sources
         self._order: list[int] = np.argsort(table.documents["source_rank"]).tolist()
 
     def find(self, key: str) -> int | None:
-        """Return the number of a linking URL, None where it is none."""
+        """Return the number of a linking URL, None if it links nowhere."""
         place = bisect_left(self._order, key.encode(), key=self._encoded)
         if place < len(self._order) and self._texts[self._order[place]] == key:
             return self._order[place]

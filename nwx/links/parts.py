@@ -124,7 +124,7 @@ class PartDraft:
         return len(self._documents)
 
     def is_full(self) -> bool:
-        """Tell whether the part is large enough."""
+        """Return whether the part is large enough."""
         return self.links >= PART_LINKS or self.characters >= MOST_CHARACTERS
 
     def add(self, document: LinkingDocument, state: int) -> None:
@@ -188,7 +188,7 @@ class PartDraft:
 
 
 def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.bool_]:
-    """Tell which links of a document to a target repeat another; both are in order."""
+    """Return which links of a document to a target repeat another; both are in order."""
     same = np.zeros(len(target) + 1, dtype=bool)
     same[1:-1] = (target[1:] == target[:-1]) & (document[1:] == document[:-1])
     several = np.flatnonzero(same[1:] | same[:-1])

@@ -207,7 +207,7 @@ def write_range(
 
 
 def is_untouched(source: RangeSource, base: TargetRange, first: str, last: str | None) -> bool:
-    """Tell whether a range stays what it is in the build before."""
+    """Return whether a range stays what it is in the build before."""
     if np.any(source.removed[base.arrays["document"]]):
         return False
     return all(one.span(first, last) == (0, 0) for one in source.stretches)
@@ -326,7 +326,7 @@ def _hosts_of(keys: pl.Series) -> pl.Series:
 
 
 def _numbers_of(texts: pl.Series, among: pl.DataFrame) -> Array:
-    """Return the numbers of texts among others (text, number), _NOWHERE where there is none."""
+    """Return the numbers of texts in others (text, number), _NOWHERE for unknown ones."""
     wanted = pl.DataFrame({"text": texts})
     joined = wanted.join(among, on="text", how="left", maintain_order="left")
     found: Array = joined["number"].cast(pl.Int64).fill_null(_NOWHERE).to_numpy()

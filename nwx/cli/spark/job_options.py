@@ -79,7 +79,7 @@ class JobOptions:
 
 
 def job_options(*, resume: bool = True) -> Callable[[_Command], _Command]:
-    """Give a command the options of all jobs; without `resume` it skips what is there by itself."""
+    """Add the options of all jobs to a command; without `resume` it always skips finished files."""
     options = (_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
 
     def decorate(function: _Command) -> _Command:

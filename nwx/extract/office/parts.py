@@ -83,7 +83,7 @@ class Parts:
             raise Stop(f"time: more than {limits.seconds / 2:g} seconds, the rest was left out")
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the first bytes of a part, b"" where there is none."""
+        """Return the first bytes of a part, b"" without one."""
         found = bytearray()
         for piece in self.pieces(name):
             found += piece
@@ -132,7 +132,7 @@ class Parts:
 
 
 def _entry(data: bytes, offset: int) -> _Entry | None:
-    """Return the entry whose head is at an offset, None where there is no head."""
+    """Return the entry with its head at an offset, None without a head there."""
     if not 0 <= offset <= len(data) - _HEAD.size:
         return None
     magic, _, flags, method, _, _, _, packed, _, name, extra = _HEAD.unpack_from(data, offset)
@@ -170,7 +170,7 @@ class _DeclaredEntityError(Exception):
 
 
 class XmlHandler(Protocol):
-    """What is told of a part, in its order."""
+    """The events of a part, in order."""
 
     def start(self, name: str, attributes: Attributes) -> None:
         """Take the start of an element."""

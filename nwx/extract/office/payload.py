@@ -1,4 +1,4 @@
-"""Office payloads: the format is told by their bytes, whatever type was served."""
+"""Office payloads: their bytes decide the format, whatever type was served."""
 
 from nwx.extract.office import RTF_MAGIC, ZIP_MAGIC, open_formats
 from nwx.extract.office.openxml import read_openxml

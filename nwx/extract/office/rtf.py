@@ -105,7 +105,7 @@ class _Reader:
         return self._payload.deadline - self._payload.limits.seconds / 2
 
     def _take(self, match: re.Match[bytes]) -> int:
-        """Take a token; return how many bytes behind it are no RTF."""
+        """Take a token; return the number of binary bytes that follow it."""
         word, number, code, symbol, brace, plain, _ = match.groups()
         if plain:
             self._take_bytes(plain)
@@ -189,7 +189,7 @@ class _Reader:
         return 0
 
     def _begin_destination(self, word: str) -> bool:
-        """Begin what is no text of the document; return whether it is."""
+        """Begin a destination outside the text; return whether the word names one."""
         inside = self._group.target
         if word == "fldrslt" and not inside:
             self._group = replace(self._group, result_at=self._text.mark)

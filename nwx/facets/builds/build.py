@@ -52,7 +52,7 @@ class FacetBuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class FacetBuildReport:
-    """What a build did; `months` were made anew, others kept."""
+    """What a build did: `months` were built, `months_kept` taken over."""
 
     build: Build
     captures: int
@@ -117,7 +117,7 @@ def build_facets(
 
 
 def _usable_base(store: BlobStore, sites: Sites | None) -> Build | None:
-    """Return the build before, None where it cannot be gone on from."""
+    """Return the previous build, None if it cannot be extended."""
     try:
         base = current_build(store)
     except EngineVersionError:
@@ -132,7 +132,7 @@ def _by_key(sites: Sites | None) -> dict[str, str]:
 
 
 def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions) -> bool:
-    """Tell whether a build is what would be built."""
+    """Return whether a build is what would be built."""
     known = base.notes
     wanted = not options.combinations or (known.cube and known.min_captures == options.min_captures)
     return bool(wanted) and known.checks == checks
@@ -171,7 +171,7 @@ class _Builder:
         )
 
     def _key(self, months: list[str]) -> dict[str, Any]:
-        """Return what parts must have been made for to be of use."""
+        """Return the key under which parts of a stopped build can be used again."""
         return {
             "base": self._base.notes.number if self._base else 0,
             "seeds": self._seeds,
@@ -275,7 +275,7 @@ def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], s
         return set(checks), set()
     before: Mapping[str, str] = base.notes.checks
     differ = {month for month in {*checks, *before} if checks.get(month) != before.get(month)}
-    # All that is no month is one month of the build.
+    # Captures without a valid month form one month of the build.
     changed = {_month(month) for month in differ}
     kept = set(base.notes.months) - changed
     return {month for month in checks if _month(month) in changed}, kept

@@ -134,7 +134,7 @@ class CombinationsBefore:
     def find(
         self, codes: Mapping[Criterion, Array], cards: Mapping[Criterion, int], size: int
     ) -> tuple[Array, dict[str, Array]]:
-        """Tell which of so many combinations were known (bool), and their features (int64).
+        """Return which of so many combinations were known (bool), and their features (int64).
 
         `codes` are those of each criterion of the grouping, by combination,
         and `cards` how many codes each criterion has.
@@ -224,7 +224,7 @@ def only_new(numbers: Array, cells: Array, new: Array) -> tuple[Array, Array]:
     bits = _bits(cells)
     pairs = packed(packed(numbers, cells, bits), new, _FLAG_BITS)
     pairs.sort()
-    # Captures of before come first.
+    # Known captures come before new ones.
     flag = np.uint64(_FLAG_BITS)
     first = np.ones(len(pairs), dtype=bool)
     first[1:] = pairs[1:] >> flag != pairs[:-1] >> flag

@@ -66,7 +66,7 @@ def _with_new(
     min_captures: int,
     pool: Executor,
 ) -> Iterator[Grouping]:
-    """Give the combinations of new months, and those of all months together."""
+    """Yield the combinations of new months, and those of all months together."""
     others = [name for name in CUBE if name is not Criterion.MONTH]
     yield from count_groupings(captures, min_captures, pool, others, before)
     for grouping in count_groupings(of_new, min_captures, pool):
@@ -86,7 +86,7 @@ def _of_status(
 
 
 def _keep_months(found: _Pieces, known: Mapping[str, dict[str, Array]]) -> None:
-    """Keep the combinations of months of before: nothing came to them."""
+    """Keep the combinations of unchanged months."""
     for name, columns in known.items():
         if Criterion.MONTH in columns and len(columns["captures"]):
             found[name].append(columns)

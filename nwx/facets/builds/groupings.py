@@ -58,14 +58,14 @@ class Grouping:
     implied: dict[Criterion, Array] = field(default_factory=dict)
 
     def with_implied(self) -> Iterator["Grouping"]:
-        """Give the grouping, and those that it becomes by each choice of what is implied."""
+        """Yield the grouping, and those that it becomes by each choice of what is implied."""
         for size in range(len(self.implied) + 1):
             for some in combinations(self.implied, size):
                 codes = self.codes | {name: self.implied[name] for name in some}
                 yield replace(self, criteria=(*self.criteria, *some), codes=codes)
 
     def divides_no_more_than(self, parent: "Grouping") -> bool:
-        """Tell whether each combination has all captures of one of the parent's."""
+        """Return whether each combination has all captures of one of the parent's."""
         return len(self.rows) == len(parent.rows) and (
             len(self.features["captures"]) == len(parent.features["captures"])
         )
@@ -97,7 +97,7 @@ def count_groupings(
     wanted: Sequence[Criterion] = CUBE,
     before: CombinationsBefore | None = None,
 ) -> Iterator[Grouping]:
-    """Give each grouping with the combinations that have at least so many captures.
+    """Yield each grouping with the combinations that have at least so many captures.
 
     Only those of the `wanted` criteria. What is known from `before` is not
     counted again: the new captures are added. Raises EngineError where there
@@ -245,7 +245,7 @@ def _frequent(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
 
 
 def _places(often: Array, size: int) -> Array:
-    """Return for each number below `size` its place among some, -1 where it is none (int32)."""
+    """Return the place of each number below `size` in `often`, -1 if it is not there (int32)."""
     if len(often) > _MOST_CELLS:
         check_bits(64)
     places = np.full(size, -1, dtype=np.int32)

@@ -110,7 +110,7 @@ class CaptureParts:
         return sorted({month for part in self.parts for month in part.months})
 
     def new_hashes(self) -> Iterator[dict[str, Array]]:
-        """Give the hashes of the numbers that each part brought, in order (uint64).
+        """Yield the hashes of the numbers that each part brought, in order (uint64).
 
         They are `url_first`, `url_second`, `digest_first`, `digest_second`.
         """

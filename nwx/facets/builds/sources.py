@@ -150,7 +150,7 @@ class ParquetSource:
 
     def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
         """Stream the captures of these months (`201301`), or of all, from a mark on."""
-        # In an export all that is no month lies in one folder.
+        # An export keeps captures without a valid month in one folder.
         wanted = None if months is None else {_folder_month(month) for month in months}
         last: tuple[str, str, int] = ("", "", 0)
         if after:

@@ -99,7 +99,7 @@ _SMALL_COLUMN = "content_language"
 def documents_notes(path: Path) -> DocumentsNotes:
     """Return the notes of a documents file.
 
-    Raises SourceError where it cannot be read, is none, or is of another version.
+    Raises SourceError if it cannot be read, or is of another kind or version.
     """
     try:
         found = pl.read_parquet_metadata(path).get(NOTES_KEY)
