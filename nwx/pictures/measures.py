@@ -8,11 +8,10 @@ from PIL import Image, ImageOps
 
 from nwx.engine.pictures.picture_index import COLOURS
 from nwx.errors import ErrorText, FormatError
-from nwx.quality.images import PICTURE_FAILURES, opened
+from nwx.quality.images import PICTURE_FAILURES, opened, perceptual_hash
 
 _SIDE = 128
 _COLOUR_SIDE = 48
-_HASH_SIZE = 8
 _REDUCING_GAP = 2.0
 _PLAIN_DEVIATION = 3.0
 """Of greys from 0 to 255; hashes of plainer images tell nothing."""
@@ -62,16 +61,12 @@ def measured(payload: bytes) -> ImageMeasures:
 
 
 def _hash(image: Image.Image) -> int | None:
-    # Imported here: it takes long to load.
-    from imagehash import phash
-
     canvas = Image.new("RGBA", image.size, _WHITE)
     canvas.alpha_composite(image)
     grey = canvas.convert("L")
     if float(np.asarray(grey).std()) < _PLAIN_DEVIATION:
         return None
-    bits = np.packbits(phash(grey, _HASH_SIZE).hash.reshape(-1))
-    return int.from_bytes(bits.tobytes(), "big")
+    return perceptual_hash(grey)
 
 
 def _colours(image: Image.Image) -> tuple[str, ...]:

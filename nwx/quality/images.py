@@ -1,9 +1,13 @@
-"""Pictures decoded within bounds of memory and time, whatever their bytes say."""
+"""Pictures decoded within bounds of memory and time, whatever their bytes say; their hashes."""
 
 import io
+import math
 import struct
 import zlib
+from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import (
     AvifImagePlugin,
     BmpImagePlugin,
@@ -51,6 +55,9 @@ PICTURE_FAILURES = (
     Image.DecompressionBombWarning,
 )
 """What Pillow is known to raise on broken pictures."""
+
+_SAMPLES, _HASH_SIDE = 32, 8
+_Rows = NDArray[np.float64]
 
 _PREFIX_BYTES = 32
 _SCAN = b"\xff\xda"
@@ -185,3 +192,56 @@ def _plain(image: Image.Image, form: str) -> Image.Image:
         image = image.convert("RGB")
     image.info = {}
     return image
+
+
+def perceptual_hash(image: Image.Image) -> int:
+    """Return a hash of 64 bits, of which few differ for images that look alike.
+
+    It is the same as `imagehash.phash` gives: which low frequencies of the
+    discrete cosine transform of 32 x 32 grey pixels are above their median.
+    """
+    small = image.convert("L").resize((_SAMPLES, _SAMPLES), Image.Resampling.LANCZOS)
+    columns = _cosine_transform(np.asarray(small, np.float64).T).T
+    low = _cosine_transform(columns)[:_HASH_SIDE, :_HASH_SIDE]
+    bits = np.packbits(low > np.median(low))
+    return int.from_bytes(bits.tobytes(), "big")
+
+
+def _cosine_transform(rows: _Rows) -> _Rows:
+    """Return the discrete cosine transform (type II) of each row of `_SAMPLES` values.
+
+    Each step is that of pocketfft, which SciPy uses: in symmetric images half
+    of the frequencies are 0 but for rounding, which then decides the hash.
+    """
+    sums, differences = rows[:, 1:-1:2] + rows[:, 2::2], rows[:, 2::2] - rows[:, 1:-1:2]
+    halves = np.empty((len(rows), _SAMPLES // 2 + 1), np.complex128)
+    halves[:, 0], halves[:, -1] = 2 * rows[:, 0], 2 * rows[:, -1]
+    halves[:, 1:-1] = sums + 1j * differences
+    found: _Rows = np.fft.irfft(halves, _SAMPLES, norm="forward")
+    low = np.arange(1, _SAMPLES // 2)
+    high, cosines = _SAMPLES - low, _quarter_cosines()
+    one = cosines[low - 1] * found[:, high] + cosines[high - 1] * found[:, low]
+    other = cosines[low - 1] * found[:, low] - cosines[high - 1] * found[:, high]
+    found[:, low], found[:, high] = 0.5 * (one + other), 0.5 * (one - other)
+    found[:, _SAMPLES // 2] *= cosines[_SAMPLES // 2 - 1]
+    return found
+
+
+@cache
+def _quarter_cosines() -> _Rows:
+    """Return the cosines of the first quarter of a circle, as pocketfft rounds them.
+
+    Each is the product of two points of the circle, one of steps of 1 and one
+    of steps of 16.
+    """
+    points = [_point(step % 16) * _point(step - step % 16) for step in range(1, _SAMPLES + 1)]
+    return np.array([point.real for point in points])
+
+
+def _point(step: int) -> complex:
+    """Return the point of the unit circle after some steps, of which a quarter has `_SAMPLES`."""
+    if 2 * step < _SAMPLES:
+        angle = step * math.pi / (2 * _SAMPLES)
+        return complex(math.cos(angle), math.sin(angle))
+    rest = (_SAMPLES - step) * math.pi / (2 * _SAMPLES)
+    return complex(math.sin(rest), math.cos(rest))

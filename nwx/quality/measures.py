@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from nwx.errors import FormatError
 from nwx.model import Comparison
 from nwx.quality.browser.targets import PageRender
-from nwx.quality.images import decoded
+from nwx.quality.images import decoded, perceptual_hash
 from nwx.quality.renders.page_information import PageInfo
 
 PIECE_CHARACTERS = 50_000
@@ -220,13 +220,11 @@ def _is_below(numbers: _Places, end: int) -> _Flags:
 THRESHOLD = 0.1
 """How much colours may differ before pixels count as different: Browsertrix's option."""
 
-HASH_SIZE = 8
-"""The perceptual hash has so many bits a side: larger ones do not bear a shift of a line."""
 
 HARDLY_DIFFERENT = 0.995
 """From this match on, structures are equal: hashes of nearly empty pictures tell nothing."""
 
-_HASH_BITS = HASH_SIZE * HASH_SIZE
+_HASH_BITS = 64  # larger hashes do not bear a shift of a line
 _WHITE = (255, 255, 255, 255)
 
 
@@ -311,10 +309,7 @@ def _on_canvas(picture: Image.Image, width: int) -> Image.Image:
 
 
 def _structure(first: Image.Image, second: Image.Image) -> float:
-    # Imported here: only checks need what comes with a browser.
-    from imagehash import phash
-
-    different = int(phash(first, HASH_SIZE) - phash(second, HASH_SIZE))
+    different = (perceptual_hash(first) ^ perceptual_hash(second)).bit_count()
     return max(0.0, 1.0 - 2 * different / _HASH_BITS)
 
 
