@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nwx.engine.access.rules import AccessRule
     from nwx.engine.base import Engine
     from nwx.takedown.purge import PurgeReport
-    from nwx.takedown.record_places import RecordPlace
+    from nwx.takedown.targets import RecordPlace
 
 _RECORDS_SHOWN = 20
 

@@ -14,17 +14,43 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
+from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import id_of
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.pictures.picture_index import MOST_APPEARANCES, Appearance, Picture
+from nwx.engine.pictures.picture_index import MOST_APPEARANCES, Appearance, Picture, PictureIndex
 from nwx.errors import SourceError, StaleMarkError
 from nwx.keys import makes_document, precedence
 from nwx.model import Capture, IndexName
 from nwx.pictures.page_images import ImagesOfPage
-from nwx.pictures.shown_versions import shown_versions
-from nwx.pictures.worker import MeasuredImage, ReadAnswer, read_capture
+from nwx.pictures.stored_payloads import MeasuredImage, ReadAnswer, read_capture
 from nwx.quality.stored_blocks import is_decoded
 from nwx.values.media_types import HTML
+
+_NEAR = 16
+_APPEARANCES_AT_ONCE = 200
+
+
+def shown_versions(
+    engine: Engine, index: PictureIndex, appearances: Sequence[Appearance]
+) -> list[str]:
+    """Return for each appearance the id of its picture, "" where the index has none.
+
+    It is the one of the capture nearest in time to the page's, revisits
+    included.
+    """
+    found: list[str] = []
+    for start in range(0, len(appearances), _APPEARANCES_AT_ONCE):
+        some = appearances[start : start + _APPEARANCES_AT_ONCE]
+        asked = [KeysAtTime((one.urlkey,), one.page_timestamp) for one in some]
+        near = [_documents(captures) for captures in engine.captures_near(asked, _NEAR)]
+        known = index.pictures_of({id for ids in near for id in ids})
+        found += [next((id for id in ids if id in known), "") for ids in near]
+    return found
+
+
+def _documents(captures: Sequence[Capture]) -> list[str]:
+    return [id_of(one) for one in captures if one.digest]
+
 
 _AT_ONCE = 500
 _STATE = "build"

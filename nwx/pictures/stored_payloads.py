@@ -1,10 +1,12 @@
-"""The payloads of images and pages, read from the archive's files by their places."""
+"""Images and pages read from the archive's files by their places, and measured."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from nwx.errors import ErrorText, FormatError
+from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.model import Capture
-from nwx.quality.stored_blocks import block_at
+from nwx.pictures.page_images import PAGE_LIMITS, ImagesOfPage, images_of_page
+from nwx.quality.stored_blocks import MOST_IMAGE_BYTES, block_at
 from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head
 from nwx.warc.sources import ArchiveSource
 
@@ -32,3 +34,33 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
     if decoded.cut:
         raise FormatError(ErrorText("the payload has more than %(limit)s bytes", limit=limit))
     return PlacedPayload(bytes(decoded.data), charset_of(http.text(b"content-type")))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredImage:
+    """What was measured of an image, and its bytes."""
+
+    width: int
+    height: int
+    hash: int | None
+    colours: tuple[str, ...]
+    content_length: int
+
+
+ReadAnswer = MeasuredImage | ImagesOfPage | str
+"""An image, a page, or in words why a capture cannot be read."""
+
+
+def read_capture(path: str, capture: Capture, is_page: bool) -> ReadAnswer:
+    """Return what a capture of an image or a page holds; its file lies at a path."""
+    # Imported here: who only reads pages need not load Pillow.
+    from nwx.pictures.measures import measured
+
+    try:
+        if is_page:
+            page = payload_at(path, capture, PAGE_LIMITS.bytes)
+            return images_of_page(page.data, capture.url, capture.content_type, page.charset)
+        image = payload_at(path, capture, MOST_IMAGE_BYTES).data
+        return MeasuredImage(*measured(image), len(image))
+    except (FormatError, SourceError) as error:
+        return str(error)

@@ -1,15 +1,29 @@
-"""Documents without some of their captures: removed, or given another capture as their own."""
+"""What a takedown leaves true: documents, builds and graphs of them, counts of the ledger."""
 
 import json
+import shutil
 import zlib
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from nwx.bulk.progress import ShowProgress
+from nwx.bulk.whole_files import locked_folder
+from nwx.engine.anchors.visible_anchors import forget_visible_anchors
 from nwx.engine.base import Engine
 from nwx.engine.entries import document_entry, document_from_entry
+from nwx.engine.facet_store import BlobStore
+from nwx.errors import EngineVersionError, SettingsError
+from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.sites import Sites
+from nwx.facets.stored_build import current_build
 from nwx.keys import holds, makes_document, precedence
-from nwx.model import Batch, Capture, Document, IndexName
-from nwx.takedown.scope_captures import ScopeCaptures
+from nwx.links.build import InlinkBuildOptions, OpenEngine, invert_links
+from nwx.model import PURGED, UNDEDUPLICATED, Batch, Capture, Document, IndexName, SourceFile
+from nwx.settings import Settings
+from nwx.steering.triples.terms import analysis_iri, capture_iri, names_iri
+from nwx.steering.triples.visible_store import triple_store
+from nwx.takedown.targets import RecordPlace, ScopeCaptures
 
 _STATE = "purged-documents"
 
@@ -79,3 +93,145 @@ def _packed(documents: Sequence[Document]) -> bytes:
 def _unpacked(state: bytes) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(zlib.decompress(state))
     return found
+
+
+_WORK, _LOCK = "work", "lock"
+
+
+def rebuild(engine: Engine, open_engine: OpenEngine, progress: ShowProgress) -> Iterator[str]:
+    """Build facets and inlinks anew where there are any; yield the names of what was built.
+
+    What an interrupted build left behind is removed. Raises EngineBusyError
+    where another process builds on this machine.
+    """
+    facets, inlinks = engine.facet_store(), engine.inlink_index()
+    _remove_unfinished(facets, "builds facets")
+    if facets.version():
+        build_archive_facets(engine, _facet_options(facets), progress)
+        yield "facets"
+    _remove_unfinished(inlinks, "inverts links")
+    if inlinks.version():
+        invert_links(engine, open_engine, InlinkBuildOptions(anew=True), progress)
+        forget_visible_anchors(inlinks)
+        yield "inlinks"
+
+
+def _facet_options(store: BlobStore) -> FacetBuildOptions:
+    """Return how the current build was made."""
+    try:
+        before = current_build(store)
+    except EngineVersionError:
+        before = None
+    if before is None:
+        return FacetBuildOptions(anew=True)
+    known = before.notes
+    sites = Sites(known.sites) if known.sites else None
+    return FacetBuildOptions(known.min_captures, sites, anew=True, combinations=bool(known.cube))
+
+
+def _remove_unfinished(store: BlobStore, work: str) -> None:
+    folder = store.folder / _WORK
+    if not folder.exists():
+        return
+    with locked_folder(folder, work):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != _LOCK:
+                path.unlink()
+
+
+_WAIT_SECONDS = 60.0
+
+
+def remove_graphs(engine: Engine, settings: Settings, pages: Sequence[tuple[str, str]]) -> int:
+    """Remove the graphs of captures, pairs of URL and timestamp; return how many there were.
+
+    Raises TripleStoreError where the store cannot be written.
+    """
+    try:
+        store = triple_store(settings)
+    except SettingsError:
+        return 0  # an archive on a server that has no triples
+    if not pages or not store.version():
+        return 0
+    crawls = [each.name for each in engine.crawl_index().specifications()]
+    names = [
+        name
+        for url, timestamp in pages
+        for name in (
+            capture_iri(url, timestamp),
+            names_iri(url, timestamp),
+            *(analysis_iri(url, timestamp, crawl) for crawl in crawls),
+        )
+    ]
+    with store.writer(_WAIT_SECONDS) as writer:
+        return writer.erase(names)
+
+
+def page_of(capture: Capture) -> tuple[str, str] | None:
+    """Return what tells the graphs of a capture, None where it has none."""
+    is_page = capture.document_id and capture.content_type_norm == "html"
+    return (capture.url, capture.timestamp) if is_page else None
+
+
+_COUNTS_STATE = "purged-counts-{}"
+_Planned = list[list[str | int]]
+
+
+class LedgerCounts:
+    """Takes the purged captures of a rule from the counts of their files.
+
+    What is to be counted is kept (as a state of the index access) until it
+    is, so that a purge that is killed is counted by the next one, and once.
+    """
+
+    def __init__(self, engine: Engine, rule_id: str) -> None:
+        self._engine, self._access = engine, engine.access_index()
+        self._name = _COUNTS_STATE.format(rule_id)
+
+    def plan(self, places: Iterable[RecordPlace]) -> None:
+        """Keep how many captures of each file are about to be deleted."""
+        found = Counter((one.collection, one.file) for one in places)
+        planned = self._planned()
+        known = {(collection, name) for collection, name, _, _ in planned}
+        more: _Planned = [
+            [file.collection, file.name, file.counts.get("captures", 0), number]
+            for file in self._engine.files()
+            if (number := found[file.collection, file.name])
+            and (file.collection, file.name) not in known
+        ]
+        if more:
+            self._access.put_state(self._name, json.dumps(planned + more).encode())
+
+    def settle(self) -> None:
+        """Count the captures that were deleted as purged."""
+        planned = {(str(one[0]), str(one[1])): (one[2], one[3]) for one in self._planned()}
+        if not planned:
+            return
+        self._engine.write(Batch(files=tuple(_counted(self._engine.files(), planned))))
+        self._engine.refresh()
+        self._access.put_state(self._name, b"")
+
+    def _planned(self) -> _Planned:
+        found: _Planned = json.loads(self._access.state(self._name) or b"[]")
+        return found
+
+
+def _counted(
+    files: Iterable[SourceFile], planned: Mapping[tuple[str, str], tuple[str | int, str | int]]
+) -> Iterator[SourceFile]:
+    """Yield the files whose counts are still as they were when the purge was planned."""
+    for file in files:
+        before, number = planned.get((file.collection, file.name), (-1, 0))
+        if before == file.counts.get("captures", 0):
+            yield replace(file, counts=_after(file.counts, int(number)))
+
+
+def _after(counts: Mapping[str, int], number: int) -> dict[str, int]:
+    after = dict(counts)
+    after["captures"] = counts.get("captures", 0) - number
+    after[PURGED] = counts.get(PURGED, 0) + number
+    if UNDEDUPLICATED in counts:
+        after[UNDEDUPLICATED] = max(0, counts[UNDEDUPLICATED] - number)
+    return after

@@ -17,13 +17,15 @@ from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
 from nwx.settings import Settings
-from nwx.takedown.builds import rebuild
-from nwx.takedown.documents import PurgedDocuments
-from nwx.takedown.ledger_counts import LedgerCounts
-from nwx.takedown.page_graphs import page_of, remove_graphs
-from nwx.takedown.record_places import RecordPlace, keep_places, kept_places, record_place
-from nwx.takedown.scope_captures import ScopeCaptures
-from nwx.takedown.specifications import remove_seeds
+from nwx.takedown.documents import LedgerCounts, PurgedDocuments, page_of, rebuild, remove_graphs
+from nwx.takedown.targets import (
+    RecordPlace,
+    ScopeCaptures,
+    keep_places,
+    kept_places,
+    record_place,
+    remove_seeds,
+)
 
 _T = TypeVar("_T")
 

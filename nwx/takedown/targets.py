@@ -1,11 +1,26 @@
-"""What a takedown is about, from what somebody names: a URL, a digest or an archive file."""
+"""Captures, documents and files that a takedown is about: those of a URL, a digest or a file."""
 
-from dataclasses import replace
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 
+from nwx.engine.access.access_index import AccessIndex
+from nwx.engine.access.dated_keys import purged_seen
+from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.matches import reached_keys
+from nwx.engine.access.purger import Purger
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.access.scope_texts import scope_of
+from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
+from nwx.errors import UrlError, UsageError
+from nwx.model import MAIN_DATES, Capture, Dates
+from nwx.steering.specifications.problems import SpecificationError
+from nwx.steering.specifications.specification_files import read_specification, write_specification
+from nwx.values.urlkeys import urlkey
 
 
 def takedown_scope(engine: Engine, target: str) -> Scope:
@@ -40,3 +55,187 @@ def takedown_rule(
         if known.id == wanted.id:
             wanted = replace(wanted, reason=reason or known.reason)
     return access.put([wanted], by)[0]
+
+
+_BEHIND = chr(0x10FFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyCapture:
+    """A capture of a URL that may never have been made, to be asked about."""
+
+    urlkey: str
+    url: str
+    digest: str = ""
+    collection: str = ""
+    source_file: str = ""
+    timestamp: str = ""
+
+
+class ScopeCaptures:
+    """What a rule is about, whatever other rules say."""
+
+    def __init__(self, engine: Engine, rule: AccessRule) -> None:
+        self._engine, self._scope = engine, rule.scope
+        self._rules = AccessRules((rule,))
+        self._host = _host_of(rule.scope)
+
+    @property
+    def has_whole_documents(self) -> bool:
+        """Whether all captures of a document are in the scope where one is."""
+        scope = self._scope
+        return not (scope.collection or scope.source_file or scope.date_from or scope.date_to)
+
+    def has(self, capture: Capture) -> bool:
+        """Tell whether a capture is in the scope."""
+        return self._rules.purges(capture)
+
+    def has_url(self, url: str) -> bool:
+        """Tell whether all captures of a URL are in the scope, whether there are any or not."""
+        if self._scope.digest or not self.has_whole_documents:
+            return False
+        try:
+            return self._rules.purges(_AnyCapture(urlkey(url), url))
+        except UrlError:
+            return False
+
+    def captures(self) -> Iterator[Capture]:
+        """Stream the captures of the scope, each once."""
+        return filter(self.has, self._candidates())
+
+    def _candidates(self) -> Iterator[Capture]:
+        """Stream captures among which all those of the scope are."""
+        if not self._scope.prefix or self._scope.digest:
+            yield from (capture for capture, _ in self._engine.captures_since(""))
+            return
+        for start, end in _apart(self._spans()):
+            yield from self._engine.captures(start, end)
+
+    def _spans(self) -> Iterator[tuple[str, str]]:
+        keys, starts = reached_keys(self._scope)
+        for key in keys:
+            yield key, f"{key}\0"
+            bodies = f"{key.partition('?')[0]}?"
+            yield bodies, f"{bodies}{_BEHIND}"
+        for start in (*starts, *SUBJECT_STARTS):
+            yield start, f"{start}{_BEHIND}"
+
+    def dates(self, place: str = MAIN_DATES) -> Iterator[Dates]:
+        """Stream the dates of the scope in an index; of a file none are known."""
+        if self._scope.source_file:
+            return
+        for dates in self._engine.scan_dates(place):
+            if self._may_be_of_host(dates.key):
+                seen = purged_seen(self._rules, dates)
+                if seen:
+                    yield Dates(dates.key, seen)
+
+    def _may_be_of_host(self, key: str) -> bool:
+        """Tell what is quick to tell: most keys of an archive do not name the host at all."""
+        return self._host in key.lower() or not key.isascii() or "%" in key
+
+
+def _host_of(scope: Scope) -> str:
+    """Return what all URLs of a scope contain, "" where that is not known."""
+    labels = scope.prefix.partition(")")[0].partition(":")[0].strip(",").split(",")
+    return ".".join(reversed(labels))
+
+
+def _apart(spans: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield spans of urlkeys that do not overlap, and hold all that these do."""
+    reached = ""
+    for start, end in sorted(spans):
+        if end > reached:
+            yield max(start, reached), end
+            reached = end
+
+
+_STATE = "purged-records-{}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordPlace:
+    """A record of an archive file that still holds what was purged; `length` as stored."""
+
+    collection: str
+    file: str
+    offset: int
+    length: int | None
+    record_type: str
+
+
+def record_place(capture: Capture) -> RecordPlace:
+    """Return where the record of a capture lies."""
+    return RecordPlace(
+        capture.collection,
+        capture.source_file,
+        capture.source_file_offset,
+        capture.record_length,
+        capture.record_type,
+    )
+
+
+def kept_places(access: AccessIndex, rule_id: str) -> list[RecordPlace]:
+    """Return the records that purges of a rule have found, in the order of files."""
+    state = access.state(_STATE.format(rule_id))
+    return [RecordPlace(**one) for one in json.loads(zlib.decompress(state))] if state else []
+
+
+def keep_places(access: AccessIndex, rule_id: str, places: Iterable[RecordPlace]) -> None:
+    """Add records to those that purges of a rule have found."""
+    known = kept_places(access, rule_id)
+    every = sorted({*known, *places}, key=lambda one: (one.collection, one.file, one.offset))
+    if len(every) > len(known):
+        text = json.dumps([asdict(one) for one in every])
+        access.put_state(_STATE.format(rule_id), zlib.compress(text.encode()))
+
+
+IsGone = Callable[[str], bool]
+"""Tells whether a URL was purged."""
+
+_URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecificationCounts:
+    """How many saved specifications lost seeds, and which still name what was purged."""
+
+    changed: int = 0
+    naming: tuple[str, ...] = ()
+
+
+def remove_seeds(crawls: CrawlIndex, purger: Purger, is_gone: IsGone) -> SpecificationCounts:
+    """Take purged seeds out of all saved specifications, earlier ones included.
+
+    A text that had some is written anew; its comments go too. What names a
+    purged URL elsewhere, or cannot be read, stays and is reported: it is what
+    somebody wrote about a crawl.
+    """
+    changed, naming = 0, []
+    for crawl in crawls.specifications():
+        for stored in crawls.versions(crawl.name):
+            if not _names(stored.text, is_gone):
+                continue
+            text = _without_seeds(stored, is_gone)
+            if text != stored.text:
+                purger.replace_specification(replace(stored, text=text))
+                changed += 1
+            if _names(text, is_gone):
+                naming.append(f"{stored.name} (number {stored.number})")
+    return SpecificationCounts(changed, tuple(naming))
+
+
+def _names(text: str, is_gone: IsGone) -> bool:
+    return any(is_gone(found[0]) for found in _URL.finditer(text))
+
+
+def _without_seeds(stored: StoredSpecification, is_gone: IsGone) -> str:
+    try:
+        read = read_specification(stored.text, stored.name)
+    except SpecificationError:
+        return stored.text  # of a release that took more
+    seeds = tuple(seed for seed in read.seeds if not is_gone(seed))
+    if seeds == read.seeds:
+        return stored.text
+    kept = replace(read, seeds=seeds)
+    return write_specification(kept, "json" if stored.text.lstrip().startswith("{") else "toml")

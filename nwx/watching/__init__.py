@@ -1,7 +1,7 @@
 """Watching: the index follows a crawl, file by file as the crawler closes them.
 
-`folders` tells which files are whole, `moving` puts loaded ones elsewhere,
-`run` loads them, and `events` is what it says on the way.
+`folders` tells which files are whole and puts loaded ones elsewhere,
+`watcher` loads them, and `events` is what it says on the way.
 """
 
 from nwx.watching.events import Event, EventKind, WatchReport

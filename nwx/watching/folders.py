@@ -1,4 +1,4 @@
-"""Which archive files in watched folders are whole.
+"""Which archive files in watched folders are whole, and where loaded ones are moved.
 
 Folders are looked at again and again, and not watched by inotify: crawls
 are written to network file systems too, which tell nothing of what other
@@ -8,17 +8,23 @@ any case. A look at ten thousand names takes less than a tenth of a second.
 
 import errno
 import fcntl
+import hashlib
 import os
+import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.errors import SourceError
-from nwx.warc.sources import is_archive_name
+from nwx.engine.base import Engine
+from nwx.errors import SourceConflictError, SourceError
+from nwx.keys import capture_id
+from nwx.model import Batch, Capture, IndexName, SourceFile
+from nwx.warc.reader import ArchiveReader, CaptureRecord
+from nwx.warc.sources import ArchiveSource, checksum, checksum_of_start, is_archive_name
 
 
 class _State(NamedTuple):
@@ -187,3 +193,147 @@ def is_locked(path: str) -> bool:
         # It cannot be opened, or there are no locks here: the import tells what is wrong.
         return False
     return False
+
+
+def read_grown_again(
+    engine: Engine, sources: Iterable[ArchiveSource], ledger: Mapping[str, SourceFile]
+) -> None:
+    """Let the ledger say of files that have grown that they are not done.
+
+    What is in the archive of them stays as it is, for ids come from places;
+    but for the record that was cut off by the end of the file as it was.
+    """
+    for source in sources:
+        entry = ledger.get(source.name)
+        if entry is None or source.size is None or not _has_grown(source, entry):
+            continue
+        content = checksum_of_start(source, source.size)
+        fresh = replace(entry, size=source.size, checksum=content)
+        if entry.finished:
+            _forget(engine, list(_cut(source, entry)))
+            fresh = replace(fresh, done_to=0, finished=False, counts={})
+        engine.write(Batch(files=(fresh,)))
+
+
+def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
+    """Tell whether a file is one of the ledger, in its place, with more at its end."""
+    if source.member or source.path != entry.path or entry.size is None:
+        return False
+    if source.size is None or source.size <= entry.size:
+        return False
+    try:
+        return checksum_of_start(source, entry.size) == entry.checksum
+    except SourceError:
+        return False  # the import says why
+
+
+def _cut(source: ArchiveSource, entry: SourceFile) -> Iterator[Capture]:
+    """Yield the captures whose records reach over what was the end of the file."""
+    end = entry.size or 0
+    for item in ArchiveReader(source, entry.collection):
+        if isinstance(item, CaptureRecord):
+            capture = item.capture
+            if capture.source_file_offset >= end:
+                return
+            if capture.source_file_offset + (capture.record_length or end) > end:
+                yield capture
+
+
+def _forget(engine: Engine, captures: list[Capture]) -> None:
+    """Delete captures, and the documents that were made from them."""
+    places = {_place(capture) for capture in captures}
+    documents = engine.documents([capture.document_id for capture in captures])
+    made = [id for id, document in documents.items() if _place(document.capture) in places]
+    engine.delete(IndexName.DOCUMENTS, made)
+    engine.delete(IndexName.CAPTURES, places)
+
+
+def _place(capture: Capture) -> str:
+    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+
+
+_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that files go to, once at the start: one that is gone later is an error.
+
+    Raises SourceError where that cannot be.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be made: {error.strerror}") from error
+
+
+def move_file(file: Path, folder: Path) -> Path:
+    """Give a file its name in another folder, on whatever disk; the old name stays.
+
+    The same file may be there already. Raises SourceConflictError where
+    another one of its name is, SourceError where it cannot be written.
+    """
+    target = folder / file.name
+    try:
+        if not target.exists():
+            _link_or_copy(file, target)
+        _synchronize(folder)
+        same = _same(file, target)
+    except OSError as error:
+        raise SourceError(f"{target} cannot be written: {error.strerror or error}") from error
+    if not same:
+        raise SourceConflictError(
+            f"{target} is another file of the same name; rename one of them, and"
+            f" {file} will be moved"
+        )
+    return target
+
+
+def _link_or_copy(file: Path, target: Path) -> None:
+    try:
+        os.link(file, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _copy(file, target)
+
+
+def _copy(file: Path, target: Path) -> None:
+    """Copy a file under a name that nobody takes for an archive, then rename the copy."""
+    mark = hashlib.blake2b(os.fsencode(file.absolute()), digest_size=4).hexdigest()
+    unfinished = target.with_name(f".{target.name}.{mark}.moving")
+    shutil.copyfile(file, unfinished)
+    shutil.copystat(file, unfinished)
+    with unfinished.open("rb") as copy:
+        os.fsync(copy.fileno())
+    try:
+        os.link(unfinished, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        unfinished.rename(target)
+    else:
+        unfinished.unlink()
+
+
+def _same(file: Path, target: Path) -> bool:
+    if file.samefile(target):
+        return True
+    sizes = {path.stat().st_size for path in (file, target)}
+    return len(sizes) == 1 and _checksum(file) == _checksum(target)
+
+
+def _checksum(path: Path) -> str:
+    return checksum(ArchiveSource(path.name, str(path), path.stat().st_size))
+
+
+def _synchronize(folder: Path) -> None:
+    """Let the names in a folder outlast a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some network file systems have no such thing.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)

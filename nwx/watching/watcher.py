@@ -22,9 +22,7 @@ from nwx.model import Batch, ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, checksum, expand
 from nwx.watching.events import Event, EventKind, WatchReport
-from nwx.watching.file_moves import make_folder, move_file
-from nwx.watching.folders import Folders, held
-from nwx.watching.grown_files import read_grown_again
+from nwx.watching.folders import Folders, held, make_folder, move_file, read_grown_again
 
 _AWAY = (EngineUnavailableError, EngineBusyError, EngineFullError)
 _BATCH_FILES = 32

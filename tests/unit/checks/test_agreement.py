@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from nwx.checks.agreement import CHANGED, check
+from nwx.checks.agreement import CHANGED, check, measure, unknown_sizes
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.open import open_engine
 from nwx.model import Batch, IndexName, SourceFile
+from nwx.settings import Settings
+from tests.conformance.archive import also, batch, page
 
 
 def ledger(done_to: int, captures: int) -> Batch:
@@ -44,3 +47,22 @@ def test_what_an_import_changes_meanwhile_is_no_disagreement(
         engine.is_importing = False
         [found] = check(engine)
         assert found.kind == "ledger"
+
+
+def test_entries_and_bytes_of_each_index_are_told(tmp_path: Path) -> None:
+    pages = [page("http://a.example/", "2010", "one"), page("http://b.example/", "2011", "two")]
+    with open_engine(Settings(engine=str(tmp_path / "archive"))) as engine:
+        engine.write(batch(pages, [also(pages[0], "2012")]))
+        found = measure(engine)
+        assert found.keys() == unknown_sizes().keys()
+        assert found["bytes"].keys() == unknown_sizes()["bytes"].keys()
+    sizes = found.pop("bytes")
+    assert found.pop("attached") == {}
+    assert {name: found[name] for name in ("documents", "dates", "captures", "files")} == {
+        "documents": 2,
+        "dates": 2,
+        "captures": 2,
+        "files": 0,
+    }
+    assert set(sizes) == set(found)
+    assert sizes["captures"] is None or sizes["captures"] > 0

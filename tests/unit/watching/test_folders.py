@@ -1,14 +1,24 @@
 """Which files are whole."""
 
+import errno
 import fcntl
 import os
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nwx.errors import SourceError
-from nwx.watching.folders import Folders, held, is_locked
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.errors import SourceConflictError, SourceError
+from nwx.model import Batch, SourceFile
+from nwx.settings import Settings
+from nwx.warc.sources import ArchiveSource, checksum_of_start
+from nwx.watching.folders import Folders, held, is_locked, move_file, read_grown_again
+from tests.warcs import Page, html, write_warc
 
 NEVER = 3_600.0
 
@@ -138,3 +148,126 @@ def test_a_folder_is_watched_by_one_at_a_time(tmp_path: Path) -> None:
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be watched"), held([tmp_path / "gone"]):
         pass
+
+
+PAGES = [Page(f"http://a.example/{n}", "20150101000000", html("A", f"text {n}")) for n in range(3)]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with open_engine(Settings(engine=str(tmp_path / "archive"))) as opened:
+        yield opened
+
+
+def _source(path: Path) -> ArchiveSource:
+    return ArchiveSource(path.name, str(path), path.stat().st_size)
+
+
+def _imported(path: Path) -> SourceFile:
+    source = _source(path)
+    size = path.stat().st_size
+    content = checksum_of_start(source, size)
+    return SourceFile("web", path.name, str(path), size, content, size, finished=True)
+
+
+def test_a_file_with_more_at_its_end_is_not_done(engine: Engine, tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", PAGES[:2])
+    entry = _imported(path)
+    engine.write(Batch(files=(entry,)))
+    write_warc(path, PAGES)
+    read_grown_again(engine, [_source(path)], {entry.name: entry})
+    engine.refresh()
+    (found,) = engine.files()
+    assert (found.finished, found.done_to, found.size) == (False, 0, path.stat().st_size)
+    assert found.checksum != entry.checksum
+
+
+@pytest.mark.parametrize("change", ["none", "other content", "moved", "unknown"])
+def test_other_files_stay_as_they_are(engine: Engine, tmp_path: Path, change: str) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", PAGES[:2])
+    entry = _imported(path)
+    if change == "other content":
+        write_warc(path, PAGES[::-1])
+    elif change != "none":
+        write_warc(path, PAGES)
+    if change == "moved":
+        entry = replace(entry, path="/elsewhere/a.warc.gz")
+    engine.write(Batch(files=(entry,)))
+    ledger = {} if change == "unknown" else {entry.name: entry}
+    read_grown_again(engine, [_source(path)], ledger)
+    engine.refresh()
+    assert engine.files() == [entry]
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Path:
+    """The folder that files go to."""
+    (tmp_path / "done").mkdir()
+    return tmp_path / "done"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file to be moved."""
+    (tmp_path / "a.warc.gz").write_bytes(b"content")
+    return tmp_path / "a.warc.gz"
+
+
+def no_links(monkeypatch: pytest.MonkeyPatch, code: int = errno.EXDEV) -> None:
+    def link(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "link", link)
+
+
+def test_a_file_has_both_names_until_the_old_one_is_given_up(file: Path, done: Path) -> None:
+    target = move_file(file, done)
+    assert target == done / "a.warc.gz"
+    assert target.samefile(file)
+    assert move_file(file, done) == target, "again, as after a kill"
+
+
+@pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM])
+def test_across_disks_it_is_copied(
+    file: Path, done: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    no_links(monkeypatch, code)
+    target = move_file(file, done)
+    assert target.read_bytes() == b"content"
+    assert target.stat().st_mtime == 1_000_000_000
+    assert [path.name for path in done.iterdir()] == ["a.warc.gz"]
+    assert move_file(file, done) == target
+
+
+def test_a_copy_that_was_killed_is_made_anew(
+    file: Path, done: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_links(monkeypatch)
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            move_file(file, done)
+    assert not (done / "a.warc.gz").exists()
+    move_file(file, done)
+    assert [path.name for path in done.iterdir()] == ["a.warc.gz"]
+
+
+def _killed(_: int) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("content", [b"another", b"longer than it"])
+def test_another_file_of_the_same_name_is_not_overwritten(
+    file: Path, done: Path, content: bytes
+) -> None:
+    (done / "a.warc.gz").write_bytes(content)
+    with pytest.raises(SourceConflictError, match="another file of the same name"):
+        move_file(file, done)
+    assert (done / "a.warc.gz").read_bytes() == content
+    assert file.read_bytes() == b"content"
+
+
+def test_a_folder_that_is_gone_is_told(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be written: No such file"):
+        move_file(file, tmp_path / "gone")
