@@ -1,4 +1,4 @@
-"""Orders in which a simulated crawler fetches pages: breadth first, PageRank, steered, the best."""
+"""Orders in which a simulated crawler fetches pages: breadth first, best first, by an oracle."""
 
 import math
 from array import array
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
+
+from nwx.steering.specifications.specification import Limits
 
 UNSCORED = -1.0
 """The relevance of a link that was not scored."""
@@ -61,21 +63,13 @@ class PageGraph:
 SEED_PRIORITY = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlLimits:
-    """How deep a crawl goes, and how many pages it fetches of a host; None is without limit."""
-
-    depth: int | None = None
-    pages_per_host: int | None = None
-
-
-UNLIMITED = CrawlLimits()
+UNLIMITED = Limits()
 
 
 class FetchedPages:
     """The pages that were fetched, the depths of those known, and the limits on both."""
 
-    def __init__(self, graph: PageGraph, limits: CrawlLimits) -> None:
+    def __init__(self, graph: PageGraph, limits: Limits) -> None:
         self._graph, self._limits = graph, limits
         self._pages: set[int] = set()
         self._hosts: Counter[str] = Counter()
@@ -101,7 +95,7 @@ class FetchedPages:
 
 
 def breadth_first(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED
+    graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED
 ) -> Iterator[int]:
     """Yield pages in the order in which they are found."""
     fetched, queue, found = FetchedPages(graph, limits), deque(seeds), set(seeds)
@@ -119,7 +113,7 @@ def breadth_first(
 
 
 def best_first(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED, follow: float = 0.0
+    graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED, follow: float = 0.0
 ) -> Iterator[int]:
     """Yield pages in the order of their priorities, of equal ones the first known first.
 
@@ -158,7 +152,7 @@ _MOST_LINKS = 20_000_000
 
 
 def oracle_order(
-    graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits = UNLIMITED
+    graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED
 ) -> Iterator[int]:
     """Yield the numbers of pages as they are fetched.
 
@@ -171,7 +165,7 @@ def oracle_order(
 class _Oracle:
     """What was fetched, what is known and not fetched, and which of that is relevant."""
 
-    def __init__(self, graph: PageGraph, seeds: Sequence[int], limits: CrawlLimits) -> None:
+    def __init__(self, graph: PageGraph, seeds: Sequence[int], limits: Limits) -> None:
         self._graph = graph
         self._fetched = FetchedPages(graph, limits)
         self._known: dict[int, None] = {}

@@ -18,7 +18,6 @@ from nwx.steering.simulation.archived_web import (
     seeds_within,
 )
 from nwx.steering.simulation.crawl_orders import (
-    CrawlLimits,
     PageGraph,
     best_first,
     breadth_first,
@@ -119,11 +118,11 @@ def simulate(
         graph.page(number)
         if number % _SHOWN_EVERY == 0:
             progress(WorkProgress("analysing pages", number, len(graph)))
-    limits = CrawlLimits(specification.limits.depth, specification.limits.pages_per_host)
+    limits = specification.limits
     reachable = list(breadth_first(graph, seeds, limits))
     if budget is None:
         budget = -(-len(reachable) // 4)
-    most = min(budget, specification.limits.pages or budget)
+    most = min(budget, limits.pages or budget)
     plain = _crawled(graph, reachable, most)
     follow = specification.thresholds.follow
     steered = _crawled(graph, best_first(graph, seeds, limits, follow), most)

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -187,21 +187,13 @@ class LinkRules:
     def verdict(self, url: str) -> RuleVerdict:
         """Return what the rules say of a URL; blacklisting comes before all else."""
         host = url_parts(url).host if self._looks_at_host else ""
-        place = _Place(url, host, _key(url) if self._looks_at_key else "")
-        if found := self._covers[RuleAction.BLACKLIST].find(place):
+        key = _key(url) if self._looks_at_key else ""
+        if found := self._covers[RuleAction.BLACKLIST].find(url, host, key):
             return RuleVerdict(blacklisted=True, rule=found)
-        if self._is_limited and not self._covers[RuleAction.ONLY].find(place):
+        if self._is_limited and not self._covers[RuleAction.ONLY].find(url, host, key):
             return RuleVerdict(outside=True, rule="no rule of the action only covers it")
-        found = self._covers[RuleAction.PREFER].find(place)
+        found = self._covers[RuleAction.PREFER].find(url, host, key)
         return RuleVerdict(preferred=bool(found), rule=found)
-
-
-class _Place(NamedTuple):
-    """A URL with its host and urlkey, "" where there is none, or no rule looks at it."""
-
-    url: str
-    host: str
-    urlkey: str
 
 
 def _key(url: str) -> str:
@@ -220,31 +212,18 @@ class _Covers:
         self._hosts = {normal_host(host) for rule in own for host in rule.hosts}
         self._surts = SurtPrefixes(surt for rule in own for surt in rule.surts)
         self._expressions = ExpressionSet([text for rule in own for text in rule.expressions])
-        finders: list[tuple[bool, Callable[[_Place], str]]] = [
-            (bool(self._hosts), self._host),
-            (bool(self._surts), self._surt),
-            (bool(self._expressions), self._expression),
-        ]
-        self._finders = [find for is_needed, find in finders if is_needed]
 
-    def find(self, place: _Place) -> str:
+    def find(self, url: str, host: str, key: str) -> str:
         """Return the rule that covers a URL, "" where none does."""
-        for find in self._finders:
-            if found := find(place):
-                return found
+        if self._hosts:
+            for known in covering_hosts(host):
+                if known in self._hosts:
+                    return f"{self._action} host {known}"
+        if self._surts and (found := self._surts.covering(key)):
+            return f"{self._action} SURT prefix {found}"
+        if self._expressions and (found := self._expressions.first(url)):
+            return f"{self._action} expression {found}"
         return ""
-
-    def _host(self, place: _Place) -> str:
-        found = next((host for host in covering_hosts(place.host) if host in self._hosts), "")
-        return f"{self._action} host {found}" if found else ""
-
-    def _surt(self, place: _Place) -> str:
-        found = self._surts.covering(place.urlkey)
-        return f"{self._action} SURT prefix {found}" if found else ""
-
-    def _expression(self, place: _Place) -> str:
-        found = self._expressions.first(place.url)
-        return f"{self._action} expression {found}" if found else ""
 
 
 def rule_conditions(rule: LinkRule) -> Iterator[tuple[str, int, str]]:

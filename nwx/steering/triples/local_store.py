@@ -51,7 +51,7 @@ class LocalTripleStore(TripleStore):
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         with _our_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = _locked(self.folder, wait_seconds)
+            lock = locked(self.folder, wait_seconds)
             try:
                 return _LocalWriter(self.folder, lock)
             except BaseException:
@@ -223,9 +223,9 @@ def _copies(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"{_READ}*") if path.is_dir())
 
 
-def _locked(folder: Path, wait_seconds: float) -> int:
-    """Return a handle that has the lock of a folder."""
-    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def locked(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
+    """Return a handle that has a lock in a folder; raises TripleStoreError where others keep it."""
+    handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     until = time.monotonic() + wait_seconds
     while True:
         try:

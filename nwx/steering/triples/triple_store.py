@@ -183,9 +183,6 @@ _TRIPLES: Mapping[str, tuple[str, RdfFormat]] = {
     "rdf": ("application/rdf+xml", RdfFormat.RDF_XML),
     "json": ("application/ld+json", RdfFormat.JSON_LD),
 }
-RESULT_FORMS = tuple(dict.fromkeys((*_SOLUTIONS, *_TRIPLES)))
-"""The names of all forms; `json` is that of solutions and of triples."""
-
 _SYNONYMS = {
     "application/json": "json",
     "application/xml": "xml",

@@ -1,12 +1,11 @@
 """The triple store of an archive, and the copy of it that a viewer may see."""
 
-import fcntl
 import hashlib
+import math
 import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, TypeVar
@@ -17,7 +16,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import ErrorText, SettingsError, UrlError, WithheldError
 from nwx.settings import Settings
-from nwx.steering.triples.local_store import SHOWN, LocalTripleStore
+from nwx.steering.triples.local_store import SHOWN, LocalTripleStore, locked
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -29,6 +28,7 @@ from nwx.steering.triples.triple_store import (
 from nwx.values.urlkeys import urlkey
 
 _FOLDER = "triples"
+_WEB = ("http://", "https://")
 
 
 def triple_store(settings: Settings) -> TripleStore:
@@ -36,32 +36,25 @@ def triple_store(settings: Settings) -> TripleStore:
 
     Raises SettingsError for an archive on Elasticsearch without a setting.
     """
-    place = settings.triples or _beside_archive(settings)
-    if place.startswith(("http://", "https://")):
+    place = settings.triples
+    if place.startswith(_WEB):
         # Imported here: most archives have their store in a folder.
         from nwx.steering.triples.remote_store import RemoteTripleStore
 
         return RemoteTripleStore(place, settings.triples_query or place)
-    from nwx.steering.triples.local_store import LocalTripleStore
-
-    return LocalTripleStore(Path(place))
-
-
-def _beside_archive(settings: Settings) -> str:
-    if settings.engine.startswith(("http://", "https://")):
+    if not place and settings.engine.startswith(_WEB):
         raise SettingsError(
             "an archive on Elasticsearch has no folder for triples; set NWX_TRIPLES to a folder, or"
             " to the address of a SPARQL 1.1 server's updates"
         )
-    return str(Path(settings.engine) / _FOLDER)
+    return LocalTripleStore(Path(place) if place else Path(settings.engine) / _FOLDER)
 
 
-_LOCK, _NEVER_CHANGED = f"{SHOWN}lock", ".sst"
+_SHOWN_LOCK, _NEVER_CHANGED = f"{SHOWN}lock", ".sst"
 _KEPT_COPIES = 4
 _AT_ONCE = 200
 _MOST_NEAR = 200
 _GRAPH = re.compile(r"urn:nwx:(?:capture|names|analysis:[^:]*):(\d{14}):(.+)", re.DOTALL)
-_WEB = ("http://", "https://")
 _Item = TypeVar("_Item")
 
 
@@ -96,9 +89,12 @@ class VisibleTripleStore(LocalTripleStore):
         source = super().current()
         copy = self.folder / self._name(source.name)
         if not copy.is_dir():
-            with _alone(self.folder):
+            lock = locked(self.folder, math.inf, _SHOWN_LOCK)
+            try:
                 if not copy.is_dir():
                     self._make(source, copy)
+            finally:
+                os.close(lock)
         return copy
 
     def _name(self, version: str) -> str:
@@ -170,16 +166,6 @@ def _linked(source: str, target: str) -> str:
         os.link(source, target)
         return target
     return str(shutil.copy2(source, target))
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 class _WithheldTripleStore(TripleStore):

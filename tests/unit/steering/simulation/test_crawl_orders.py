@@ -3,13 +3,13 @@ from itertools import islice
 from random import Random
 
 from nwx.steering.simulation.crawl_orders import (
-    CrawlLimits,
     GraphPage,
     PageGraph,
     best_first,
     breadth_first,
     oracle_order,
 )
+from nwx.steering.specifications.specification import Limits
 from tests.unit.steering.simulation.graphs import BLACKLISTED, graph
 
 
@@ -33,8 +33,8 @@ def test_breadth_first_fetches_pages_as_they_are_found() -> None:
 
 def test_breadth_first_keeps_limits() -> None:
     web = graph({0: {1: 1, 2: 1}, 2: {4: 1}, 4: {6: 1}}, {})
-    assert list(breadth_first(web, [0], CrawlLimits(depth=1))) == [0, 1, 2]
-    assert list(breadth_first(web, [0], CrawlLimits(pages_per_host=2))) == [0, 1, 2]
+    assert list(breadth_first(web, [0], Limits(depth=1))) == [0, 1, 2]
+    assert list(breadth_first(web, [0], Limits(pages_per_host=2))) == [0, 1, 2]
 
 
 def test_the_highest_priority_comes_first_and_of_equal_ones_the_first_known() -> None:
@@ -59,8 +59,8 @@ def test_what_was_blacklisted_once_is_never_fetched() -> None:
 
 def test_steered_crawls_keep_limits() -> None:
     web = graph({0: {1: 0.9, 2: 0.5}, 1: {3: 0.9}, 3: {5: 0.9}}, {})
-    assert list(best_first(web, [0], CrawlLimits(depth=2))) == [0, 1, 3, 2]
-    assert list(best_first(web, [0], CrawlLimits(pages_per_host=1))) == [0, 1]
+    assert list(best_first(web, [0], Limits(depth=2))) == [0, 1, 3, 2]
+    assert list(best_first(web, [0], Limits(pages_per_host=1))) == [0, 1]
 
 
 def test_the_oracle_goes_the_shortest_way_to_relevant_pages() -> None:
@@ -75,8 +75,8 @@ def test_relevant_pages_that_are_known_come_first() -> None:
 
 def test_relevant_pages_out_of_reach_do_not_hold_it_up() -> None:
     web = graph({0: {2: 0, 1: 0}, 2: {4: 0}, 1: {3: 0}}, {4: 1.0, 3: 1.0})
-    assert set(oracle_order(web, [0], CrawlLimits(pages_per_host=1))) == {0, 1}
-    assert set(oracle_order(web, [0], CrawlLimits(depth=1))) == {0, 1, 2}
+    assert set(oracle_order(web, [0], Limits(pages_per_host=1))) == {0, 1}
+    assert set(oracle_order(web, [0], Limits(depth=1))) == {0, 1, 2}
 
 
 def test_the_oracle_is_seldom_beaten_and_fetches_all_that_others_do() -> None:
