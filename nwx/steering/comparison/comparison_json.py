@@ -26,19 +26,14 @@ def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
     quality = comparison.quality
     values: dict[str, Any] = {"a": _side_json(comparison.a, until)}
     if comparison.b is not None:
-        freshness = comparison.freshness
-        shared = comparison.urls.both
+        freshness, shared = asdict(comparison.freshness), comparison.urls.both
+        seconds = freshness.pop("seconds")
+        days = seconds / 86_400 / shared if shared else None
         values["b"] = _side_json(comparison.b, until)
         values["overlap"] = {
             name: overlap_json(getattr(comparison, name)) for name in ("urls", "hosts", "documents")
         }
-        values["freshness"] = {
-            "newer_in_a": freshness.newer_in_a,
-            "newer_in_b": freshness.newer_in_b,
-            "same_time": freshness.same_time,
-            "changed": freshness.changed,
-            "mean_days_apart": _rounded(freshness.seconds / 86_400 / shared if shared else None),
-        }
+        values["freshness"] = freshness | {"mean_days_apart": _rounded(days)}
     if quality is not None:
         for name, counts in zip("ab", quality.sides, strict=False):
             values[name]["quality"] = quality_json(counts)
@@ -57,14 +52,8 @@ def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
 
 def overlap_json(overlap: Overlap) -> dict[str, Any]:
     """Return an overlap with its shares."""
-    return {
-        "both": overlap.both,
-        "only_a": overlap.only_a,
-        "only_b": overlap.only_b,
-        "share_of_a": _rounded(overlap.share_of_a),
-        "share_of_b": _rounded(overlap.share_of_b),
-        "jaccard": _rounded(overlap.jaccard),
-    }
+    shares = ("share_of_a", "share_of_b", "jaccard")
+    return asdict(overlap) | {name: _rounded(getattr(overlap, name)) for name in shares}
 
 
 def quality_json(counts: QualityCounts) -> dict[str, Any]:

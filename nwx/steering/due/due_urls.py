@@ -23,12 +23,7 @@ from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.queue.protocol import queue_url
-from nwx.steering.specifications.link_rules import (
-    LinkRules,
-    SurtPrefixes,
-    covering_hosts,
-    normal_host,
-)
+from nwx.steering.specifications.link_rules import LinkRules, UrlCover
 from nwx.steering.specifications.specification import CrawlSpecification, DueInterval
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts
@@ -76,7 +71,12 @@ class DueIntervals:
         bounds: EstimateBounds | None = None,
     ) -> None:
         self._given = given_days
-        self._named = [_NamedInterval(one) for one in intervals if one.surts or one.hosts]
+        self._named = [
+            (one.days, UrlCover(one.hosts, one.surts))
+            for one in intervals
+            if one.surts or one.hosts
+        ]
+        self._looks_at_host = any(one.hosts for one in intervals)
         self._for_all = next((one.days for one in intervals if not one.surts + one.hosts), None)
         self._bounds = bounds or EstimateBounds()
 
@@ -84,9 +84,10 @@ class DueIntervals:
         """Return after how many days a URL is due."""
         if self._given is not None:
             return DueAfter(self._given, IntervalBasis.GIVEN)
-        for named in self._named:
-            if named.covers(history):
-                return DueAfter(named.days, IntervalBasis.SPECIFICATION)
+        host = url_parts(history.url).host if self._looks_at_host else ""
+        for days, cover in self._named:
+            if cover.covering(host, history.urlkey):
+                return DueAfter(days, IntervalBasis.SPECIFICATION)
         if self._for_all is not None:
             return DueAfter(self._for_all, IntervalBasis.SPECIFICATION)
         bounds = self._bounds
@@ -95,23 +96,6 @@ class DueIntervals:
         days = 1 / change_rate(history.observations)
         within = min(max(days, bounds.least_days), bounds.most_days)
         return DueAfter(within, IntervalBasis.ESTIMATED)
-
-
-class _NamedInterval:
-    """An interval for some SURT prefixes and hosts."""
-
-    def __init__(self, interval: DueInterval) -> None:
-        self.days = interval.days
-        self._surts = SurtPrefixes(interval.surts)
-        self._hosts = frozenset(map(normal_host, interval.hosts))
-
-    def covers(self, history: UrlHistory) -> bool:
-        """Return whether the interval is for a URL."""
-        if self._surts and self._surts.covering(history.urlkey):
-            return True
-        return bool(self._hosts) and any(
-            host in self._hosts for host in covering_hosts(url_parts(history.url).host)
-        )
 
 
 _ALL_KEYS = CdxSpan("", "\U0010ffff")

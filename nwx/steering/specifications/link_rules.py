@@ -203,27 +203,40 @@ def _key(url: str) -> str:
         return ""
 
 
+class UrlCover:
+    """Hosts, with their subdomains, and SURT prefixes that cover URLs."""
+
+    def __init__(self, hosts: Iterable[str], surts: Iterable[str]) -> None:
+        self._hosts = frozenset(map(normal_host, hosts))
+        self._surts = SurtPrefixes(surts)
+
+    def covering(self, host: str, key: str) -> str:
+        """Return the host or prefix that covers a URL, in words, "" where none does."""
+        for known in covering_hosts(host) if self._hosts else ():
+            if known in self._hosts:
+                return f"host {known}"
+        found = self._surts.covering(key) if self._surts else ""
+        return f"SURT prefix {found}" if found else ""
+
+
 class _Covers:
     """What rules of one action cover."""
 
     def __init__(self, rules: Sequence[LinkRule], action: RuleAction) -> None:
         own = [rule for rule in rules if rule.action is action]
         self._action = action
-        self._hosts = {normal_host(host) for rule in own for host in rule.hosts}
-        self._surts = SurtPrefixes(surt for rule in own for surt in rule.surts)
+        self._cover = UrlCover(
+            (host for rule in own for host in rule.hosts),
+            (surt for rule in own for surt in rule.surts),
+        )
         self._expressions = ExpressionSet([text for rule in own for text in rule.expressions])
 
     def find(self, url: str, host: str, key: str) -> str:
         """Return the rule that covers a URL, "" where none does."""
-        if self._hosts:
-            for known in covering_hosts(host):
-                if known in self._hosts:
-                    return f"{self._action} host {known}"
-        if self._surts and (found := self._surts.covering(key)):
-            return f"{self._action} SURT prefix {found}"
-        if self._expressions and (found := self._expressions.first(url)):
-            return f"{self._action} expression {found}"
-        return ""
+        found = self._cover.covering(host, key)
+        if not found and self._expressions and (text := self._expressions.first(url)):
+            found = f"expression {text}"
+        return f"{self._action} {found}" if found else ""
 
 
 def rule_conditions(rule: LinkRule) -> Iterator[tuple[str, int, str]]:
