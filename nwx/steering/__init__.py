@@ -1,1 +1,1 @@
-"""Crawl specifications, the analysis of captured pages by them, and what a crawler is told."""
+"""Crawl specifications, the analysis of captured pages, and the queue of a crawler."""

@@ -103,15 +103,15 @@ class HeritrixFeed:
         return any_found
 
     def _give_again(self, launch: str) -> None:
-        """Give what was given before, but for what this launch was told already."""
+        """Give again what was given before, unless this launch has it already."""
         waiting = self.state.scheduled()
         if launch != self.state.launch:
             if self.state.launch:
                 self.job.close_abandoned(self.state.launch)
         else:
             numbers = {url.number for url in waiting}
-            told = {number for number in numbers if self.job.was_given(number, launch)}
-            waiting = [url for url in waiting if url.number not in told]
+            known = {number for number in numbers if self.job.was_given(number, launch)}
+            waiting = [url for url in waiting if url.number not in known]
         with self.state.changing():
             number = self.state.next_number()
             given = [url._replace(number=number) for url in waiting]

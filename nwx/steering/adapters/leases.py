@@ -13,7 +13,7 @@ from nwx.errors import CrawlerError
 
 
 class UrlSource(Protocol):
-    """A queue that gives the best URLs of a crawl, and is told what became of them."""
+    """A queue that leases the best URLs of a crawl, and takes reports of what was fetched."""
 
     def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
         """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""

@@ -58,7 +58,7 @@ _ANY_SITE = {
     r"|(?:page|paged|pg|start|offset|skip|seite|pagina|startat|pagenum|pageno)=\d",
     LinkRole.ADVERTISEMENT: rf"(?:adclick|ads?|adserver|banners?){_END}",
 }
-"""What stands in a URL behind one of `/ = ? & ; :`, by role, on any site."""
+"""Parts of URLs that follow one of `/ = ? & ; :`, by role, on any site."""
 
 _SITES: dict[SiteType, dict[LinkRole, str]] = {
     SiteType.WORDPRESS: {

@@ -201,7 +201,7 @@ def _other(reading: TextReading, first: int, last: int, language: str) -> Name |
 
 
 def _start(reading: TextReading, first: int, last: int) -> int:
-    """Return where a name begins: behind function words, and particles whose name is cut off."""
+    """Return where a name begins: after function words, and particles of a name that is cut off."""
     while first < last and (
         reading.lemmas[first] in reading.closed
         or reading.pieces[2 * first + 1] in WORD_LISTS.particles

@@ -47,7 +47,7 @@ ScoreDocuments = Callable[[Sequence[str]], Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class RelevanceQuestion:
-    """By what relevance is told: a specification, and the scores that documents have by it.
+    """What defines relevance: a specification, and the scores of documents by it.
 
     `analyse` scores documents that are not in `scores`; without it these
     are counted as unscored.
@@ -73,7 +73,7 @@ class RuleCounts:
 
 @dataclass(slots=True)
 class ComparedCollection:
-    """What is told of one of the collections; relevance and rules only with a specification."""
+    """Counts of one of the collections; relevance and rules only with a specification."""
 
     name: str
     counts: CollectionCounts = field(default_factory=CollectionCounts)

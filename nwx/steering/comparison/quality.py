@@ -74,7 +74,7 @@ class PageChange:
 class QualityChanges:
     """Pages (by urlkey) that were checked in both collections, by their newest captures in each.
 
-    `worse` and `better` are told from A to B. `worst` and `best` list those
+    `worse` and `better` are from A to B. `worst` and `best` list those
     that changed most, at most CHANGES_LISTED. `missing` are missing resources.
     """
 

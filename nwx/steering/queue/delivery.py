@@ -199,8 +199,8 @@ def deliver_updates(
 
     `queue` is an http(s) address; "" is the archive's own queue, which is
     then given as `own`. While the queue is away, sending is tried again
-    after longer and longer pauses, and `tell` is told of each failure.
-    An update that the queue refuses is told, counted and left out. Raises
+    after longer and longer pauses, and `tell` is called with each failure.
+    An update that the queue refuses is reported, counted and left out. Raises
     CrawlerError where the queue takes nothing at all, as without its token:
     what waits stays in the outbox.
     """

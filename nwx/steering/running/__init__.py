@@ -1,7 +1,7 @@
-"""Steering at work: new pages are analysed beside an import, and links go to the crawler's queue.
+"""The analysis of new and stored pages, and the links that go to the crawler's queue.
 
-`listener` is what an import or a watch hands new pages to; `steering_process`
-is the process behind it, and `archive_run` goes through what an archive
-holds. Both drive a `SteeringRun`, which keeps `analysis_process`es busy and
-writes what they found with a `ScoreWriter`.
+An import or a watch hands new pages to a `SteeringListener`, which starts
+`steering_process`; `steer_archive` goes through the pages of an archive. Both
+run a `SteeringRun`, which has pages analysed by an `AnalysisPool` and writes
+the results with a `ScoreWriter`.
 """

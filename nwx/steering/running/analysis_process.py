@@ -165,7 +165,7 @@ class AnalysisPool:
     def results(
         self, connection: object, again: Callable[[Sequence[PageTask]], None]
     ) -> Iterator[tuple[PageTask, PageResult]]:
-        """Yield what the process behind a connection has to say.
+        """Yield the results that a process has sent over a connection.
 
         Pages that a dead process had not begun are given back to `again`.
         Raises NwxError where processes die again and again without a page.

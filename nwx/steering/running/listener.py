@@ -1,4 +1,4 @@
-"""What an import or a watch hands new pages to; it returns at once."""
+"""The listener of an import or a watch: takes new pages and has a process analyse them."""
 
 import threading
 import time
@@ -34,8 +34,8 @@ class SteeringListener:
     """Hands new pages to a process that analyses them, as long as it can follow.
 
     The process is started with the first pages. Pages beyond those that may
-    wait are left for later, and counted. What goes wrong with the process
-    is told by `report`, and never raised.
+    wait are left for later, and counted. Faults of the process are in
+    `report`, and never raised.
     """
 
     def __init__(self, plan: SteeringPlan) -> None:
@@ -127,7 +127,7 @@ class SteeringListener:
 
 
 class _Process:
-    """The hold on the process, with a thread that sends and one that receives."""
+    """The process, with a thread that sends and one that receives."""
 
     def __init__(self, plan: SteeringPlan) -> None:
         self._item_seconds = plan.options.item_seconds
@@ -159,7 +159,7 @@ class _Process:
         return self._handed_over - self._sent
 
     def hand_over(self, order: Order) -> None:
-        """Let the process have something, when it gets round to it."""
+        """Queue pages or an order for the process."""
         if isinstance(order, NewPages):
             self._handed_over += len(order.places)
         self._orders.put(order)
@@ -187,7 +187,7 @@ class _Process:
         self._is_over.set()
 
     def report(self) -> SteeringReport:
-        """Return the figures that were told last; what the process has not taken yet waits."""
+        """Return the last figures; pages that the process has not taken yet count as waiting."""
         waiting = self._last.report.waiting + self._handed_over - self._last.taken
         return replace(self._last.report, waiting=waiting, stopped=self._stopped)
 

@@ -1,4 +1,4 @@
-"""The process beside an import or a watch that has pages analysed and writes what was found."""
+"""The process next to an import or a watch that has pages analysed and writes the results."""
 
 import os
 import time
@@ -28,7 +28,7 @@ _NICENESS = 5
 
 
 def steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
-    """Analyse what comes over a connection; end soon when told to stop, or the parent is gone."""
+    """Analyse the pages that come over a connection; end on STOP, or with the parent."""
     os.nice(_NICENESS)  # where cores are few, loading comes first
     try:
         with open_engine(plan.settings) as engine:
@@ -73,7 +73,7 @@ class _Steering:
                 self._connection.send(Figures(self._run.report(), self.taken))
 
     def is_left_to_work(self) -> bool:
-        """Tell whether nobody wants an end at once."""
+        """Return whether the parent lives and has not asked for an end."""
         parent = parent_process()
         return self._stop.position != STOP and parent is not None and parent.is_alive()
 

@@ -117,7 +117,7 @@ def best_first(
 ) -> Iterator[int]:
     """Yield pages in the order of their priorities, of equal ones the first known first.
 
-    Priorities are those that a crawler is told: links below `follow` are not
+    Priorities are those of a crawler's queue: links below `follow` are not
     sent, of several to a page the most relevant counts, and a page that was
     blacklisted once is never fetched.
     """

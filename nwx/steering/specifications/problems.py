@@ -40,7 +40,7 @@ def value_lines(text: str) -> dict[str, int]:
         else:
             scan.document()
     except RecursionError:
-        return {}  # what is nested so deeply has no lines; why it is wrong is told anyway
+        return {}  # nested too deeply; the problem is reported without its line
     return scan.lines
 
 

@@ -120,7 +120,7 @@ def specification_of(stored: StoredSpecification) -> CrawlSpecification:
 
 
 def restore(crawls: CrawlIndex, name: str, version: str) -> StoredSpecification:
-    """Save an earlier specification again, behind all others."""
+    """Save an earlier specification again, as the newest."""
     earlier = stored_specification(crawls, name, version)
     return crawls.save_specification(name, earlier.version, earlier.text)
 
@@ -179,7 +179,7 @@ def _miscounted(engine: Engine, found: Counter[tuple[str, str, str]]) -> Iterato
 
 
 POLITE_LIMITS = LeaseLimits(delay_seconds=1.0, in_flight=1)
-"""What a server keeps to where it is told nothing else: what crawlers do of their own accord."""
+"""The limits of a server without options: what crawlers do by themselves."""
 
 _KNOWN_SECONDS = 5.0
 _KNOWN_CRAWLS = 1_000

@@ -108,7 +108,7 @@ class ArchiveTriples:
                 yield capture
 
     def _show(self, left: int) -> None:
-        """Tell how far the build is; `left` pages of those found are still to be read."""
+        """Show the progress of the build; `left` pages of those found are still to be read."""
         report = self._report
         total = estimated_total(self._found, self._passed, self._captures_in_all)
         counts = {"page": report.pages, "triple": report.triples}
@@ -138,8 +138,8 @@ class ArchiveTriples:
         report = self._report
         report.errors_total += 1
         if len(report.errors) < _ERRORS_KEPT:
-            told = f"{place.url}: {message}"
-            report.errors.append(ReadError(place.source_file, place.offset, "triples", told))
+            message = f"{place.url}: {message}"
+            report.errors.append(ReadError(place.source_file, place.offset, "triples", message))
 
     def _add_mentions(self) -> None:
         """Store the entities that were found for each crawl specification."""

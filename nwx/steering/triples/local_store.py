@@ -51,7 +51,7 @@ class LocalTripleStore(TripleStore):
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         with _our_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = locked(self.folder, wait_seconds)
+            lock = folder_lock(self.folder, wait_seconds)
             try:
                 return _LocalWriter(self.folder, lock)
             except BaseException:
@@ -180,7 +180,7 @@ class _LocalWriter(TripleWriter):
                 try:
                     self._publish()
                 except TripleStoreError:
-                    self._publish_soon()  # whoever closes the store is told
+                    self._publish_soon()  # `close` raises the error
 
     def _publish(self) -> None:
         """Make a copy that readers use from now on."""
@@ -223,7 +223,7 @@ def _copies(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"{_READ}*") if path.is_dir())
 
 
-def locked(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
+def folder_lock(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
     """Return a handle that has a lock in a folder; raises TripleStoreError where others keep it."""
     handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     until = time.monotonic() + wait_seconds

@@ -1,4 +1,4 @@
-"""A store behind the SPARQL 1.1 protocol: the servers of Oxigraph, Fuseki, GraphDB and others."""
+"""A triple store on a SPARQL 1.1 server: Oxigraph, Fuseki, GraphDB and others."""
 
 import json
 import time
@@ -158,7 +158,7 @@ def _lines(triples: Sequence[Triple]) -> str:
 
 
 class _Endpoint:
-    """An address that speaks the protocol; user and password in it are never told."""
+    """The address of a SPARQL server; messages never show its user and password."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)

@@ -255,7 +255,7 @@ def _types(text: str) -> Iterator[NamedNode]:
 
 
 def _vocabulary(type_iri: str) -> str:
-    """Return what the names of properties are put behind."""
+    """Return the prefix of the names of properties."""
     if type_iri.startswith(SCHEMA):
         return SCHEMA
     return type_iri[: max(type_iri.rfind("#"), type_iri.rfind("/")) + 1]

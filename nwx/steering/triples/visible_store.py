@@ -16,7 +16,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import ErrorText, SettingsError, UrlError, WithheldError
 from nwx.settings import Settings
-from nwx.steering.triples.local_store import SHOWN, LocalTripleStore, locked
+from nwx.steering.triples.local_store import SHOWN, LocalTripleStore, folder_lock
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -89,7 +89,7 @@ class VisibleTripleStore(LocalTripleStore):
         source = super().current()
         copy = self.folder / self._name(source.name)
         if not copy.is_dir():
-            lock = locked(self.folder, math.inf, _SHOWN_LOCK)
+            lock = folder_lock(self.folder, math.inf, _SHOWN_LOCK)
             try:
                 if not copy.is_dir():
                     self._make(source, copy)
