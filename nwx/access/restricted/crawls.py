@@ -58,11 +58,8 @@ class RestrictedCrawlIndex(CrawlIndex):
         """Return the last saved specification of a crawl, or that of a version or number."""
         return self._index.specification(name, version, number)
 
-    def save_specification(
-        self, name: str, version: str, text: str, expected: int | None = None
-    ) -> StoredSpecification:
-        """Save a specification behind those of its name, unless the last one has this text."""
-        return self._index.save_specification(name, version, text, expected)
+    def _added(self, stored: StoredSpecification) -> bool:
+        return self._index._added(stored)
 
     def versions(self, name: str) -> list[StoredSpecification]:
         """Return all saved specifications of a crawl, the last first."""

@@ -1,9 +1,16 @@
 """What an engine does for crawls: specifications and their versions, scores by them."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
+
+from nwx.errors import EngineConflictError, ErrorText
+from nwx.values.timestamps import to_timestamp
+
+_ATTEMPTS = 10
 
 
 class LinkScore(NamedTuple):
@@ -93,7 +100,6 @@ class CrawlIndex(ABC):
     ) -> StoredSpecification | None:
         """Return the last saved specification of a crawl, or that of a version or number."""
 
-    @abstractmethod
     def save_specification(
         self, name: str, version: str, text: str, expected: int | None = None
     ) -> StoredSpecification:
@@ -103,6 +109,23 @@ class CrawlIndex(ABC):
         where there is none. Raises EngineConflictError where the last one
         has another number.
         """
+        for attempt in range(_ATTEMPTS):
+            time.sleep(attempt / 10)
+            last = self.specification(name)
+            number = last.number if last else 0
+            if expected is not None and expected != number:
+                raise _saved_meanwhile(name, number, expected)
+            if last and (last.version, last.text) == (version, text):
+                return last
+            now = to_timestamp(datetime.now(UTC))
+            saved = StoredSpecification(name, version, text, now, number + 1)
+            if self._added(saved):
+                return saved
+        raise _saved_meanwhile(name, saved.number, saved.number - 1)
+
+    @abstractmethod
+    def _added(self, stored: StoredSpecification) -> bool:
+        """Add a specification unless there is one of its name and number; return whether it was."""
 
     @abstractmethod
     def versions(self, name: str) -> list[StoredSpecification]:
@@ -153,3 +176,15 @@ class CrawlIndex(ABC):
 
         None where a URL is blacklisted.
         """
+
+
+def _saved_meanwhile(name: str, number: int, expected: int) -> EngineConflictError:
+    return EngineConflictError(
+        ErrorText(
+            "the specification %(name)s was saved by somebody else meanwhile (number "
+            "%(number)s, expected %(expected)s); look at it and save again",
+            name=name,
+            number=number,
+            expected=expected,
+        )
+    )

@@ -34,7 +34,6 @@ from nwx.engine.search_server.pictures.index import ServerPictureIndex
 from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.queue.outbox import ServerOutbox
 from nwx.engine.search_server.queue.queue import ServerCrawlQueue
-from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server
 from nwx.errors import PartialAnswerError
@@ -80,7 +79,7 @@ class SearchServerEngine(Engine):
         self._parallel = ServerDatesIndices(self._server, self._schema)
         self._settings = settings
         self._stores: dict[IndexName, ServerEntryStore] = {}
-        queue = QueueStore(self._server, self._schema)
+        queue = self.entry_store(IndexName.QUEUE)
         self._queue, self._outbox = ServerCrawlQueue(queue), ServerOutbox(queue)
         self._searching = Searching(
             self._server,
@@ -313,7 +312,7 @@ class SearchServerEngine(Engine):
         return ServerFacetStore(self._server, captures, facets, self._settings)
 
     def crawl_index(self) -> ServerCrawlIndex:
-        return ServerCrawlIndex(self._server, self._schema)
+        return ServerCrawlIndex(self.entry_store(IndexName.CRAWLS))
 
     def entry_store(self, index: IndexName) -> ServerEntryStore:
         if index not in self._stores:
@@ -338,7 +337,7 @@ class SearchServerEngine(Engine):
         return self._outbox
 
     def purger(self) -> ServerPurger:
-        return ServerPurger(self._server, self._schema, self._parallel)
+        return ServerPurger(self._server, self._schema, self._parallel, self.entry_store)
 
     def shards(self) -> ServerShards:
         return ServerShards(self._server, self._schema, self._parallel, self._settings)

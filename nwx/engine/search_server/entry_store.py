@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -33,6 +34,21 @@ _MOST_VALUES = 10_000
 _ATTEMPTS = 20
 _LONGEST_PAUSE = 4
 _VERSION_ID = "version"
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry of an index, and the version of it that was read."""
+
+    source: IndexEntry
+    sequence: int
+    term: int
+
+    @classmethod
+    def of_hit(cls, hit: Body) -> "StoredEntry":
+        """Return the entry of a hit, or of an answer to a read."""
+        return cls(hit["_source"], hit["_seq_no"], hit["_primary_term"])
 
 
 class ServerEntryStore(EntryStore):
@@ -86,15 +102,14 @@ class ServerEntryStore(EntryStore):
         for attempt in range(_ATTEMPTS):
             if attempt:
                 pause(min(attempt, _LONGEST_PAUSE))
-            found = entries_by_id(self.server, self.alias, left, "true") if self.is_made() else {}
-            changed = change({id: found[id]["_source"] if id in found else None for id in left})
+            known = self.read(left)
+            changed = change({id: known[id].source if id in known else None for id in left})
             if not changed:
                 return done
             self.make()
-            actions = [self._action(id, one, found.get(id)) for id, one in changed.items()]
-            outcomes = dict(zip(changed, self._send(actions), strict=True))
-            left = [id for id, outcome in outcomes.items() if outcome == "conflict"]
-            done |= {id: one for id, one in changed.items() if id not in left}
+            failed = self.write(changed, known)
+            done |= {id: one for id, one in changed.items() if id not in failed}
+            left = list(failed)
             if not left:
                 return done
         raise EngineBusyError(
@@ -102,15 +117,40 @@ class ServerEntryStore(EntryStore):
             "try again later"
         )
 
-    def _action(self, id: str, entry: IndexEntry | None, found: Body | None) -> BulkAction:
-        """Return what puts an entry in the place of what was found, unless that has changed."""
-        operation = "delete" if entry is None else "index" if found else "create"
-        control = (
-            (("if_seq_no", found["_seq_no"]), ("if_primary_term", found["_primary_term"]))
-            if found
-            else ()
-        )
-        return BulkAction(self.alias, id, entry, operation, control)
+    def read(self, ids: Sequence[str]) -> dict[str, StoredEntry]:
+        """Return the entries of these ids with their versions, as fresh as the last write."""
+        found = entries_by_id(self.server, self.alias, ids, "true") if self.is_made() else {}
+        return {id: StoredEntry.of_hit(entry) for id, entry in found.items()}
+
+    def write(
+        self, entries: Mapping[str, IndexEntry | None], known: Mapping[str, StoredEntry]
+    ) -> set[str]:
+        """Write entries over those that are known, others anew; return the ids of all that failed.
+
+        One fails where somebody else wrote it meanwhile.
+        """
+        actions = [self._action(id, entry, known.get(id)) for id, entry in entries.items()]
+        outcomes = zip(entries, self._send(actions), strict=True)
+        return {id for id, outcome in outcomes if outcome == "conflict"}
+
+    def _action(self, id: str, entry: IndexEntry | None, known: StoredEntry | None) -> BulkAction:
+        if known is None:
+            return BulkAction(self.alias, id, entry, "create" if entry else "delete")
+        control = (("if_seq_no", known.sequence), ("if_primary_term", known.term))
+        return BulkAction(self.alias, id, entry, "index" if entry else "delete", control)
+
+    def search(self, body: Body) -> Body:
+        """Return the answer to one search."""
+        return search_page(self.server, self.alias, body)
+
+    def stream(
+        self, query: Body, sort: list[Any], source: object = True, size: int = _AT_ONCE
+    ) -> Iterator[Body]:
+        """Stream the hits of a search with their versions, as fresh as the last write."""
+        if self.refresh():
+            body: Body = {"query": query, "_source": source, "seq_no_primary_term": True}
+            for page in pages(self.server, self.alias, body, sort, size):
+                yield from page
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
         if not ids or not self.is_made():
@@ -136,7 +176,8 @@ class ServerEntryStore(EntryStore):
             yield from self._window(where, order, limit, offset)
         else:
             end = None if limit is None else offset + limit
-            yield from islice(self._all(where, order), offset, end)
+            hits = self.stream(entry_query(where), _sort(order))
+            yield from (hit["_source"] for hit in islice(hits, offset, end))
 
     def _window(
         self, where: EntryFilter, order: EntryOrder, limit: int, offset: int
@@ -144,14 +185,8 @@ class ServerEntryStore(EntryStore):
         if self.refresh():
             body: Body = {"query": entry_query(where), "sort": _sort(order)}
             body |= {"from": offset, "size": limit, "track_total_hits": False}
-            for hit in search_page(self.server, self.alias, body)["hits"]["hits"]:
+            for hit in self.search(body)["hits"]["hits"]:
                 yield hit["_source"]
-
-    def _all(self, where: EntryFilter, order: EntryOrder) -> Iterator[IndexEntry]:
-        if self.refresh():
-            for page in pages(self.server, self.alias, {"query": entry_query(where)}, _sort(order)):
-                for hit in page:
-                    yield hit["_source"]
 
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
         return count_hits(self.server, self.alias, entry_query(where)) if self.refresh() else 0
@@ -162,7 +197,7 @@ class ServerEntryStore(EntryStore):
         average = {"avg": {"field": mean}}
         aggs: Body = {name: _grouped(name, most, average) for name, most in groups.items()}
         body: Body = {"query": entry_query(where), "size": 0, "track_total_hits": True}
-        found = search_page(self.server, self.alias, body | {"aggs": aggs | {"mean": average}})
+        found = self.search(body | {"aggs": aggs | {"mean": average}})
         counted = found["aggregations"]
         return Totals(
             found["hits"]["total"]["value"],
@@ -191,6 +226,11 @@ class ServerEntryStore(EntryStore):
         return IndexStats(self.count(self._declared.shown), self._schema.stored_bytes(self.alias))
 
 
+def term(field: str, value: object) -> Body:
+    """Return a condition: a field has a value."""
+    return {"term": {field: value}}
+
+
 def entry_query(where: EntryFilter) -> Body:
     """Return the search for the entries that conditions hold for."""
     return {"bool": {"filter": [_condition(name, value) for name, value in where.items()]}}
@@ -199,7 +239,7 @@ def entry_query(where: EntryFilter) -> Body:
 def _condition(name: str, value: object) -> Body:
     if value == "":
         return {"bool": {"must_not": [{"exists": {"field": name}}]}}
-    return {"terms": {name: list(value)}} if isinstance(value, tuple) else {"term": {name: value}}
+    return {"terms": {name: list(value)}} if isinstance(value, tuple) else term(name, value)
 
 
 def _sort(order: EntryOrder) -> list[Body]:

@@ -1,19 +1,17 @@
 """Entries taken out of the files of a server for good, by merging its segments."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from nwx.engine.access.purger import Purger
 from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.engine.crawls.entries import specification_entry
-from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
-from nwx.engine.search_server.pages import pages
+from nwx.engine.search_server.entry_store import ServerEntryStore, StoredEntry, entry_query
 from nwx.engine.search_server.queue.outbox import ServerOutbox
-from nwx.engine.search_server.queue.store import QueueStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import Dates, IndexName
@@ -109,8 +107,15 @@ _BY_ID: list[Body] = [{"id": "asc"}]
 class ServerPurger(Purger):
     """Purges the indices of an archive on a server."""
 
-    def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
+    def __init__(
+        self,
+        server: Server,
+        schema: Schema,
+        dates: ServerDatesIndices,
+        store: Callable[[IndexName], ServerEntryStore],
+    ) -> None:
         self._server, self._schema, self._dates = server, schema, dates
+        self._crawls, self._queue = store(IndexName.CRAWLS), store(IndexName.QUEUE)
 
     def own_dates(self) -> list[str]:
         return self._dates.made()
@@ -119,57 +124,35 @@ class ServerPurger(Purger):
         return DatesStore(self._server, self._dates.index_of(place)).remove(dates)
 
     def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        index = self._schema.name(IndexName.CRAWLS)
-        if not self._schema.is_made(IndexName.CRAWLS):
-            return 0
-        refresh(self._server, index)
-        scores = self._with_values(index, "score", "document_id", document_ids)
-        leading = self._with_values(index, "link", "url", urls)
-        found_on = self._found_on(index, urls)
-        ids = dict.fromkeys((*scores, *leading, *found_on))
-        deleted = send(self._server, (BulkAction(index, id, None, "delete") for id in ids))
-        return deleted.count("deleted")
+        scores = self._with_values("score", "document_id", document_ids)
+        leading = self._with_values("link", "url", urls)
+        links = self._crawls.stream(entry_query({"kind": "link"}), _BY_ID, ["via"])
+        found_on = (hit["_id"] for hit in links if hit["_source"].get("via") in urls)
+        return self._crawls.delete(dict.fromkeys((*scores, *leading, *found_on)))
 
-    def _with_values(
-        self, index: str, kind: str, field: str, values: Collection[str]
-    ) -> Iterator[str]:
+    def _with_values(self, kind: str, field: str, values: Collection[str]) -> Iterator[str]:
         """Yield the ids of the entries of a kind that have one of these values."""
         wanted = list(values)
         for start in range(0, len(wanted), _TERMS):
-            terms = {"terms": {field: wanted[start : start + _TERMS]}}
-            query = {"bool": {"filter": [{"term": {"kind": kind}}, terms]}}
-            body: Body = {"query": query, "_source": False}
-            for page in pages(self._server, index, body, _BY_ID):
-                yield from (hit["_id"] for hit in page)
-
-    def _found_on(self, index: str, urls: Collection[str]) -> Iterator[str]:
-        """Yield the ids of the links whose best mention is on one of these pages."""
-        body: Body = {"query": {"term": {"kind": "link"}}, "_source": ["via"]}
-        for page in pages(self._server, index, body, _BY_ID):
-            yield from (hit["_id"] for hit in page if hit["_source"].get("via") in urls)
+            query = entry_query({"kind": kind, field: tuple(wanted[start : start + _TERMS])})
+            yield from (hit["_id"] for hit in self._crawls.stream(query, _BY_ID, source=False))
 
     def replace_specification(self, stored: StoredSpecification) -> None:
-        entry = specification_entry(stored)
-        index = self._schema.name(IndexName.CRAWLS)
-        send(self._server, [BulkAction(index, entry["id"], entry)])
+        self._crawls.put([specification_entry(stored)])
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        index = self._schema.name(IndexName.QUEUE)
-        if not self._schema.is_made(IndexName.QUEUE):
-            return 0
-        refresh(self._server, index)
-        changed = send(self._server, self._without_page(index, urls)).count("updated")
-        outbox = ServerOutbox(QueueStore(self._server, self._schema))
-        return changed + outbox.forget_pages(urls)
-
-    def _without_page(self, index: str, urls: Collection[str]) -> Iterator[BulkAction]:
-        body: Body = {"query": {"match_all": {}}, "seq_no_primary_term": True}
-        for page in pages(self._server, index, body, [{"_doc": "asc"}]):
-            for hit in page:
-                if hit["_source"].get("via") in urls:
-                    entry = {key: one for key, one in hit["_source"].items() if key != "via"}
-                    seen = ("if_seq_no", hit["_seq_no"]), ("if_primary_term", hit["_primary_term"])
-                    yield BulkAction(index, hit["_id"], entry, control=seen)
+        found = self._queue.stream(entry_query({}), [{"_doc": "asc"}])
+        known = {
+            hit["_id"]: StoredEntry.of_hit(hit)
+            for hit in found
+            if hit["_source"].get("via") in urls
+        }
+        without = {
+            id: {key: value for key, value in one.source.items() if key != "via"}
+            for id, one in known.items()
+        }
+        changed = len(without) - len(self._queue.write(without, known))
+        return changed + ServerOutbox(self._queue).forget_pages(urls)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         return erase_deleted(self._server, self._names(), wait_seconds)

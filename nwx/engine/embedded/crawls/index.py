@@ -1,7 +1,6 @@
 """The index crawls of an archive in a folder."""
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime
 
 from nwx.engine.crawls.crawl_index import (
     AnalysedVersion,
@@ -15,8 +14,6 @@ from nwx.engine.embedded.crawls import scores as score_rows
 from nwx.engine.embedded.crawls.database import CRAWLS_FORM
 from nwx.engine.embedded.entries.own_database import DURABLE, FAST, OwnIndex
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineConflictError, ErrorText
-from nwx.values.timestamps import to_timestamp
 
 _SPECIFICATION = "SELECT name, version, text, saved, number FROM specifications "
 _LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.name = {}.name)"
@@ -53,33 +50,14 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
             rows = db.execute(_SPECIFICATION + condition, values) if db else ()
             return [StoredSpecification(*row) for row in rows]
 
-    def save_specification(
-        self, name: str, version: str, text: str, expected: int | None = None
-    ) -> StoredSpecification:
+    def _added(self, stored: StoredSpecification) -> bool:
         with self.database.writing(DURABLE) as db:
-            last = self.specification(name)
-            number = last.number if last else 0
-            if expected is not None and expected != number:
-                raise EngineConflictError(
-                    ErrorText(
-                        "the specification %(name)s was saved by somebody else meanwhile (number "
-                        "%(number)s, expected %(expected)s); look at it and save again",
-                        name=name,
-                        number=number,
-                        expected=expected,
-                    )
-                )
-            if last and (last.version, last.text) == (version, text):
-                return last
-            saved = StoredSpecification(
-                name, version, text, to_timestamp(datetime.now(UTC)), number + 1
-            )
-            db.execute(
-                "INSERT INTO specifications (name, version, text, saved, number)"
+            added = db.execute(
+                "INSERT OR IGNORE INTO specifications (name, version, text, saved, number)"
                 " VALUES (?, ?, ?, ?, ?)",
-                (saved.name, saved.version, saved.text, saved.saved, saved.number),
+                (stored.name, stored.version, stored.text, stored.saved, stored.number),
             )
-            return saved
+            return added.rowcount > 0
 
     def replace_specification(self, stored: StoredSpecification) -> None:
         """Store a specification in the place of that of its name and number."""

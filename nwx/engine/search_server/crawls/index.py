@@ -2,8 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from nwx.engine.crawls.crawl_index import (
@@ -26,18 +25,13 @@ from nwx.engine.crawls.entries import (
     specification_entry,
     specification_from_entry,
 )
-from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import OrderField
 from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.pages import entries_by_id, pages, search_page
-from nwx.engine.search_server.schema import WRITTEN, Schema
-from nwx.engine.search_server.server import Body, Server, pause
-from nwx.errors import EngineBusyError, EngineConflictError, ErrorText
-from nwx.model import IndexName
-from nwx.values.timestamps import to_timestamp
+from nwx.engine.search_server.entry_store import ServerEntryStore, entry_query, term
+from nwx.engine.search_server.schema import WRITTEN
+from nwx.engine.search_server.server import Body
 from nwx.values.urls import url_parts
 
-_ATTEMPTS = 10
 _WINDOW = 10_000
 _SCORES_AT_ONCE = 200
 _VALUES_AT_ONCE = 10_000
@@ -45,6 +39,10 @@ _SPECIFICATIONS_AT_ONCE = 20
 _MOST_VERSIONS = 10_000
 _RANKS = 10**15
 _CLOCK_SECONDS = 0.5
+_SAVED = {"kind": "specification"}
+_LAST_FIRST = (OrderField("number", descending=True),)
+_BY_NUMBER: list[Body] = [{"number": "desc"}]
+_BY_DOCUMENT: list[Body] = [{"document_id": "asc"}]
 _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
 
 
@@ -55,107 +53,63 @@ class ServerCrawlIndex(CrawlIndex):
     the server takes an entry only over one of a lower relevance.
     """
 
-    def __init__(self, server: Server, schema: Schema) -> None:
-        self._server = server
-        self._schema = schema
-        self._index = schema.name(IndexName.CRAWLS)
-        self._is_made = False
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
 
     def specifications(self) -> list[StoredSpecification]:
-        last: dict[str, StoredSpecification] = {}
-        for entry in self._entries([_kind("specification")], [{"crawl": "asc"}, {"number": "asc"}]):
-            last[entry["crawl"]] = specification_from_entry(entry)
-        return list(last.values())
+        by_number = (OrderField("crawl"), OrderField("number"))
+        found = map(specification_from_entry, self._store.find(_SAVED, by_number))
+        return list({one.name: one for one in found}.values())
 
     def specification(
         self, name: str, version: str = "", number: int | None = None
     ) -> StoredSpecification | None:
-        filters = [_kind("specification"), _term("crawl", name)]
-        if version:
-            filters.append(_term("version", version))
-        if number is not None:
-            filters.append(_term("number", number))
-        found = islice(self._entries(filters, [{"number": "desc"}], 1), 1)
+        wanted = {"crawl": name, "version": version or None, "number": number}
+        where = _SAVED | {field: value for field, value in wanted.items() if value is not None}
+        found = self._store.find(where, _LAST_FIRST, 1)
         return next(map(specification_from_entry, found), None)
 
     def versions(self, name: str) -> list[StoredSpecification]:
-        filters = [_kind("specification"), _term("crawl", name)]
-        entries = self._entries(filters, [{"number": "desc"}], _SPECIFICATIONS_AT_ONCE)
-        return [specification_from_entry(entry) for entry in entries]
+        query = entry_query(_SAVED | {"crawl": name})
+        found = self._store.stream(query, _BY_NUMBER, size=_SPECIFICATIONS_AT_ONCE)
+        return [specification_from_entry(hit["_source"]) for hit in found]
 
-    def save_specification(
-        self, name: str, version: str, text: str, expected: int | None = None
-    ) -> StoredSpecification:
-        self._make()
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(min(attempt, 4))
-            last = self.specification(name)
-            number = last.number if last else 0
-            if expected is not None and expected != number:
-                raise EngineConflictError(
-                    ErrorText(
-                        "the specification %(name)s was saved by somebody else meanwhile (number "
-                        "%(number)s, expected %(expected)s); look at it and save again",
-                        name=name,
-                        number=number,
-                        expected=expected,
-                    )
-                )
-            if last and (last.version, last.text) == (version, text):
-                return last
-            saved = StoredSpecification(
-                name, version, text, to_timestamp(datetime.now(UTC)), number + 1
-            )
-            entry = specification_entry(saved)
-            action = BulkAction(self._index, entry["id"], entry, operation="create")
-            if send(self._server, [action]) != ["conflict"]:
-                return saved
-        raise EngineBusyError(
-            ErrorText(
-                "others keep saving the specification %(name)s at %(address)s; try again later",
-                name=name,
-                address=self._server.address,
-            )
-        )
+    def _added(self, stored: StoredSpecification) -> bool:
+        entry = specification_entry(stored)
+        self._store.make()
+        return not self._store.write({entry["id"]: entry}, {})
 
     def remove_specification(self, name: str) -> bool:
-        if not self._refreshed():
-            return False
-        body: Body = {"query": _term("crawl", name), "_source": False}
-        found = pages(self._server, self._index, body, [{"id": "asc"}], _WINDOW)
-        ids = (hit["_id"] for page in found for hit in page)
-        removed = send(self._server, (BulkAction(self._index, id, None, "delete") for id in ids))
+        query = entry_query({"crawl": name})
+        found = self._store.stream(query, [{"id": "asc"}], source=False, size=_WINDOW)
+        removed = self._store.delete([hit["_id"] for hit in found])
         if removed:
             # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
             # versions of deleted entries against links of lower relevance.
             time.sleep(_CLOCK_SECONDS)
-            self._refreshed()
-        return "deleted" in removed
+            self._store.refresh()
+        return bool(removed)
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        if not self._has_index():
-            return set()
         wanted = {score_id(crawl, version, id): id for id in ids}
-        found = entries_by_id(self._server, self._index, list(wanted), "false")
-        return {wanted[id] for id in found}
+        return {wanted[id] for id in self._store.get(list(wanted), ("kind",))}
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        if not self._refreshed():
+        if not self._store.refresh():
             return []
         kinds = {
-            "documents": {"filter": _kind("score")},
-            "urls": {"filter": _kind("link")},
+            "documents": {"filter": term("kind", "score")},
+            "urls": {"filter": term("kind", "link")},
             "last": {"max": {"field": WRITTEN}},
         }
         body: Body = {
             "size": 0,
-            "query": {"bool": {"filter": [_term("crawl", crawl), _kind("score", "link")]}},
+            "query": entry_query({"crawl": crawl, "kind": ("score", "link")}),
             "aggs": {
                 "versions": {"terms": {"field": "version", "size": _MOST_VERSIONS}, "aggs": kinds}
             },
         }
-        found = search_page(self._server, self._index, body)["aggregations"]["versions"]["buckets"]
+        found = self._store.search(body)["aggregations"]["versions"]["buckets"]
         found.sort(key=lambda one: one["last"]["value"] or 0, reverse=True)
         return [
             AnalysedVersion(one["key"], one["documents"]["doc_count"], one["urls"]["doc_count"])
@@ -165,16 +119,17 @@ class ServerCrawlIndex(CrawlIndex):
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if not scores:
             return
-        self._make()
+        self._store.make()
         new = self._new(scores)
-        send(self._server, self._link_actions(new))
+        send(self._store.server, self._link_actions(new))
         # These come last: documents that have them are not put again after an interruption.
-        send(self._server, self._score_actions(new))
+        written = {WRITTEN: time.time_ns() // 1_000}
+        self._store.write({entry["id"]: entry | written for entry in map(score_entry, new)}, {})
 
     def _new(self, scores: Sequence[DocumentScore]) -> list[DocumentScore]:
         """Return the scores of documents that have none of their version yet."""
         by_id = {score_id(one.crawl, one.version, one.document_id): one for one in scores[::-1]}
-        known = entries_by_id(self._server, self._index, list(by_id), "false")
+        known = self._store.get(list(by_id), ("kind",))
         return [score for id, score in by_id.items() if id not in known][::-1]
 
     def _link_actions(self, scores: Sequence[DocumentScore]) -> Iterator[BulkAction]:
@@ -186,90 +141,45 @@ class ServerCrawlIndex(CrawlIndex):
                 entry = link_entry(crawl, version, link, url_parts(link.url).host)
                 rank = 1 + int(link_rank(link.relevance) * _RANKS)
                 control = (("version", rank), ("version_type", "external"))
-                yield BulkAction(self._index, entry["id"], entry, control=control)
-
-    def _score_actions(self, scores: Iterable[DocumentScore]) -> Iterator[BulkAction]:
-        for score in scores:
-            entry = score_entry(score) | {WRITTEN: time.time_ns() // 1_000}
-            yield BulkAction(self._index, entry["id"], entry, operation="create")
+                yield BulkAction(self._store.alias, entry["id"], entry, control=control)
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
-        version = version or self._last_version(crawl)
-        filters = [_kind("score"), _term("crawl", crawl), _term("version", version)]
-        entries = self._entries(filters, [{"document_id": "asc"}], _SCORES_AT_ONCE)
-        yield from map(score_from_entry, entries)
+        where = self._where("score", crawl, version)
+        found = self._store.stream(entry_query(where), _BY_DOCUMENT, size=_SCORES_AT_ONCE)
+        yield from (score_from_entry(hit["_source"]) for hit in found)
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        version = version or self._last_version(crawl)
-        filters = [_kind("score"), _term("crawl", crawl), _term("version", version)]
-        order = [{"document_id": "asc"}]
-        for entry in self._entries(filters, order, _VALUES_AT_ONCE, ("document_id", "score")):
-            yield entry["document_id"], entry["score"]
+        query = entry_query(self._where("score", crawl, version))
+        values = ["document_id", "score"]
+        for hit in self._store.stream(query, _BY_DOCUMENT, values, _VALUES_AT_ONCE):
+            yield hit["_source"]["document_id"], hit["_source"]["score"]
 
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
-        version = version or self._last_version(crawl)
-        filters = [_kind("link"), _term("crawl", crawl), _term("version", version)]
-        if host:
-            filters.append(_term("host", host))
+        where = self._where("link", crawl, version) | ({"host": host} if host else {})
         if offset + limit > _WINDOW:
-            entries = islice(self._entries(filters, _BY_RELEVANCE), offset, offset + limit)
-            return [link_from_entry(entry) for entry in entries]
-        if not version or not self._refreshed():
+            hits = self._store.stream(entry_query(where), _BY_RELEVANCE)
+            found = islice(hits, offset, offset + limit)
+        elif where["version"] and self._store.refresh():
+            body: Body = {"query": entry_query(where), "sort": _BY_RELEVANCE}
+            body |= {"from": offset, "size": limit, "track_total_hits": False}
+            found = iter(self._store.search(body)["hits"]["hits"])
+        else:
             return []
-        body: Body = {"query": {"bool": {"filter": filters}}, "sort": _BY_RELEVANCE}
-        body |= {"from": offset, "size": limit, "track_total_hits": False}
-        hits = search_page(self._server, self._index, body)["hits"]["hits"]
-        return [link_from_entry(hit["_source"]) for hit in hits]
+        return [link_from_entry(hit["_source"]) for hit in found]
 
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        if not self._has_index():
-            return {}
         keys = {url: link_key(url, url_parts(url).host) for url in urls}
         wanted = {link_id(crawl, version, key): url for url, key in keys.items()}
-        found = entries_by_id(self._server, self._index, list(wanted), "relevance")
-        return {wanted[id]: entry["_source"].get("relevance") for id, entry in found.items()}
+        found = self._store.get(list(wanted), ("relevance",))
+        return {wanted[id]: entry.get("relevance") for id, entry in found.items()}
 
-    def _last_version(self, crawl: str) -> str:
-        found = self.analysed_versions(crawl)
-        return found[0].version if found else ""
-
-    def _entries(
-        self,
-        filters: list[Body],
-        sort: list[Body],
-        size: int = 1_000,
-        fields: Sequence[str] = ("*",),
-    ) -> Iterator[IndexEntry]:
-        """Stream the entries that match, or fields of them, as fresh as the last write."""
-        if self._refreshed():
-            query = {"query": {"bool": {"filter": filters}}, "_source": list(fields)}
-            for page in pages(self._server, self._index, query, sort, size):
-                for hit in page:
-                    yield hit["_source"]
-
-    def _refreshed(self) -> bool:
-        """Make what was written visible to searches; return whether there is an index."""
-        if self._has_index():
-            refresh(self._server, self._index)
-        return self._is_made
-
-    def _has_index(self) -> bool:
-        self._is_made = self._is_made or self._schema.is_made(IndexName.CRAWLS)
-        return self._is_made
-
-    def _make(self) -> None:
-        if not self._has_index():
-            self._schema.create_lazily(IndexName.CRAWLS)
-            self._is_made = True
-
-
-def _term(field: str, value: str | int) -> Body:
-    return {"term": {field: value}}
-
-
-def _kind(*kinds: str) -> Body:
-    return {"terms": {"kind": list(kinds)}}
+    def _where(self, kind: str, crawl: str, version: str) -> dict[str, str]:
+        """Return the conditions of entries of a version, "" is the last that was written."""
+        if not version:
+            found = self.analysed_versions(crawl)
+            version = found[0].version if found else ""
+        return {"kind": kind, "crawl": crawl, "version": version}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from nwx.engine.queue.crawl_queue import LeaseLimits, LimitsOf, UrlState
 from nwx.engine.queue.entries import URL_KIND, QueueEntry, entry_from_source
+from nwx.engine.search_server.entry_store import ServerEntryStore, StoredEntry, term
 from nwx.engine.search_server.queue.hosts import QueueHosts
-from nwx.engine.search_server.queue.store import QueueStore, StoredEntry, term
 from nwx.engine.search_server.server import Body
 
 _MOST_HOSTS = 10_000
@@ -37,7 +37,7 @@ class _CrawlBounds:
 class LeaseCandidates:
     """Searches for the URLs that may be leased next."""
 
-    def __init__(self, store: QueueStore, hosts: QueueHosts, limits: LimitsOf) -> None:
+    def __init__(self, store: ServerEntryStore, hosts: QueueHosts, limits: LimitsOf) -> None:
         self._store = store
         self._hosts = hosts
         self._limits = limits

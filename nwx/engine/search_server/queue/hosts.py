@@ -9,7 +9,7 @@ from math import inf
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.queue.crawl_queue import LeaseLimits
-from nwx.engine.search_server.queue.store import QueueStore, StoredEntry, term
+from nwx.engine.search_server.entry_store import ServerEntryStore, StoredEntry, term
 from nwx.engine.search_server.server import Body, pause
 from nwx.errors import EngineBusyError
 
@@ -61,7 +61,7 @@ class HostState:
 class QueueHosts:
     """The states of hosts, each changed by one writer at a time."""
 
-    def __init__(self, store: QueueStore) -> None:
+    def __init__(self, store: ServerEntryStore) -> None:
         self._store = store
 
     def blocked(self, limits: LeaseLimits, now: float) -> list[str]:

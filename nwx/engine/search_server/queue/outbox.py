@@ -1,20 +1,24 @@
 """An outbox on a server."""
 
+import random
 import secrets
-from collections.abc import Collection, Sequence
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import OrderField
 from nwx.engine.queue.crawl_queue import OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.engine.queue.entries import without_pages
-from nwx.engine.search_server.queue.store import GrowingNumbers, QueueStore, StoredEntry, term
-from nwx.engine.search_server.server import Body
+from nwx.engine.search_server.entry_store import ServerEntryStore
 
 UPDATE_KIND, _SENDER = "update", "sender"
 _SENDER_BYTES = 12
 _RANDOM_BYTES = 6
 _MOST_QUEUES = 10_000
+_NUMBERS_A_MICROSECOND = 1_000
 
 
 class ServerOutbox(UpdateOutbox):
@@ -24,51 +28,40 @@ class ServerOutbox(UpdateOutbox):
     processes that add at the same moment either may come first.
     """
 
-    def __init__(self, store: QueueStore) -> None:
+    def __init__(self, store: ServerEntryStore) -> None:
         self._store = store
         self._numbers = GrowingNumbers()
         self._pending: dict[str, list[tuple[int, str]]] = {}
 
     def sender(self) -> str:
-        self._store.make()
-        found = self._store.read([_SENDER])
-        if not found:
+        def named(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             name = secrets.token_urlsafe(_SENDER_BYTES)
-            entry = {"id": _SENDER, "kind": _SENDER, "content": {"name": name}}
-            self._store.write({_SENDER: entry}, {})
-            found = self._store.read([_SENDER])
-        return str(found[_SENDER].source["content"]["name"])
+            new = {"id": _SENDER, "kind": _SENDER, "content": {"name": name}}
+            return {} if known[_SENDER] else {_SENDER: new}
+
+        self._store.update([_SENDER], named)
+        return str(self._store.get([_SENDER])[_SENDER]["content"]["name"])
 
     def add(self, updates: Sequence[UrlUpdate], queue: str) -> None:
-        if not updates:
-            return
-        self._store.make()
-        entries = {}
-        for number, update in zip(self._numbers.take(len(updates)), updates, strict=True):
-            id = f"update {number:020} {secrets.token_hex(_RANDOM_BYTES)}"
-            content = _content(update)
-            entries[id] = {
-                "id": id,
+        numbers = self._numbers.take(len(updates))
+        entries: list[IndexEntry] = [
+            {
+                "id": f"update {number:020} {secrets.token_hex(_RANDOM_BYTES)}",
                 "kind": UPDATE_KIND,
                 "number": number,
                 "queue": queue,
-                "content": {"update": content},
+                "content": {"update": _content(update)},
             }
-        self._store.write(entries, {})
+            for number, update in zip(numbers, updates, strict=True)
+        ]
+        self._store.put(entries)
 
     def pending(self, queue: str, limit: int) -> list[OutboxEntry]:
-        if not self._store.refresh():
-            return []
-        body: Body = {
-            "query": {"bool": {"filter": [term("kind", UPDATE_KIND), term("queue", queue)]}},
-            "sort": [{"number": "asc"}, {"id": "asc"}],
-            "size": limit,
-            "track_total_hits": False,
-        }
-        hits = [hit["_source"] for hit in self._store.search(body)["hits"]["hits"]]
+        waiting = {"kind": UPDATE_KIND, "queue": queue}
+        found = list(self._store.find(waiting, (OrderField("number"),), limit))
         # What others add meanwhile may have a lower number: only these are removed.
-        self._pending[queue] = [(hit["number"], hit["id"]) for hit in hits]
-        return [OutboxEntry(hit["number"], _update(hit["content"]["update"])) for hit in hits]
+        self._pending[queue] = [(entry["number"], entry["id"]) for entry in found]
+        return [OutboxEntry(entry["number"], _update(entry)) for entry in found]
 
     def delivered(self, queue: str, up_to: int) -> None:
         known = self._pending.get(queue, [])
@@ -77,33 +70,45 @@ class ServerOutbox(UpdateOutbox):
 
     def forget_pages(self, urls: Collection[str]) -> int:
         """Forget what updates tell of purged pages; return how many were changed or removed."""
-        changed: dict[str, IndexEntry] = {}
-        known: dict[str, StoredEntry] = {}
-        gone: list[str] = []
-        for hit in self._store.stream([term("kind", UPDATE_KIND)], [{"id": "asc"}]):
-            update = _update(hit["_source"]["content"]["update"])
-            kept = without_pages(update, urls)
-            if kept is None:
-                gone.append(hit["_id"])
-            elif kept != update:
-                known[hit["_id"]] = StoredEntry.of_hit(hit)
-                changed[hit["_id"]] = hit["_source"] | {"content": {"update": _content(kept)}}
-        self._store.write(changed, known)  # one that was sent meanwhile is gone
-        self._store.delete(gone)
-        return len(changed) + len(gone)
+
+        def forgotten(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
+            changed: dict[str, IndexEntry | None] = {}
+            for id, entry in known.items():  # one that was sent meanwhile is gone
+                if entry and (kept := without_pages(_update(entry), urls)) != _update(entry):
+                    content = {"content": {"update": _content(kept)}} if kept else {}
+                    changed[id] = entry | content if kept else None
+            return changed
+
+        naming = self._store.find({"kind": UPDATE_KIND})
+        ids = [one["id"] for one in naming if without_pages(_update(one), urls) != _update(one)]
+        return len(self._store.update(ids, forgotten))
 
     def queues(self) -> dict[str, int]:
-        if not self._store.refresh():
-            return {}
-        by_queue = {"terms": {"field": "queue", "size": _MOST_QUEUES}}
-        body: Body = {"query": term("kind", UPDATE_KIND), "size": 0, "aggs": {"queues": by_queue}}
-        found = self._store.search(body)["aggregations"]["queues"]["buckets"]
-        return {one["key"]: one["doc_count"] for one in sorted(found, key=lambda one: one["key"])}
+        counted = self._store.totals({"kind": UPDATE_KIND}, {"queue": _MOST_QUEUES}, "number")
+        groups = sorted(counted.groups["queue"], key=lambda one: one.value)
+        return {one.value: one.entries for one in groups}
 
 
 def _content(update: UrlUpdate) -> str:
     return msgspec.json.encode(update).decode()
 
 
-def _update(content: str) -> UrlUpdate:
-    return msgspec.json.decode(content, type=UrlUpdate)
+def _update(entry: IndexEntry) -> UrlUpdate:
+    return msgspec.json.decode(entry["content"]["update"], type=UrlUpdate)
+
+
+class GrowingNumbers:
+    """Numbers that grow, in this process and, as far as clocks agree, over all of them."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._own = random.randrange(_NUMBERS_A_MICROSECOND)
+        self._last = 0
+
+    def take(self, count: int) -> range:
+        """Return so many new numbers."""
+        step = _NUMBERS_A_MICROSECOND
+        with self._guard:
+            first = max(self._last + step, time.time_ns() // 1_000 * step + self._own)
+            self._last = first + (count - 1) * step
+            return range(first, first + count * step, step)

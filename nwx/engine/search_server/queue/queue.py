@@ -27,9 +27,10 @@ from nwx.engine.queue.entries import (
     leases_by_id,
     url_entry,
 )
+from nwx.engine.search_server.entry_store import ServerEntryStore, StoredEntry, term
 from nwx.engine.search_server.queue.candidates import LeaseCandidate, LeaseCandidates, of_crawl
 from nwx.engine.search_server.queue.hosts import QueueHosts
-from nwx.engine.search_server.queue.store import GrowingNumbers, QueueStore, StoredEntry, term
+from nwx.engine.search_server.queue.outbox import GrowingNumbers
 from nwx.engine.search_server.server import Body, pause
 from nwx.errors import EngineBusyError
 
@@ -50,7 +51,7 @@ class ServerCrawlQueue(CrawlQueue):
     of limits may be exceeded by what several processes lease at the same moment.
     """
 
-    def __init__(self, store: QueueStore) -> None:
+    def __init__(self, store: ServerEntryStore) -> None:
         self._store = store
         self._hosts = QueueHosts(store)
         self._numbers = GrowingNumbers()
@@ -178,7 +179,7 @@ class ServerCrawlQueue(CrawlQueue):
 
     def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
         by_id = leases_by_id(leases)
-        if not by_id or not self._store.has_index():
+        if not by_id or not self._store.is_made():
             return 0
         number = 0
         for attempt in range(_ATTEMPTS):
@@ -205,16 +206,15 @@ class ServerCrawlQueue(CrawlQueue):
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
         filters = [term("kind", URL_KIND), *(of_crawl(crawl) if crawl else [])]
-        for hit in self._store.stream(filters, [{"number": "asc"}, {"id": "asc"}]):
+        query: Body = {"bool": {"filter": filters}}
+        for hit in self._store.stream(query, [{"number": "asc"}, {"id": "asc"}]):
             yield entry_from_source(hit["_source"]).queued()
 
     def problems(self) -> Iterator[tuple[str, str]]:
         leased: Counter[str] = Counter()
         over = time.time()
-        for hit in self._store.stream(
-            [term("kind", URL_KIND), term("state", str(UrlState.LEASED))], [{"id": "asc"}]
-        ):
-            entry = entry_from_source(hit["_source"])
+        for found in self._store.find({"kind": URL_KIND, "state": str(UrlState.LEASED)}):
+            entry = entry_from_source(found)
             leased[entry.host] += entry.leased_until > over
         for host, number in sorted(leased.items()):
             # More may be noted than there are, by a process that was killed; never fewer.
