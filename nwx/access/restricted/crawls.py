@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import islice
+from itertools import groupby, islice
 
+from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import (
@@ -14,7 +15,16 @@ from nwx.engine.crawls.crawl_index import (
     ScoredLink,
     StoredSpecification,
 )
-from nwx.engine.crawls.entries import best_of, link_key, link_rank
+from nwx.engine.crawls.entries import (
+    best_of,
+    link_entry,
+    link_from_entry,
+    link_key,
+    link_rank,
+    score_entry,
+    score_from_entry,
+)
+from nwx.engine.entries import IndexEntry
 from nwx.model import Dates
 from nwx.values.urls import url_parts
 
@@ -233,3 +243,25 @@ def _order(link: ScoredLink) -> tuple[float, bytes]:
     """Return what orders links: the most relevant first, blacklisted ones at the end."""
     relevance = -1.0 if link.relevance is None else link.relevance
     return -relevance, link_key(link.url, url_parts(link.url).host)
+
+
+class VisibleCrawlEntries(VisibleEntries):
+    """All specifications, and the scores of visible documents and links."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        crawls = self._restricted.crawl_index()
+        for kind, same in groupby(entries, key=lambda one: one["kind"]):
+            if kind == "score":
+                yield from map(score_entry, crawls.shown(list(map(score_from_entry, same))))
+            elif kind == "link":
+                yield from filter(None, (_shown_link(crawls, entry) for entry in same))
+            else:
+                yield from same
+
+
+def _shown_link(crawls: RestrictedCrawlIndex, entry: IndexEntry) -> IndexEntry | None:
+    crawl, version, link = entry["crawl"], entry["version"], link_from_entry(entry)
+    found = crawls.shown_link(crawl, version, link)
+    if found is None or found == link:
+        return entry if found else None
+    return link_entry(crawl, version, found, entry["host"])

@@ -17,7 +17,7 @@ from nwx.access.hidden_spans import is_all_hidden
 from nwx.access.restricted.captures import RestrictedCaptures, RestrictedDocuments, reading_only
 from nwx.access.restricted.crawls import RestrictedCrawlIndex
 from nwx.access.restricted.entries import visible_entries
-from nwx.access.restricted.entry_store import RestrictedStore
+from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
 from nwx.access.restricted.facets import RestrictedFacetStore
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.access.restricted.inlinks import RestrictedInlinkIndex
@@ -35,7 +35,7 @@ from nwx.engine.crawls.entries import (
 )
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
-from nwx.engine.indices.declarations import INDICES
+from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
@@ -177,12 +177,10 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return len(self.files())
         if index is IndexName.DATES:
             return self._visible_dates()
-        if index is IndexName.PICTURES:
-            return self.picture_index().count()
         if index is IndexName.QUALITY:
             return self.quality_index().totals().pages
-        if index is IndexName.QUEUE:
-            return self.crawl_queue().counts().total
+        if index is IndexName.PICTURES and not self._hidden.current():
+            return self._engine.count(index)
         return sum(1 for _ in self.scan(index))
 
     def _visible_dates(self) -> int:
@@ -193,16 +191,21 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         """Stream the visible entries of an index, in the order of their ids."""
-        if index in (IndexName.FACETS, IndexName.ACCESS):  # rules tell what is hidden
-            return iter(())
+        declared = INDICES[index]
+        if index is IndexName.FACETS or (
+            declared.kind is IndexKind.ENTRIES and not declared.visible
+        ):
+            return iter(())  # as rules, which tell what is hidden
         if index is IndexName.FILES:
             return map(file_entry, self.files())
-        if index is IndexName.PICTURES:
-            return self.picture_index().entries()
-        if INDICES[index].visible:
-            return self.entry_store(index).find()
-        if index in BUILT:
-            return visible_built_entries(self._engine, self, index)
+        if index is IndexName.INLINKS:
+            # Imported here: what counts links takes a while to load.
+            from nwx.engine.inlinks.entries import table_entries
+
+            table = self.inlink_index().table()
+            return iter(()) if table is None else table_entries(table)
+        if declared.visible:
+            return self._visible_entries(index).stream(self._engine.scan(index))
         return visible_entries(self, self._engine, self._decisions, index)
 
     def files(self) -> list[SourceFile]:
@@ -236,11 +239,20 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._crawls
 
     def entry_store(self, index: IndexName) -> EntryStore:
-        """Return the visible entries of an index that is declared to have small ones."""
+        """Return the visible entries of an index that is declared to have small ones.
+
+        Raises EngineError where the index does not declare what is visible of it.
+        """
+        if not INDICES[index].visible:
+            raise reading_only()
         if index not in self._stores:
-            visible = pkgutil.resolve_name(INDICES[index].visible)(self)
-            self._stores[index] = RestrictedStore(self._engine.entry_store(index), visible, self)
+            store = self._engine.entry_store(index)
+            self._stores[index] = RestrictedStore(store, self._visible_entries(index), self)
         return self._stores[index]
+
+    def _visible_entries(self, index: IndexName) -> VisibleEntries:
+        visible: type[VisibleEntries] = pkgutil.resolve_name(INDICES[index].visible)
+        return visible(self)
 
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""

@@ -1,9 +1,9 @@
 """The small entries of an index that a viewer may see."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nwx.access.restricted.captures import reading_only
 from nwx.engine.entries import IndexEntry
@@ -39,6 +39,12 @@ class VisibleEntries(ABC):
     @abstractmethod
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         """Yield the visible ones of some entries, without the hidden things that they name."""
+
+    def stream(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[IndexEntry]:
+        """Stream the visible ones of entries."""
+        waiting = iter(entries)
+        while some := [dict(entry) for entry in islice(waiting, _AT_ONCE)]:
+            yield from self.shown(some)
 
     def refusal(self) -> NwxError:
         """Return the error of who writes: only who sees the whole index does."""
@@ -81,7 +87,7 @@ class RestrictedStore(EntryStore):
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
         found = self._store.get(ids)
-        return {entry["id"]: entry for entry in self._shown(iter(found.values()))}
+        return {entry["id"]: entry for entry in self._visible.stream(found.values())}
 
     def find(
         self,
@@ -90,14 +96,10 @@ class RestrictedStore(EntryStore):
         limit: int | None = None,
         offset: int = 0,
     ) -> Iterator[IndexEntry]:
-        shown = self._shown(self._store.find(where, order))
+        shown = self._visible.stream(self._store.find(where, order))
         # A value that stood for something hidden only is none of the entry any more.
         found = (entry for entry in shown if matches(entry, where))
         return islice(found, offset, None if limit is None else offset + limit)
-
-    def _shown(self, entries: Iterator[IndexEntry]) -> Iterator[IndexEntry]:
-        while some := list(islice(entries, _AT_ONCE)):
-            yield from self._visible.shown(some)
 
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
         return sum(1 for _ in self.find(where))

@@ -1,12 +1,12 @@
 """The index pictures as a viewer may see it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any
 
 from nwx.access.restricted.captures import reading_only
+from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.engine.base import Engine
+from nwx.engine.entries import IndexEntry
 from nwx.engine.pictures.entries import (
     appearance_entry,
     appearance_from_entry,
@@ -24,10 +24,7 @@ from nwx.engine.pictures.picture_index import (
     SimilarPicture,
     is_hidden,
 )
-from nwx.model import IndexName
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-
-_AT_ONCE = 500
 
 
 class RestrictedPictureIndex(PictureIndex):
@@ -109,23 +106,15 @@ class RestrictedPictureIndex(PictureIndex):
     def state(self, name: str) -> bytes | None:
         return self._index.state(name)
 
-    def count(self) -> int:
-        """Return the number of visible pictures, and of their appearances on visible pages."""
-        if not self._current():
-            return self._engine.count(IndexName.PICTURES)
-        return sum(1 for _ in self.entries())
-
-    def entries(self) -> Iterator[Mapping[str, Any]]:
-        """Stream the visible entries in the order of their ids."""
-        entries = iter(self._engine.scan(IndexName.PICTURES))
-        while some := list(islice(entries, _AT_ONCE)):
-            hidden = self._current()
-            pictures = [picture_from_entry(one) for one in some if one["kind"] == "picture"]
-            shown = [one for one in pictures if not _hides_picture(hidden, one)]
-            known = {one.id: picture_entry(one) for one in self._dated(shown, hidden)}
-            pages = [appearance_from_entry(one) for one in some if one["kind"] != "picture"]
-            known |= {one["id"]: one for one in map(appearance_entry, self._shown(pages, hidden))}
-            yield from (dict(one) | known[one["id"]] for one in some if one["id"] in known)
+    def shown_entries(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        """Yield the visible ones of some entries."""
+        hidden = self._current()
+        pictures = [picture_from_entry(one) for one in entries if one["kind"] == "picture"]
+        shown = [one for one in pictures if not _hides_picture(hidden, one)]
+        known = {one.id: picture_entry(one) for one in self._dated(shown, hidden)}
+        pages = [appearance_from_entry(one) for one in entries if one["kind"] != "picture"]
+        known |= {one["id"]: one for one in map(appearance_entry, self._shown(pages, hidden))}
+        yield from (one | known[one["id"]] for one in entries if one["id"] in known)
 
     def _shown(self, appearances: list[Appearance], hidden: HiddenDocuments) -> list[Appearance]:
         """Return appearances without those on hidden pages, and those of hidden pictures."""
@@ -172,3 +161,10 @@ class RestrictedPictureIndex(PictureIndex):
 
 def _hides_picture(hidden: HiddenDocuments, picture: Picture) -> bool:
     return is_hidden(hidden, picture.id, picture.timestamp, picture.collection)
+
+
+class VisiblePictureEntries(VisibleEntries):
+    """The visible pictures, and their appearances on visible pages."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        return self._restricted.picture_index().shown_entries(entries)

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
+from nwx.engine.entries import IndexEntry
 from nwx.engine.queue.crawl_queue import (
     LEASE_SECONDS,
     CrawlQueue,
@@ -77,3 +79,16 @@ class RestrictedCrawlQueue(CrawlQueue):
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield what contradicts the URLs."""
         return self._queue.problems()
+
+
+class VisibleQueueEntries(VisibleEntries):
+    """The URLs that are not hidden, without hidden pages that link to them."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        urls = {one[name] for one in entries for name in ("url", "via") if one.get(name)}
+        hidden = self._restricted.hidden_urls(urls)
+        for entry in entries:
+            if entry.get("url") not in hidden:
+                if entry.get("via") in hidden:
+                    del entry["via"]
+                yield entry

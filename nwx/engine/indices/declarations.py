@@ -63,7 +63,8 @@ class IndexDeclaration:
     `fields` are those of an index that lies in an `EntryStore` on every
     engine. `shown` are the conditions of what is counted and listed as its
     entries. `undeletable` says why its entries cannot be deleted one by one.
-    `visible` names the class of what a viewer may see of its entries.
+    `visible` names the class of what a viewer may see of its entries: none
+    of small ones where it is not named.
     `entries_each` and `entry_bytes` are how many entries there are for a
     capture, and how large one is, where that decides on shards.
     `data_view` is the title and the field of time that Kibana is given.
@@ -118,12 +119,14 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.CRAWLS,
+        visible="nwx.access.restricted.crawls:VisibleCrawlEntries",
         undeletable="entries of the index crawls cannot be deleted one by one; "
         "`nwx crawls remove` removes a crawl specification with its scores",
     ),
     IndexDeclaration(
         IndexName.QUEUE,
         shown={"kind": "url"},
+        visible="nwx.access.restricted.queue:VisibleQueueEntries",
         undeletable="entries of the index queue cannot be deleted; "
         "`nwx queue blacklist` takes a URL out",
     ),
@@ -151,7 +154,12 @@ _DECLARED = (
         undeletable="entries of the index access cannot be deleted one by one; "
         "`nwx access remove` removes a rule, and its log stays",
     ),
-    IndexDeclaration(IndexName.PICTURES, entries_each=0.2, entry_bytes=500),
+    IndexDeclaration(
+        IndexName.PICTURES,
+        visible="nwx.access.restricted.pictures:VisiblePictureEntries",
+        entries_each=0.2,
+        entry_bytes=500,
+    ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

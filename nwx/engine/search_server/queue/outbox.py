@@ -24,7 +24,7 @@ _NUMBERS_A_MICROSECOND = 1_000
 class ServerOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
-    DateNumbers grow with the time at which updates were added; of several
+    Numbers grow with the time at which updates were added; of several
     processes that add at the same moment either may come first.
     """
 
