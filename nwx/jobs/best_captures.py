@@ -14,11 +14,12 @@ numbers, which Spark has no others than.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -77,40 +78,30 @@ class TaskFound:
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON values."""
-        readings = [asdict(reading) for reading in self.readings]
-        for reading, shown in zip(self.readings, readings, strict=True):
-            shown["problems"] = [(str(each), each.line) for each in reading.problems]
-        return {
-            "readings": readings,
-            "passed": asdict(self.passed),
-            "lines": self.lines,
-            "spared": self.spared,
-            "savings": savings_json(self.savings),
-        }
+        found: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_plain)
+        return found
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:
         """Return what was found from JSON values."""
-        readings = []
-        for shown in found["readings"]:
-            problems = [CdxError(text, shown["file"], line) for text, line in shown["problems"]]
-            readings.append(FileReading(**{**shown, "problems": problems}))
-        savings = found["savings"]
-        counters = {name: Counter(savings[name]) for name in savings if name != "bytes"}
-        return cls(
-            readings,
-            Passed(**found["passed"]),
-            found["lines"],
-            found["spared"],
-            Savings(savings["bytes"], **counters),
-        )
+        return msgspec.convert(found, cls, dec_hook=_made)
+
+
+def _plain(value: Any) -> Any:
+    """Return an error, or counts, as JSON values."""
+    if isinstance(value, CdxError):
+        return [str(value), value.file, value.line]
+    return dict(value)
+
+
+def _made(kind: Any, plain: Any) -> Any:
+    return CdxError(*plain) if kind is CdxError else Counter(plain)
 
 
 def savings_json(savings: Savings) -> dict[str, Any]:
     """Return savings as JSON values."""
-    # `asdict` would count the items of counters
-    named = {each.name: getattr(savings, each.name) for each in fields(savings)}
-    return {name: dict(one) if isinstance(one, Counter) else one for name, one in named.items()}
+    found: dict[str, Any] = msgspec.to_builtins(savings, enc_hook=_plain)
+    return found
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:
