@@ -1,10 +1,14 @@
 """Fixtures for all tests."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
+from nwx.settings import Settings
 from tests.elasticsearch.fixture import elasticsearch_url, opensearch_url
 from tests.spark.fixture import spark
 
@@ -13,7 +17,7 @@ __all__ = ["elasticsearch_url", "opensearch_url", "spark"]
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
-_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "test_44_no_trace")
+_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "test_no_trace")
 _LONG_FOLDERS = ("rendering", "packaging")
 
 
@@ -61,6 +65,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def shared_data() -> Path:
     """The folder of real archive files that may lie beside the checkout."""
     return SHARED_DATA
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An empty archive in the folder `archive` of the test."""
+    settings = Settings(str(tmp_path / "archive"))
+    with open_engine(settings) as made:
+        made.create()
+    with open_engine(settings) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,7 @@ from random import Random
 
 from nwx.query.hidden import HiddenDocuments, HiddenSpan
 from tests.conformance.oracle import Shown
-from tests.conformance.test_13_chance import SHOWN
+from tests.conformance.test_chance import SHOWN
 
 SPANS = (
     HiddenSpan("00000000000000", "20091231235959"),

@@ -10,7 +10,7 @@ from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
+from tests.conformance.test_facets import cache
 from tests.warcs import Page, html, write_warc
 
 __all__ = ["cache"]

@@ -20,7 +20,7 @@ from nwx.links.inverted import InvertedLinks
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand
-from tests.conformance.test_48_documents import INDICES, archive_files
+from tests.conformance.test_documents import INDICES, archive_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,14 +1,9 @@
 """A WACZ with what pages need: nearest in time, through style sheets, frames and scripts."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.exports import WaczSelection
-from nwx.settings import Settings
 from tests.unit.exports.test_wacz import found, load, packed
 from tests.warcs import Page, write_warc
 
@@ -30,13 +25,6 @@ NEEDED = {
     "http://b.example/framed.png": ("image/png", b"framed"),
     "http://a.example/counted.png?now=16": ("image/png", b"counted"),
 }
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 def test_what_a_page_needs_comes_along(engine: Engine, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,6 @@ A = Page("http://a.example/", "20150101000000", html("Title A", "Slate from the 
 A_AGAIN = Page(A.url, "20160101000000", A.body, revisit=True)
 B = Page("http://b.example/", "20170101000000", html("Title B", "Marble from the sea"))
 B_AS_A = Page("http://b.example/a", "20180101000000", A.body, revisit=True)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 def load(engine: Engine, folder: Path, *files: Path, collection: str = "first") -> None:

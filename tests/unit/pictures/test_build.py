@@ -1,12 +1,11 @@
 """The index of pictures, built from an archive."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.engine.pictures.picture_index import PictureQuestion
 from nwx.importing import ImportOptions, import_files
 from nwx.model import MAIN_DATES, Dates
@@ -25,13 +24,6 @@ from tests.pictured import (
     page_records,
 )
 from tests.warc_records import write_records
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 def _import(engine: Engine, folder: Path, name: str, records: Iterable[bytes]) -> Path:

@@ -1,21 +1,12 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.quality.monitor.new_fetches import NewCaptures, NewLogLines, line_time, logged_queue
 from nwx.quality.monitor.state import MonitorState
-from nwx.settings import Settings
 from tests.conformance.archive import batch, page
 from tests.unit.quality.monitor.made_crawls import BEGIN, log_line
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        yield opened
 
 
 def taken(engine: Engine, state: MonitorState, stops: int = 0) -> MonitorState:

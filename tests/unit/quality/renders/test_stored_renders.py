@@ -1,6 +1,5 @@
 """Unit tests of the bytes of renders."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -8,7 +7,6 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.open import open_engine
 from nwx.errors import FormatError, SourceError
 from nwx.model import Batch, Capture, RenderPlace, SourceFile
 from nwx.quality.renders.render_writer import RenderWriter
@@ -23,7 +21,6 @@ from nwx.quality.renders.stored_renders import (
     rendered_pages,
     whole_bytes,
 )
-from nwx.settings import Settings
 from nwx.values.render_names import RenderKind
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import expand
@@ -168,13 +165,6 @@ def test_a_broken_member_is_the_end(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         rendered_pages(tmp_path)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 def test_an_archive_without_renders(engine: Engine) -> None:

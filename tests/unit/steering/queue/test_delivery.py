@@ -1,13 +1,11 @@
 """Delivery from the outbox: in order, again after failures, nothing lost and nothing twice."""
 
 import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.queue.crawl_queue import QueueCounts, UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, NwxError
 from nwx.steering.queue import delivery
@@ -15,12 +13,6 @@ from nwx.steering.queue.delivery import DeliveryReport, _Delivery, deliver_updat
 
 QUEUE = "http://queue.example"
 UPDATES = [UrlUpdate(f"http://a.example/{n}", n / 2_000) for n in range(1_200)]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with EmbeddedEngine(tmp_path / "archive") as engine:
-        yield engine
 
 
 @pytest.fixture(autouse=True)

@@ -5,25 +5,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import EngineUnavailableError
-from nwx.settings import Settings
 from nwx.steering.queue.delivery import QueueDelivery
 
 UPDATES = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="stones") for n in range(3)]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 @contextmanager

@@ -1,30 +1,20 @@
 """What is said to the queue, and when a page counts as analysed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.engine.open import open_engine
 from nwx.errors import EngineError
-from nwx.settings import Settings
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from tests.hostile_analysis import STONES
 
 VERSION = STONES.version()
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
-        opened.create()
-        yield opened
 
 
 def writer_of(engine: Engine, specification: CrawlSpecification = STONES) -> ScoreWriter:

@@ -1,21 +1,9 @@
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import Batch, Capture
 from nwx.steering.simulation.archived_web import ArchivedWeb, archived_web, seeds_within
 from tests.conformance.archive import capture
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with EmbeddedEngine(tmp_path / "archive") as opened:
-        opened.create()
-        yield opened
 
 
 def _web(engine: Engine, *captures: Capture, collection: str = "web") -> ArchivedWeb:

@@ -7,7 +7,6 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.crawls.crawl_index import CrawlIndex
-from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.open import open_engine
 from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SourceError
@@ -80,13 +79,6 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 USUAL = LeaseLimits(delay_seconds=2.0, in_flight=3, pages_per_host=50)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with EmbeddedEngine(tmp_path / "archive") as engine:
-        engine.create()
-        yield engine
 
 
 def test_a_crawl_without_a_specification_has_the_usual_ones(engine: Engine) -> None:

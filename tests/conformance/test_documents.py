@@ -16,7 +16,7 @@ from nwx.model import IndexName
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
+from tests.conformance.test_facets import cache
 from tests.documents_files import write_documents
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc

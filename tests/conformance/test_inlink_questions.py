@@ -16,8 +16,8 @@ from nwx.links.archive_links import ArchiveLinks, asked_place, outlinks_of
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Anchor, Batch, IndexName, Link, LinkCell
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_27_inlinks import build
+from tests.conformance.test_facets import cache
+from tests.conformance.test_inlinks import build
 from tests.links import page, random_batches
 
 __all__ = ["cache"]

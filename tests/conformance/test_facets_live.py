@@ -15,7 +15,7 @@ from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion, Featu
 from nwx.facets.sites import Sites
 from nwx.model import Capture
 from tests.conformance.archive import capture
-from tests.conformance.test_21_facets import ask, cache, check, meets, numbers, written
+from tests.conformance.test_facets import ask, cache, check, meets, numbers, written
 from tests.facets import Counted, batch, by_chance, counted, features, groups
 
 __all__ = ["cache"]

@@ -14,7 +14,7 @@ from nwx.engine.search_server.schema import FIRST, Schema
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.search_server import remove_indices
-from tests.conformance.test_05_scripts import TEXTS
+from tests.conformance.test_scripts import TEXTS
 
 Tokenize = Callable[[Sequence[str]], list[list[str]]]
 

@@ -10,7 +10,7 @@ from nwx.engine.base import Engine
 from nwx.model import MAIN_DATES, Batch, Dates, Sort
 from tests.conformance import chance, oracle
 from tests.conformance.engines import new_archive
-from tests.conformance.test_13_chance import BATCHES, SHOWN, check
+from tests.conformance.test_chance import BATCHES, SHOWN, check
 
 DATES_OF_ENTRY = 2
 

@@ -13,8 +13,8 @@ from nwx.links.build import InlinkBuildOptions, InlinkBuildReport, invert_links
 from nwx.links.inverted import InvertedLinks
 from nwx.model import Document, IndexName, Link
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_27_inlinks import build, check
+from tests.conformance.test_facets import cache
+from tests.conformance.test_inlinks import build, check
 from tests.inverted_links import write_inverted
 from tests.links import page, random_batches
 

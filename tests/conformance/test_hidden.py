@@ -15,8 +15,8 @@ from tests.conformance.archive import also, batch, page
 from tests.conformance.engines import new_archive
 from tests.conformance.hiding import HIDING, seen_through
 from tests.conformance.oracle import Shown
-from tests.conformance.test_13_chance import BATCHES, check
-from tests.conformance.test_17_chance_named import spread
+from tests.conformance.test_chance import BATCHES, check
+from tests.conformance.test_chance_named import spread
 
 DATES_OF_ENTRY = 1
 

@@ -22,8 +22,8 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import CSS, IMG, SCRIPT, STYLESHEET
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_27_inlinks import build
+from tests.conformance.test_facets import cache
+from tests.conformance.test_inlinks import build
 from tests.links import page
 
 ABOVE_ENGINES = True

@@ -28,8 +28,8 @@ from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.conformance.archive import also, batch, capture, page, settings_of
 from tests.conformance.asking import ask
 from tests.conformance.engines import ENGINES, Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_37_quality import FULL
+from tests.conformance.test_facets import cache
+from tests.conformance.test_quality import FULL
 
 DATES_OF_ENTRY = 1
 

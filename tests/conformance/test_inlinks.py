@@ -10,7 +10,7 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, InlinkBuildReport, invert_links
 from nwx.model import Batch, Dates, Document, IndexName, LinkCell
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
+from tests.conformance.test_facets import cache
 from tests.links import brute_force, page, random_batches
 
 __all__ = ["cache"]

@@ -18,7 +18,7 @@ from nwx.facets.builds.counted_facets import load_counted_facets
 from nwx.facets.question import AnsweredBy, parse_facet_question
 from nwx.model import IndexName
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
+from tests.conformance.test_facets import cache
 from tests.counted_facets import write_counted
 from tests.facets import batch, by_chance
 

@@ -19,7 +19,7 @@ from nwx.settings import ServerSettings, Settings
 from tests.conformance import chance, oracle
 from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.hiding import HIDING, seen_through
-from tests.conformance.test_13_chance import BATCHES, SHOWN, check
+from tests.conformance.test_chance import BATCHES, SHOWN, check
 
 SPAN = Question(
     All(), date_from="20100101000000", date_to="20121231235959", limit=20, snippets=False

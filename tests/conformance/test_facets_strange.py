@@ -17,7 +17,7 @@ from nwx.facets.question import FacetQuestion, Features
 from nwx.facets.stored_build import fetched_build
 from nwx.model import Capture
 from tests.conformance.archive import capture
-from tests.conformance.test_21_facets import cache, written
+from tests.conformance.test_facets import cache, written
 from tests.facets import by_chance
 
 __all__ = ["cache"]

@@ -16,8 +16,8 @@ from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_27_inlinks import build
+from tests.conformance.test_facets import cache
+from tests.conformance.test_inlinks import build
 from tests.links import brute_force, page, random_batches
 
 __all__ = ["cache"]

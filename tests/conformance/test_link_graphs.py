@@ -13,8 +13,8 @@ from nwx.links.archive_links import ArchiveLinks
 from nwx.model import LinkCell
 from nwx.values.urls import host_of_urlkey
 from tests.conformance.engines import Opener
-from tests.conformance.test_21_facets import cache
-from tests.conformance.test_27_inlinks import build
+from tests.conformance.test_facets import cache
+from tests.conformance.test_inlinks import build
 from tests.links import page, random_batches
 
 __all__ = ["cache"]

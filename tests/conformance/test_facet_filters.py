@@ -10,8 +10,8 @@ from nwx.query.fields import FACET_FIELDS
 from nwx.query.question import Question
 from tests.conformance import chance
 from tests.conformance.asking import facet
-from tests.conformance.test_13_chance import BATCHES as CHANCE_BATCHES
-from tests.conformance.test_13_chance import check
+from tests.conformance.test_chance import BATCHES as CHANCE_BATCHES
+from tests.conformance.test_chance import check
 
 BATCHES = CHANCE_BATCHES
 
