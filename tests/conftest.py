@@ -70,10 +70,8 @@ def shared_data() -> Path:
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty archive in the folder `archive` of the test."""
-    settings = Settings(str(tmp_path / "archive"))
-    with open_engine(settings) as made:
-        made.create()
-    with open_engine(settings) as opened:
+    with open_engine(Settings(str(tmp_path / "archive"))) as opened:
+        opened.create()
         yield opened
 
 
