@@ -102,7 +102,7 @@ def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "Ur
     from nwx.engine.open import open_engine
     from nwx.engine.queue.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.leases import ArchiveUrls
-    from nwx.steering.queue.delivery import QueueClient
+    from nwx.steering.queue.client import QueueClient
     from nwx.steering.specifications.specification_store import SpecificationLimits
 
     if queue:

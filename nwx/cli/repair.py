@@ -174,8 +174,7 @@ def _put(
 ) -> None:
     """Put resources into the queue, or into the outbox where that is elsewhere."""
     from nwx.engine.queue.crawl_queue import UrlUpdate
-    from nwx.steering.queue.delivery import queue_address
-    from nwx.steering.queue.protocol import check_queue_name, queue_url
+    from nwx.steering.queue.protocol import check_queue_name, queue_address, queue_url
 
     check_queue_name("crawl", asked.crawl)
     address = _address(engine, asked)

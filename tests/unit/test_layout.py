@@ -85,7 +85,6 @@ TESTED_ELSEWHERE = {
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/steering/analysis/word_lists.py": "tests/unit/steering/analysis/test_lemmas.py",
     "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_steering_run.py",
-    "nwx/steering/running/steering_process.py": "tests/unit/steering/running/test_listener.py",
     "nwx/steering/specifications/file_values.py": (
         "tests/unit/steering/specifications/test_specification_files.py"
     ),

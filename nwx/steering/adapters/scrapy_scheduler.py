@@ -23,7 +23,7 @@ from scrapy import Request, signals
 from nwx.engine.queue.crawl_queue import QueuedUrl
 from nwx.errors import UsageError
 from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
-from nwx.steering.queue.delivery import QueueClient
+from nwx.steering.queue.client import QueueClient
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2

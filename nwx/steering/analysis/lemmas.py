@@ -6,13 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+
+import ahocorasick
 
 from nwx.steering.analysis.word_lists import WORD_LISTS
-
-if TYPE_CHECKING:
-    import ahocorasick
-
 
 _MANY = 48  # distinct letters to replace, from which one look at each character is faster
 # Scripts whose marks are accents; in others they are vowels or make another letter.
@@ -186,10 +183,7 @@ class LetterMatcher:
         ]
 
 
-def _automaton(names: Iterable[tuple[str, int]]) -> "ahocorasick.Automaton | None":
-    # Imported here, as all of analysis is: other commands do without.
-    import ahocorasick
-
+def _automaton(names: Iterable[tuple[str, int]]) -> ahocorasick.Automaton | None:
     automaton = ahocorasick.Automaton()
     for name, number in names:
         plain = unicodedata.normalize("NFC", name[:_LONGEST_NAME])

@@ -3,13 +3,11 @@
 import re
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+
+import re2
 
 from nwx.steering.analysis.page_view import PageView
 from nwx.values.urls import url_parts
-
-if TYPE_CHECKING:
-    import re2
 
 
 class SiteType(StrEnum):
@@ -129,10 +127,7 @@ def _is_own_path(path: str, html: bytes, url: str) -> bool:
 
 
 @cache
-def _expressions() -> "re2.Set":
-    # Imported here, as in `nwx.steering.rules`.
-    import re2
-
+def _expressions() -> re2.Set:
     options = re2.Options()
     options.case_sensitive = False
     options.encoding = re2.Options.Encoding.LATIN1

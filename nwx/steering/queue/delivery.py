@@ -1,162 +1,24 @@
 """Delivery of updates from the outbox to the queue of a crawler: in order, at least once."""
 
-import json
 import random
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from http import HTTPStatus
 from itertools import accumulate
 from typing import Protocol, Self
-from urllib.parse import urlsplit, urlunsplit
-
-import requests
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import CrawlQueue, OutboxEntry, QueuedUrl, UpdateOutbox, UrlUpdate
+from nwx.engine.queue.crawl_queue import CrawlQueue, OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.errors import (
     CrawlerError,
     CrawlerUnavailableError,
     EngineBusyError,
     EngineUnavailableError,
     NwxError,
-    ProtocolError,
-    UsageError,
 )
-from nwx.steering.queue.protocol import MOST_REQUEST_BYTES, read_leased, write_updates
-
-
-def queue_address(address: str) -> str:
-    """Return the address that updates are posted to; raises UsageError for what is none."""
-    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
-    try:
-        parts = urlsplit(address)
-        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError as error:
-        raise UsageError(wrong) from error
-    if not is_known:
-        raise UsageError(wrong)
-    if parts.username or parts.password:
-        raise UsageError("the address of a queue holds no password; give its token instead")
-    path = parts.path.rstrip("/")
-    path = path if path.endswith("/urls") else f"{path}/urls"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-
-
-_CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
-_PIECE_BYTES, _MOST_ANSWER_BYTES = 1 << 16, 32 << 20
-_MOST_MESSAGE = 500
-_MOST_RETRY_SECONDS = 3_600.0
-_LATER = (
-    HTTPStatus.REQUEST_TIMEOUT,
-    HTTPStatus.TOO_EARLY,
-    HTTPStatus.TOO_MANY_REQUESTS,
-    HTTPStatus.INSUFFICIENT_STORAGE,
-)
-
-
-class QueueClient:
-    """The queue at an http(s) address, which may end with `/urls`; not shared by threads.
-
-    Leases are of one crawl. All raise CrawlerUnavailableError where the same
-    can be sent again later, CrawlerError where the queue refuses it.
-    """
-
-    def __init__(self, address: str, token: str = "", crawl: str = "") -> None:
-        self.address = queue_address(address)
-        self._crawl = crawl
-        self._session = requests.Session()
-        # No proxy or .netrc of this machine is to see the token.
-        self._session.trust_env = False
-        self._session.headers["Content-Type"] = "application/json"
-        if token:
-            self._session.headers["Authorization"] = f"Bearer {token}"
-
-    def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
-        """Send updates with their numbers."""
-        self._ask("POST", "", {"sender": sender}, write_updates(updates, orders))
-
-    def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
-        """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
-        asked = {"n": str(count), "crawl": self._crawl, "seconds": f"{seconds:g}"}
-        try:
-            return read_leased(self._ask("GET", "/next", asked))
-        except ProtocolError as error:
-            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
-
-    def finish(self, leases: Sequence[str]) -> int:
-        """Note that leased URLs were fetched; return of how many that is new."""
-        return self._report("finished", "/finish", leases)
-
-    def release(self, leases: Sequence[str]) -> int:
-        """Let leased URLs wait again; return of how many that is new."""
-        return self._report("released", "/release", leases)
-
-    def _report(self, counted: str, path: str, leases: Sequence[str]) -> int:
-        answer = self._ask("POST", path, {}, json.dumps(list(leases)).encode())
-        try:
-            return int(json.loads(answer).get(counted, 0))
-        except (ValueError, TypeError, AttributeError) as error:
-            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
-
-    def _ask(self, method: str, path: str, fields: dict[str, str], body: bytes = b"") -> bytes:
-        answer = bytearray()
-        try:
-            with self._session.request(
-                method,
-                self.address + path,
-                params=fields,
-                data=body,
-                timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                for piece in response.iter_content(_PIECE_BYTES):
-                    answer += piece
-                    if len(answer) > (_MOST_ANSWER_BYTES if response.ok else _PIECE_BYTES):
-                        break
-        except (requests.RequestException, OSError) as error:
-            raise CrawlerUnavailableError(
-                f"no connection to the queue at {self.address}: {error}; check that it runs"
-            ) from error
-        if not HTTPStatus.OK <= response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            raise self._refusal(response, bytes(answer))
-        return bytes(answer)
-
-    def _refusal(self, response: requests.Response, body: bytes) -> CrawlerError:
-        status = response.status_code
-        reason, item = _message(body)
-        message = f"the queue at {self.address} answers {status}: {reason or response.reason}"
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
-            after = response.headers.get("Retry-After", "")
-            seconds = min(float(after), _MOST_RETRY_SECONDS) if after.isdecimal() else 0.0
-            return CrawlerUnavailableError(message, seconds)
-        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            return CrawlerError(f"{message}; check the token")
-        return CrawlerError(message, item)
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _message(body: bytes) -> tuple[str, int | None]:
-    """Return what a queue says of an error, and the item that it names."""
-    try:
-        error = json.loads(body)["error"]
-        item = error.get("item")
-        return str(error["message"])[:_MOST_MESSAGE], item if isinstance(item, int) else None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return body[:_MOST_MESSAGE].decode("utf-8", "replace").strip(), None
-
+from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
 
 MOST_AT_ONCE = 500
 _OWN_BYTES = 200
@@ -208,6 +70,9 @@ def deliver_updates(
     if not queue and own is not None:
         return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
     # Imported here: whoever writes to the archive's own queue does without.
+
+    # Imported here: requests takes long to load, and the archive's own queue does without.
+    from nwx.steering.queue.client import QueueClient
 
     with QueueClient(queue, token) as client:
         return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)

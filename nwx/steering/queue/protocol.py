@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
-from nwx.errors import ProtocolError
+from nwx.errors import ProtocolError, UsageError
 from nwx.values.urls import url_parts
 
 MOST_REQUEST_BYTES = 1 << 20
@@ -119,6 +120,23 @@ def read_leased(body: bytes) -> list[QueuedUrl]:
 def queue_url(url: str) -> str:
     """Return a URL as queues have it, without a fragment; "" where none takes it."""
     return url.partition("#")[0] if len(url) <= MOST_URL_CHARACTERS and _is_address(url) else ""
+
+
+def queue_address(address: str) -> str:
+    """Return the address that updates are posted to; raises UsageError for what is none."""
+    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
+    try:
+        parts = urlsplit(address)
+        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(wrong) from error
+    if not is_known:
+        raise UsageError(wrong)
+    if parts.username or parts.password:
+        raise UsageError("the address of a queue holds no password; give its token instead")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith("/urls") else f"{path}/urls"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def counts_to_json(counts: PutCounts) -> dict[str, int]:

@@ -203,6 +203,6 @@ class _Process:
 
 def _steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
     # Imported here, as the parent needs none of the libraries that analyse.
-    from nwx.steering.running.steering_process import steer
+    from nwx.steering.running.steering_run import steer
 
     steer(connection, stop, plan)

@@ -5,16 +5,14 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import re2
 
 from nwx.errors import UrlError, UsageError
 from nwx.steering.specifications.specification import LinkRule, RuleAction
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import url_parts
-
-if TYPE_CHECKING:
-    import re2
-
 
 MAX_EXPRESSION_CHARACTERS = 2_000
 _AT_ONCE = 50
@@ -63,9 +61,6 @@ class _Group:
 
 def compile_expression(text: str) -> "re2._Regexp[str]":
     """Return an expression compiled; raises RuleError with the reason where RE2 takes it not."""
-    # Imported here: reading and writing specifications without expressions does without.
-    import re2
-
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True

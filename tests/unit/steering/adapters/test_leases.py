@@ -12,7 +12,7 @@ import pytest
 from nwx.engine.queue.crawl_queue import UrlState
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
 from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
-from nwx.steering.queue.delivery import QueueClient
+from nwx.steering.queue.client import QueueClient
 from tests.unit.steering.adapters.fake_queue import FakeQueue
 
 URL = {

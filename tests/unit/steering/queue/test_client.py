@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.queue.crawl_queue import UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError
-from nwx.steering.queue.delivery import QueueClient
+from nwx.steering.queue.client import QueueClient
 
 UPDATE = UrlUpdate("http://a.example/", 0.5)
 

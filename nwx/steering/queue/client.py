@@ -1,0 +1,124 @@
+"""The client of a crawler's queue that is served over HTTP."""
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Self
+
+import requests
+
+from nwx.engine.queue.crawl_queue import QueuedUrl, UrlUpdate
+from nwx.errors import CrawlerError, CrawlerUnavailableError, ProtocolError
+from nwx.steering.queue.protocol import queue_address, read_leased, write_updates
+
+_CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
+_PIECE_BYTES, _MOST_ANSWER_BYTES = 1 << 16, 32 << 20
+_MOST_MESSAGE = 500
+_MOST_RETRY_SECONDS = 3_600.0
+_LATER = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INSUFFICIENT_STORAGE,
+)
+
+
+class QueueClient:
+    """The queue at an http(s) address, which may end with `/urls`; not shared by threads.
+
+    Leases are of one crawl. All raise CrawlerUnavailableError where the same
+    can be sent again later, CrawlerError where the queue refuses it.
+    """
+
+    def __init__(self, address: str, token: str = "", crawl: str = "") -> None:
+        self.address = queue_address(address)
+        self._crawl = crawl
+        self._session = requests.Session()
+        # No proxy or .netrc of this machine is to see the token.
+        self._session.trust_env = False
+        self._session.headers["Content-Type"] = "application/json"
+        if token:
+            self._session.headers["Authorization"] = f"Bearer {token}"
+
+    def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
+        """Send updates with their numbers."""
+        self._ask("POST", "", {"sender": sender}, write_updates(updates, orders))
+
+    def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
+        """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
+        asked = {"n": str(count), "crawl": self._crawl, "seconds": f"{seconds:g}"}
+        try:
+            return read_leased(self._ask("GET", "/next", asked))
+        except ProtocolError as error:
+            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
+
+    def finish(self, leases: Sequence[str]) -> int:
+        """Note that leased URLs were fetched; return of how many that is new."""
+        return self._report("finished", "/finish", leases)
+
+    def release(self, leases: Sequence[str]) -> int:
+        """Let leased URLs wait again; return of how many that is new."""
+        return self._report("released", "/release", leases)
+
+    def _report(self, counted: str, path: str, leases: Sequence[str]) -> int:
+        answer = self._ask("POST", path, {}, json.dumps(list(leases)).encode())
+        try:
+            return int(json.loads(answer).get(counted, 0))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
+
+    def _ask(self, method: str, path: str, fields: dict[str, str], body: bytes = b"") -> bytes:
+        answer = bytearray()
+        try:
+            with self._session.request(
+                method,
+                self.address + path,
+                params=fields,
+                data=body,
+                timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                for piece in response.iter_content(_PIECE_BYTES):
+                    answer += piece
+                    if len(answer) > (_MOST_ANSWER_BYTES if response.ok else _PIECE_BYTES):
+                        break
+        except (requests.RequestException, OSError) as error:
+            raise CrawlerUnavailableError(
+                f"no connection to the queue at {self.address}: {error}; check that it runs"
+            ) from error
+        if not HTTPStatus.OK <= response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            raise self._refusal(response, bytes(answer))
+        return bytes(answer)
+
+    def _refusal(self, response: requests.Response, body: bytes) -> CrawlerError:
+        status = response.status_code
+        reason, item = _message(body)
+        message = f"the queue at {self.address} answers {status}: {reason or response.reason}"
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
+            after = response.headers.get("Retry-After", "")
+            seconds = min(float(after), _MOST_RETRY_SECONDS) if after.isdecimal() else 0.0
+            return CrawlerUnavailableError(message, seconds)
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return CrawlerError(f"{message}; check the token")
+        return CrawlerError(message, item)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _message(body: bytes) -> tuple[str, int | None]:
+    """Return what a queue says of an error, and the item that it names."""
+    try:
+        error = json.loads(body)["error"]
+        item = error.get("item")
+        return str(error["message"])[:_MOST_MESSAGE], item if isinstance(item, int) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return body[:_MOST_MESSAGE].decode("utf-8", "replace").strip(), None
