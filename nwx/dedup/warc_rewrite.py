@@ -9,6 +9,7 @@ output folder lets a killed run continue.
 
 import fcntl
 import json
+import os
 import sqlite3
 import zlib
 from collections import Counter
@@ -41,6 +42,9 @@ from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource
 
 JOURNAL = ".nwx-dedup-warc"
+"""In the output folder; it stays there, so that a finished run is recognised."""
+
+_FINISHED = b"finished\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,15 @@ class Rewritten:
 
 
 class RewriteJournal:
-    """The files of a run, and the reports of those that are done, in a file of its folder."""
+    """The files of a run, and the reports of those that are done, in a file of its folder.
 
-    def __init__(self, stream: IO[bytes], done: dict[str, Rewritten]) -> None:
+    `goes_on` tells that an earlier run on the same files began, or finished.
+    """
+
+    def __init__(self, stream: IO[bytes], done: dict[str, Rewritten], *, goes_on: bool) -> None:
         self._stream = stream
         self._done = done
+        self.goes_on = goes_on
 
     @property
     def is_begun(self) -> bool:
@@ -94,7 +102,7 @@ class RewriteJournal:
 
 @contextmanager
 def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJournal]:
-    """Give the journal of a run on some inputs (files and lists); it goes when all went well.
+    """Give the journal of a run on some inputs (files and lists).
 
     Raises SourceError where another process works in the folder, or an
     unfinished run of other inputs did.
@@ -110,8 +118,8 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
             raise SourceError(f"another process writes into {folder}; wait for it") from error
         stream.seek(0)
         first, *rest = stream.read().splitlines(keepends=True) or [b""]
-        goes_on = first.endswith(b"\n")
-        if goes_on and first != plan:
+        goes_on = first == plan
+        if not goes_on and first.endswith(b"\n") and _FINISHED not in rest:
             raise SourceError(
                 f"{folder} has what a run on other files or lists left unfinished;"
                 " give the same command again, or choose an empty folder"
@@ -121,14 +129,15 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
                 stream.truncate(0)
                 stream.write(plan)
                 stream.flush()
-        journal = RewriteJournal(stream, _reports(rest))
+        journal = RewriteJournal(stream, _reports(rest) if goes_on else {}, goes_on=goes_on)
         try:
             yield journal
         except NwxError:
             if not journal.is_begun:
                 path.unlink(missing_ok=True)
             raise
-        path.unlink(missing_ok=True)
+        with writing(path):
+            stream.write(_FINISHED)
 
 
 def _states(inputs: Sequence[str]) -> list[list[str | int]]:
@@ -145,7 +154,7 @@ def _states(inputs: Sequence[str]) -> list[list[str | int]]:
 
 
 def _reports(lines: Sequence[bytes]) -> dict[str, Rewritten]:
-    whole = (line for line in lines if line.endswith(b"\n"))
+    whole = (line for line in lines if line.endswith(b"}\n"))
     reports = [Rewritten.from_json(json.loads(line)) for line in whole]
     return {Path(report.output).name: report for report in reports}
 
@@ -158,7 +167,8 @@ OriginalCoverage = Callable[[str, str, str], bool]
 
 _BLOCK_BYTES = 1 << 20
 _RECORD_END = b"\r\n\r\n"
-_BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError)
+# OverflowError: warcio reads a chunk of the size that it declares, however large.
+_BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError, OverflowError)
 _WITH_PAYLOAD = ("response", "resource")
 
 
@@ -174,19 +184,23 @@ def rewrite(
     Originals are looked for in all of the files: the earliest capture of
     the same payload that is no duplicate, of the same URL where there is
     one. A run that was killed goes on when it is given the same files and
-    `lists` again. Raises SourceError where a new file would stand in the
-    place of another, or a file is no WARC that can be written anew.
+    `lists` again, and one that finished yields its reports again. Raises
+    SourceError where a new file would stand in the place of another, or a
+    file is no WARC that can be written anew.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    goes_on = (folder / JOURNAL).exists()
-    for source in sources:
-        _check_output(source, folder, may_exist=goes_on)
     with (
         rewrite_journal(folder, [*(source.path for source in sources), *lists]) as journal,
         temporary_folder() as scratch,
         closing(_Catalogue(scratch / "captures.sqlite")) as catalogue,
     ):
+        for source in sources:
+            _check_output(source, folder, may_exist=journal.goes_on)
+        done = [journal.report_of(folder / Path(source.path).name) for source in sources]
+        if all(done):
+            yield from filter(None, done)
+            return
         for source, way in _ways("reading", sources, progress):
             catalogue.add(source, covers, way)
         for source, way in _ways("writing", sources, progress):
@@ -222,7 +236,7 @@ def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> No
 
 
 class _Catalogue:
-    """The captures with a payload of all files, on disk."""
+    """The captures with a payload of all files, on disk; paths as bytes, which need be no UTF-8."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -259,7 +273,8 @@ class _Catalogue:
                 continue
             listed = covers(capture.url, capture.digest, capture.timestamp)
             if capture.record_type in _WITH_PAYLOAD:
-                yield *astuple(location_of(source.path, capture)), listed
+                _, *others = astuple(location_of(source.path, capture))
+                yield os.fsencode(source.path), *others, listed
             elif listed:
                 self.revisits[source.path] += 1
 
@@ -268,9 +283,9 @@ class _Catalogue:
         rows = self._db.execute(
             "SELECT path, offset, length, url, timestamp, digest FROM capture"
             " WHERE path = ? AND duplicate ORDER BY offset",
-            (path,),
+            (os.fsencode(path),),
         )
-        return [WarcLocation(*row) for row in rows]
+        return [_location(row) for row in rows]
 
     def original(self, duplicate: WarcLocation) -> WarcLocation | None:
         """Return the capture that a duplicate repeats, None if no file has one."""
@@ -279,7 +294,7 @@ class _Catalogue:
             " WHERE digest = ? AND NOT duplicate ORDER BY url <> ?, timestamp, path, offset",
             (duplicate.digest, duplicate.url),
         ).fetchone()
-        return WarcLocation(*row) if row else None
+        return _location(row) if row else None
 
     def named(self, url: str, timestamp: str, digest: str) -> WarcLocation | None:
         """Return the capture that a revisit record names, if it stays as it is."""
@@ -288,11 +303,16 @@ class _Catalogue:
             " WHERE digest = ? AND NOT duplicate AND url = ? AND timestamp = ?",
             (digest, url, timestamp),
         ).fetchone()
-        return WarcLocation(*row) if row else None
+        return _location(row) if row else None
 
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
+
+
+def _location(row: tuple[Any, ...]) -> WarcLocation:
+    path, *others = row
+    return WarcLocation(os.fsdecode(path), *others)
 
 
 def _rewrite_file(

@@ -1,5 +1,6 @@
 """A run of dedup-warc that was killed goes on, and nothing else is written over."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, sources: list[ArchiveSour
     done = rewritten(sources, folder)
     assert {Path(one.output).name: one.bytes_after for one in done} == calm
     assert {path.name: path.stat().st_ino for path in folder.glob("[01].warc.gz")} == before
-    assert {path.name: path.stat().st_size for path in folder.iterdir()} == calm
+    assert {path.name: path.stat().st_size for path in folder.glob("*.gz")} == calm
 
 
 def test_another_run_is_refused_in_the_folder(tmp_path: Path, sources: list[ArchiveSource]) -> None:
@@ -55,8 +56,38 @@ def test_another_run_is_refused_in_the_folder(tmp_path: Path, sources: list[Arch
         list(rewrite(sources, covers, folder, lists=["other"]))
     assert len(rewritten(sources, folder)) == len(sources)
     with pytest.raises(SourceError, match="there already"):
-        rewritten(sources, folder)
-    assert not (folder / JOURNAL).exists()
+        list(rewrite(sources, covers, folder, lists=["other"]))
+
+
+def test_a_finished_run_is_recognised(tmp_path: Path, sources: list[ArchiveSource]) -> None:
+    folder = tmp_path / "new"
+    done = rewritten(sources, folder)
+    before = {path.name: path.stat().st_ino for path in folder.glob("*.gz")}
+    assert rewritten(sources, folder) == done
+    assert {path.name: path.stat().st_ino for path in folder.glob("*.gz")} == before
+    (folder / "1.warc.gz").unlink()
+    assert rewritten(sources, folder) == done
+
+
+def test_a_killed_run_is_not_taken_for_finished(
+    tmp_path: Path, sources: list[ArchiveSource]
+) -> None:
+    folder = tmp_path / "new"
+    list(rewrite(sources[:1], covers, folder, lists=["list"]))
+    killed = rewrite(sources[1:], covers, folder, lists=["list"])
+    next(killed)
+    killed.close()  # type: ignore[attr-defined]
+    with pytest.raises(SourceError, match="other files or lists"):
+        rewritten(sources[2:], folder)
+
+
+def test_file_names_need_be_no_utf8(tmp_path: Path) -> None:
+    name = os.fsdecode(b"crawl-\xff.warc.gz")
+    write_warc(tmp_path / name, PAGES[:2])
+    sources = [one for one in expand([str(tmp_path)]) if isinstance(one, ArchiveSource)]
+    (report,) = rewritten(sources, tmp_path / "new")
+    assert (report.revisits, report.left) == (1, ())
+    assert rewritten(sources, tmp_path / "new") == [report]
 
 
 def test_what_is_there_already_is_not_written_over(

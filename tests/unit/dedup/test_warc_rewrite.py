@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +19,7 @@ from nwx.errors import SourceError
 from nwx.model import Capture
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource, expand
+from tests.warcs import Page, warc_record
 
 PAGE = b"".join(hashlib.sha256(bytes([n])).hexdigest().encode() for n in range(100))
 
@@ -237,3 +239,17 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is there already"):
         list(rewrite(sources(old), after_first_date, tmp_path))
     assert len(captures(old)) == len(PAGES)
+
+
+def test_a_duplicate_with_an_impossible_length_is_left(tmp_path: Path) -> None:
+    records = [
+        warc_record(Page("http://a.example/", f"20{year}0101000000", PAGE)) for year in (20, 21)
+    ]
+    told = re.search(rb"\r\nContent-Length: \d+\r\n", records[1])
+    assert told is not None
+    records[1] = records[1].replace(told[0], b"\r\nContent-Length: 99999999999999999999\r\n", 1)
+    path = tmp_path / "crawl.warc.gz"
+    path.write_bytes(b"".join(map(gzip.compress, records)))
+    (report,) = rewrite(sources(path), after_first_date, tmp_path / "new")
+    assert (report.revisits, len(report.left)) == (0, 1)
+    assert (tmp_path / "new" / path.name).read_bytes() == path.read_bytes()
