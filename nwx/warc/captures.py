@@ -11,7 +11,15 @@ from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.values.codings import dechunk
 from nwx.values.digests import digest_of, normal_digest
-from nwx.values.http import Fields, HttpHead, is_coded, media_type, request_method, to_text
+from nwx.values.http import (
+    Fields,
+    HttpHead,
+    decode_body,
+    is_coded,
+    media_type,
+    request_method,
+    to_text,
+)
 from nwx.values.media_types import EMPTY_TYPES, SNIFFED_BYTES, ZIP_TYPES, normal_type
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey, with_method_query
@@ -213,7 +221,7 @@ def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:
         method = request_method(record.block)
         if method in METHODS_WITH_QUERY:
             head = record.http_head()
-            body = _request_body(record, head)
+            body = request_body(record, head)
             content_type = head.text(b"content-type")
             return method, urlkey(with_method_query(url, method, content_type, body))
         if method:
@@ -221,10 +229,11 @@ def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:
     return "GET", urlkey(url)
 
 
-def _request_body(record: Record, head: HttpHead) -> bytes:
+def request_body(record: Record, head: HttpHead) -> bytes:
+    """Return the body of a request without its codings, as much of it as cdxj-indexer reads."""
     declared = head.fields.get(b"content-length")
     size = int(declared) if declared.isdigit() and len(declared) < 19 else _UNTOLD_REQUEST_BYTES
-    return bytes(record.body()[:size])
+    return decode_body(head, record.body(), size).data
 
 
 def _path_to(beside: Sequence[Record]) -> tuple[str, str]:

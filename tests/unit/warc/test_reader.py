@@ -245,6 +245,15 @@ def test_requests_and_metadata_enrich_the_capture_beside_them(order: str) -> Non
     assert found.resume_at == len(data)
 
 
+def test_the_key_of_a_chunked_post_is_made_of_its_body() -> None:
+    fields, body = REQUEST.split(b"\r\n\r\n")
+    request = fields + b"\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n" + body + b"\r\n0\r\n\r\n"
+    own = "<urn:uuid:1>"
+    data = zipped(warc(PAGE, WARC_Record_ID=own), warc(request, "request", WARC_Concurrent_To=own))
+    (found,), _ = read(data)
+    assert found.capture.urlkey == "org,example)/?__wb_method=post&a=b"
+
+
 def test_records_of_the_same_url_and_date_belong_together_and_others_do_not() -> None:
     data = zipped(
         warc(b"HEAD / HTTP/1.1\r\n\r\n", "request", url=URLS[0]),
