@@ -3,7 +3,8 @@
 The two disagree: on a status for answers of the DNS (cdx-indexer: 200), on
 the status of revisits (cdx-indexer: none), on `sha1:` before a digest, and
 on crawlers' notes of type text/anvl (cdxj-indexer lists them). Each form is
-that of its own tool.
+that of its own tool; `wget` is the CDX that wget writes, and reads with
+--warc-dedup: responses with the ids of their records.
 """
 
 import json
@@ -22,15 +23,16 @@ from nwx.bulk.progress import Note, ShowProgress, Tally, no_progress
 from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
 from nwx.bulk.whole_files import whole_file
-from nwx.cdx.layouts import CDX9, CDX11, format_header
+from nwx.cdx.layouts import CDX9, CDX11, Layout, format_header
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj, safe_field
-from nwx.errors import FormatError, SourceError, UrlError
+from nwx.errors import DigestError, FormatError, SourceError, UrlError
 from nwx.model import ReadError
-from nwx.values.digests import digest_of
+from nwx.values.digests import digest_of, normal_digest
 from nwx.values.http import request_method, to_text
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import METHODS_WITH_QUERY, body_query, urlkey, with_method_query
 from nwx.values.urls import clean_url
+from nwx.warc.captures import request_body
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import record_groups
@@ -44,6 +46,7 @@ _NOTED = frozenset(("resource", "metadata"))
 _JSON_KINDS = frozenset(("response", "revisit", "resource", "metadata"))
 _NOTHING: dict[str, str] = {}
 _LONGEST_KNOWN = 64  # bytes of a date
+_SHA1 = "sha1:"
 _AFTER_TYPE = re.compile(r"[;\s]")
 
 
@@ -53,6 +56,7 @@ class IndexLineForm(StrEnum):
     CDX9 = "cdx9"
     CDX11 = "cdx11"
     CDXJ = "cdxj"
+    WGET = "wget"
 
 
 def index_line(
@@ -66,6 +70,8 @@ def index_line(
     """
     if record.kind in _NO_CAPTURES or _is_note(record, form):
         return ""
+    if form is IndexLineForm.WGET:
+        return _wget_line(record, file)
     url = clean_url(record.fields.get(b"warc-target-uri"))
     date = record.fields.get(b"warc-date")
     timestamp = _known_date(date) if len(date) <= _LONGEST_KNOWN else _date(date)
@@ -92,8 +98,26 @@ def index_line(
     return f"{start} -{size} {record.offset} {safe_field(file)}"
 
 
+def _wget_line(record: Record, file: str) -> str:
+    """Return the line of a response by which wget refers to it, "" where it could not."""
+    record_id = to_text(record.fields.get(b"warc-record-id"))
+    try:
+        digest = normal_digest(_digest(record, IndexLineForm.CDXJ))
+    except DigestError:
+        return ""
+    if record.kind != "response" or not record_id or not digest.startswith(_SHA1):
+        return ""
+    url = clean_url(record.fields.get(b"warc-target-uri"))
+    head = record.http_head()
+    values = (
+        *(url, _date(record.fields.get(b"warc-date")), url),
+        *(_mime(record, IndexLineForm.CDX11), _status(record, IndexLineForm.CDXJ)),
+        *(digest.removeprefix(_SHA1), head.text(b"location"), "", str(record.offset), file),
+    )
+    return " ".join(map(safe_field, (*values, record_id)))
+
+
 def _is_note(record: Record, form: IndexLineForm) -> bool:
-    """Return whether a record is a crawler's note and no capture."""
     content_type = record.fields.get(b"content-type")
     if form is IndexLineForm.CDXJ:
         noted = record.kind in _NOTED and content_type == _FIELDS_TYPE
@@ -153,12 +177,17 @@ def _asked(url: str, beside: Sequence[Record]) -> tuple[str, dict[str, str]]:
         method = request_method(record.block) if record.kind == "request" else ""
         if method in METHODS_WITH_QUERY:
             head = record.http_head()
-            content_type, body = head.text(b"content-type"), bytes(record.body())
+            content_type, body = head.text(b"content-type"), request_body(record, head)
             key = urlkey(with_method_query(url, method, content_type, body))
             return key, {"requestBody": body_query(content_type, body), "method": method}
     return urlkey(url), {}
 
 
+_LAYOUTS = {
+    IndexLineForm.CDX9: CDX9,
+    IndexLineForm.CDX11: CDX11,
+    IndexLineForm.WGET: Layout("abamskrMVgu"),
+}
 _KEPT_BYTES = 1 << 20
 _MERGED_BYTES = 64 << 20
 _WORTH_PROCESSES_BYTES = 4 << 20
@@ -204,7 +233,11 @@ def index_together(
         parts = [path for path in targets if path.exists()]
         output.write(header_of(options.form))
         if options.in_order:
-            _merge(parts, folder, output)
+            runs: Sequence[SortedRun] = [SortedRun(one.name, one.stat().st_size) for one in parts]
+            with Pool(1) as pool:
+                runs = joined_runs(folder, runs, _MERGED_BYTES, pool)
+            for batch in read_runs(folder, runs, _MERGED_BYTES):
+                output.write(b"\n".join([*batch, b""]))
         else:
             for part in parts:
                 output.write(part.read_bytes())
@@ -230,9 +263,8 @@ def index_beside(
 
 def header_of(form: IndexLineForm) -> bytes:
     """Return the header line of a form, b"" where it has none."""
-    if form is IndexLineForm.CDXJ:
-        return b""
-    return format_header(CDX9 if form is IndexLineForm.CDX9 else CDX11).encode() + b"\n"
+    layout = _LAYOUTS.get(form)
+    return format_header(layout).encode() + b"\n" if layout else b""
 
 
 def index_lines(
@@ -366,12 +398,3 @@ def _beside(source: ArchiveSource | ReadError, form: IndexLineForm) -> Path:
     end = "cdxj" if form is IndexLineForm.CDXJ else "cdx"
     inner = f".{source.member.rpartition('/')[2]}" if source.member else ""
     return Path(f"{source.path}{inner}.{end}")
-
-
-def _merge(parts: Sequence[Path], folder: Path, output: BinaryIO) -> None:
-    """Write the lines of sorted files in order."""
-    runs: Sequence[SortedRun] = [SortedRun(part.name, part.stat().st_size) for part in parts]
-    with Pool(1) as pool:
-        runs = joined_runs(folder, runs, _MERGED_BYTES, pool)
-    for batch in read_runs(folder, runs, _MERGED_BYTES):
-        output.write(b"\n".join([*batch, b""]))

@@ -13,10 +13,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _OPTIONS = (
     click.option(
         "--fields",
-        type=click.Choice(["9", "11"]),
+        type=click.Choice(["9", "11", "wget"]),
         default="11",
         show_default=True,
-        help="Fields of a CDX line.",
+        help="Fields of a CDX line; wget: those that wget --warc-dedup reads.",
     ),
     click.option("--cdxj", is_flag=True, help="Write CDXJ."),
     click.option(
@@ -46,5 +46,6 @@ def index_options_of(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.archive_cdx import IndexLineForm, IndexOptions
 
-    form = IndexLineForm.CDXJ if cdxj else IndexLineForm(f"cdx{fields}")
+    known = IndexLineForm(fields if fields == IndexLineForm.WGET else f"cdx{fields}")
+    form = IndexLineForm.CDXJ if cdxj else known
     return IndexOptions(form, in_order, post_append)

@@ -30,13 +30,29 @@ def record_of(tmp_path: Path) -> Record:
 
 def test_the_forms_of_a_line(tmp_path: Path) -> None:
     record = record_of(tmp_path)
-    nine, eleven, cdxj = (index_line(record, "a.warc.gz", form) for form in IndexLineForm)
+    nine, eleven, cdxj, wget = (index_line(record, "a.warc.gz", form) for form in IndexLineForm)
     assert nine.split(" ")[0] == cdxj.split(" ")[0] == "org,example)/a%20b"
     assert (nine.count(" "), eleven.count(" ")) == (8, 10)
     assert eleven.split(" ")[1] == "20200102030405"
     assert eleven.split(" ")[-3] == str(record.length)
     assert '"mime": "text/html", "status": "200"' in cdxj
     assert nine.endswith(f" {record.offset} a.warc.gz")
+    url, date, again, mime, status, digest, redirect, flags, offset, file, record_id = wget.split()
+    assert (url, date, mime, status) == (again, "20200102030405", "text/html", "200")
+    assert f"sha1:{digest}" == PAGE.digest
+    assert (redirect, flags, offset, file) == ("-", "-", str(record.offset), "a.warc.gz")
+    assert record_id.startswith("<urn:uuid:")
+
+
+def test_wget_is_told_of_responses_with_an_id_and_a_sha1_digest(tmp_path: Path) -> None:
+    revisit = Page(PAGE.url, "20210102030405", PAGE.body, revisit=True)
+    path = write_warc(tmp_path / "a.warc", [PAGE, revisit], compressed=False)
+    assert len(_together(IndexOptions(IndexLineForm.WGET), path)) == 2
+    content = path.read_bytes()
+    for name in (b"WARC-Record-ID:", b"WARC-Payload-Digest: sha1:"):
+        (tmp_path / "b.warc").write_bytes(content.replace(name, b"X-" + name[2:]))
+        lines = _together(IndexOptions(IndexLineForm.WGET), tmp_path / "b.warc")
+        assert lines[0] == b" CDX a b a m s k r M V g u"
 
 
 @pytest.mark.parametrize("kind", ["request", "warcinfo", "unknown"])
@@ -68,12 +84,14 @@ def _record(kind: str, block: bytes, *more: bytes) -> bytes:
     return gzip.compress(b"\r\n".join(head) + b"\r\n\r\n" + block + b"\r\n\r\n", mtime=0)
 
 
-def _posted(tmp_path: Path) -> Path:
+WITH_LENGTH = b"Content-Length: 3\r\n\r\na=B"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n2\r\na=\r\n1\r\nB\r\n0\r\n\r\n"
+ZIPPED = b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"a=B", mtime=0)
+
+
+def _posted(tmp_path: Path, rest: bytes = WITH_LENGTH) -> Path:
     response = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nyes"
-    request = (
-        b"POST /form HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-        b"Content-Length: 3\r\n\r\na=B"
-    )
+    request = b"POST /form HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n" + rest
     path = tmp_path / "post.warc.gz"
     path.write_bytes(
         _record("response", response, b"WARC-Record-ID: <urn:uuid:1>")
@@ -93,8 +111,9 @@ def _together(options: IndexOptions, *paths: Path, jobs: int = 1) -> list[bytes]
     return output.getvalue().splitlines()
 
 
-def test_posts_are_told_apart_when_asked_for(tmp_path: Path) -> None:
-    path = _posted(tmp_path)
+@pytest.mark.parametrize("rest", [WITH_LENGTH, CHUNKED, ZIPPED], ids=["plain", "chunked", "gzip"])
+def test_posts_are_told_apart_when_asked_for(tmp_path: Path, rest: bytes) -> None:
+    path = _posted(tmp_path, rest)
     plain = _together(IndexOptions(IndexLineForm.CDXJ), path)
     assert plain[0].startswith(b"org,example)/form 20200102030405 {")
     assert b"method" not in plain[0]
