@@ -9,7 +9,7 @@ import click
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.cli.list_commands import SIZE
-from nwx.dedup.key_hashes import Keep, Key, Revisits
+from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
 

@@ -20,7 +20,7 @@ from nwx.cli.list_commands import (
 )
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.dedup.key_hashes import Key
+from nwx.dedup.policies import Key
 
 if TYPE_CHECKING:
     from rich.table import Table

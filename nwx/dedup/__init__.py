@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
-from nwx.dedup.key_hashes import Keep, Key, Revisits
+from nwx.dedup.policies import Keep, Key, Revisits
 
 if TYPE_CHECKING:
     from nwx.dedup.tasks import DedupReport

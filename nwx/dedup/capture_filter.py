@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from nwx.bulk.arrays import KEY, Entries
 from nwx.cdx.columns import CdxColumns, Mask
-from nwx.dedup.key_hashes import Keep, Key, KeyHash, Revisits, Words
+from nwx.dedup.key_hashes import KeyHash, Words
+from nwx.dedup.policies import Keep, Key, Revisits
 
 KEY_REST, ID, RANK, TIE = range(1, 5)
 """The words of an entry behind `KEY`."""

@@ -34,7 +34,7 @@ from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FileReading, Problems, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
-from nwx.dedup.key_hashes import Key, Revisits
+from nwx.dedup.policies import Key, Revisits
 from nwx.dedup.sorted_input import RunsFound, all_different, collect_runs, seem_in_order
 from nwx.dedup.tasks import (
     CollectedEntries,

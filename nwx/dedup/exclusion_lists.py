@@ -41,7 +41,8 @@ from nwx.cdx.inputs import (
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import KEY_REST, CaptureFilter
-from nwx.dedup.key_hashes import Key, KeyHash
+from nwx.dedup.key_hashes import KeyHash
+from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, DedupReport, TaskRunner, part_bits, read_by_plan
 from nwx.errors import CdxError
 from nwx.values.timestamps import normal_timestamp

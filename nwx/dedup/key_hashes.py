@@ -8,7 +8,6 @@ each run, so that no archived page can be made to collide.
 
 import struct
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import mul
@@ -17,36 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.cdx.columns import Bytes, CdxColumns, Integers, load_columns
+from nwx.dedup.policies import Key
 from nwx.errors import DigestError, UrlError
 from nwx.values.digests import normal_digest
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import decoded_url
-
-
-class Key(StrEnum):
-    """What two captures must have in common for one to be a duplicate of the other."""
-
-    URL_DIGEST = "url+digest"
-    URLKEY_DIGEST = "urlkey+digest"
-    DIGEST = "digest"
-
-
-class Keep(StrEnum):
-    """Which capture of a key is none of the duplicates."""
-
-    OLDEST = "oldest"
-    NEWEST = "newest"
-    LARGEST = "largest"  # the longest record; the oldest of several
-    ORIGINAL = "original"  # the oldest that is no revisit; the oldest if all are
-
-
-class Revisits(StrEnum):
-    """What becomes of revisit records."""
-
-    IN = "in"
-    OUT = "out"
-    ONLY = "only"
-
 
 Words = NDArray[np.uint64]
 

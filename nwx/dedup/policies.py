@@ -3,11 +3,38 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from nwx.model import Capture
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from nwx.values.urlkeys import urlkey
+
+
+class Key(StrEnum):
+    """What two captures must have in common for one to be a duplicate of the other."""
+
+    URL_DIGEST = "url+digest"
+    URLKEY_DIGEST = "urlkey+digest"
+    DIGEST = "digest"
+
+
+class Keep(StrEnum):
+    """Which capture of a key is none of the duplicates."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
+    LARGEST = "largest"  # the longest record; the oldest of several
+    ORIGINAL = "original"  # the oldest that is no revisit; the oldest if all are
+
+
+class Revisits(StrEnum):
+    """What becomes of revisit records."""
+
+    IN = "in"
+    OUT = "out"
+    ONLY = "only"
+
 
 _FIRST = "19000101000000"
 

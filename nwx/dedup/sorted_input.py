@@ -22,7 +22,8 @@ from nwx.cdx.columns import CdxColumns, Mask, load_columns
 from nwx.cdx.files import lines_of, open_cdx
 from nwx.cdx.inputs import CdxSource, FileReading, ReadTask
 from nwx.dedup.capture_filter import RANK, Passed, keep_selected, mark_duplicates, numbered_entries
-from nwx.dedup.key_hashes import Key, KeyHash, Words
+from nwx.dedup.key_hashes import KeyHash, Words
+from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
 
 _FIRST_LINES = 5000

@@ -19,7 +19,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, Problems, ReadTask
 from nwx.cdx.rows import CdxRow, format_cdx
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.key_hashes import Revisits
+from nwx.dedup.policies import Revisits
 from nwx.dedup.tasks import DedupPlan, DedupReport, add_savings, list_lines, selected_columns
 from nwx.errors import SourceError
 from nwx.jobs.best_captures import (

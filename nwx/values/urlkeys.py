@@ -12,17 +12,9 @@ it.
 import base64
 import json
 import re
-import socket
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
-
-from nwx.errors import ErrorText, UrlError
 
 # A URL on which the package's rules come down to: reverse the host without
 # its www, lower case, single slashes and none at the end, needless escapes
@@ -101,97 +93,9 @@ def _name_and_value(parameter: str) -> list[str]:
 
 def _by_package(url: str) -> str:
     # imported here because the package takes longer to load than most files to index
+    from nwx.values.surt_package import package_urlkey
 
     return package_urlkey(url)
-
-
-@contextmanager
-def loaded_lazily(name: str) -> Iterator[None]:
-    """Give what is imported meanwhile a module that is loaded only if it is used.
-
-    A module that is loaded already stays as it is; one that is used meanwhile is loaded at once.
-    `importlib.util.LazyLoader` does not do for this: until Python 3.13, a second import of its
-    modules loads them.
-    """
-    if name in sys.modules:
-        yield
-        return
-    stub = ModuleType(name)
-
-    def loaded(attribute: str) -> Any:
-        _remove(stub)
-        return getattr(import_module(name), attribute)
-
-    # PEP 562: asked for attributes that are not there, which are all but those of every module
-    vars(stub)["__getattr__"] = loaded
-    sys.modules[name] = stub
-    try:
-        yield
-    finally:
-        _remove(stub)
-
-
-def _remove(stub: ModuleType) -> None:
-    if sys.modules.get(stub.__name__) is stub:
-        del sys.modules[stub.__name__]
-
-
-with loaded_lazily("tldextract"):
-    from surt import surt as package_surt
-    from surt.DefaultIAURLCanonicalizer import canonicalize as ia_canonicalize
-    from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
-
-_STAND_IN = b"host.invalid"
-# What stands behind a host and its colon where that is no port:
-# `http://mhtml:d.example.org/`, `http://JavaScript:f('x')`.
-_NO_PORT = re.compile(r"[a-z]+://[^/?#:@\[]+:(?!\d*(?:[/?#]|$))", re.I)
-# The package takes escapes off layer by layer, each time over the whole
-# URL; a hostile URL could keep it busy for minutes.
-_TOO_NESTED = re.compile(r"%(?:25){64}")
-
-
-def package_urlkey(url: str) -> str:
-    """Return the urlkey of a URL as the package makes it.
-
-    A URL with something else for a port is its own key, as in the indexes of
-    Internet Archive's CDX-Writer. Raises UrlError where the package has no
-    answer to others.
-    """
-    if _TOO_NESTED.search(url):
-        raise UrlError(ErrorText("the URL %(url)s… is escaped many times over", url=repr(url[:60])))
-    try:
-        key: str = package_surt(url, canonicalizer=_canonicalize)
-    except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
-        # what the package is known to raise on URLs that it cannot take
-        if _NO_PORT.match(url):
-            return url
-        reason = str(error) if isinstance(error, ValueError) else ""
-        raise UrlError(
-            ErrorText(
-                "the URL %(url)s has no urlkey: %(reason)s",
-                url=repr(url[:60]),
-                reason=reason or "not a URL",
-            )
-        ) from error
-    return key
-
-
-def _canonicalize(url: Any, **options: Any) -> Any:
-    """Canonicalize as the package does, without its DNS queries for numeric hosts."""
-    host = (unescapeRepeatedly(url.host) or b"").replace(b"..", b".").strip(b".")
-    if host.isdigit() or not (DECIMAL_IP.match(host) or OCTAL_IP.match(host)):
-        return ia_canonicalize(url, **options)
-    url.host = _STAND_IN
-    url = ia_canonicalize(url, **options)
-    url.host = _address(host)
-    return url
-
-
-def _address(host: bytes) -> bytes:
-    try:
-        return socket.inet_ntoa(socket.inet_aton(host.decode("ascii"))).encode("ascii")
-    except OSError:
-        return host
 
 
 MAX_QUERY_CHARACTERS = 4096

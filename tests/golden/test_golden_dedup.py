@@ -15,7 +15,7 @@ from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import Layout
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
-from nwx.dedup.key_hashes import Key
+from nwx.dedup.policies import Key
 from nwx.errors import DigestError
 from nwx.values.digests import normal_digest
 

@@ -16,7 +16,7 @@ from nwx.cdx.inputs import CdxSource
 from nwx.dedup import duplicates, tasks
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Keep, Key
+from nwx.dedup.policies import Keep, Key
 
 DIGESTS = ("A" * 32, "sha1:" + "A" * 32, "B" * 32, "sha256:" + "0" * 64, "odd", "-")
 HOSTS = ("a.org", "b.org", "b.org/" + "x" * 70)

@@ -13,7 +13,7 @@ from nwx.cdx.inputs import CdxSource, ReadTask, plan_tasks, ready_inputs
 from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
-from nwx.dedup.key_hashes import Keep, Key
+from nwx.dedup.policies import Keep, Key
 from nwx.dedup.tasks import DedupReport
 from nwx.errors import CdxError, UsageError
 from nwx.jobs.dedup_lists import ListOptions, list_duplicates, list_revisits

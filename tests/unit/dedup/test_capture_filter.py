@@ -19,7 +19,8 @@ from nwx.dedup.capture_filter import (
     key_entries,
     mark_duplicates,
 )
-from nwx.dedup.key_hashes import Keep, Key, KeyHash, Revisits
+from nwx.dedup.key_hashes import KeyHash
+from nwx.dedup.policies import Keep, Key, Revisits
 
 
 def test_keys_that_share_their_first_half_are_told_apart() -> None:

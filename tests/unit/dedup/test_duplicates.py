@@ -16,7 +16,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
-from nwx.dedup.key_hashes import Keep, Key, Revisits
+from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.dedup.tasks import DedupReport
 from nwx.errors import CdxError, SourceError
 

@@ -7,7 +7,8 @@ import pytest
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece, FileReading
-from nwx.dedup.key_hashes import Key, KeyHash, canonical_digest
+from nwx.dedup.key_hashes import KeyHash, canonical_digest
+from nwx.dedup.policies import Key
 from nwx.values.digests import DigestForm, digest_of, spell
 
 SHA1 = digest_of("sha1", bytes(range(20)))

@@ -10,7 +10,7 @@ import pytest
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import USUAL_REVISIT_BYTES, measure_savings
-from nwx.dedup.key_hashes import Key
+from nwx.dedup.policies import Key
 from nwx.errors import CdxError
 from nwx.values.urlkeys import urlkey
 

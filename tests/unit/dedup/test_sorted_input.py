@@ -7,7 +7,7 @@ import pytest
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece, FileReading
-from nwx.dedup.key_hashes import Key
+from nwx.dedup.policies import Key
 from nwx.dedup.sorted_input import same_as_before, seem_in_order
 
 

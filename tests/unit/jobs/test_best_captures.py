@@ -15,7 +15,7 @@ from nwx.cdx import inputs
 from nwx.cdx.inputs import CdxSource, plan_tasks, ready_inputs
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
-from nwx.dedup.key_hashes import Keep, Key, Revisits
+from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.dedup.tasks import DedupPlan, Savings
 from nwx.jobs import best_captures
 from nwx.jobs.best_captures import (
