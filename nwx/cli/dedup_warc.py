@@ -13,7 +13,7 @@ from nwx.errors import UsageError
 from nwx.model import ReadError
 
 if TYPE_CHECKING:
-    from nwx.dedup.warc_rewrite import Rewritten
+    from nwx.dedup.rewrite_journal import Rewritten
     from nwx.warc.sources import ArchiveSource
 
 _LEFT_SHOWN = 20

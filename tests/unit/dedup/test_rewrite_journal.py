@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.warc_rewrite import JOURNAL, Rewritten, rewrite, rewrite_journal
+from nwx.dedup.rewrite_journal import JOURNAL, Rewritten, rewrite_journal
+from nwx.dedup.warc_rewrite import rewrite
 from nwx.errors import SourceError
 from nwx.warc.sources import ArchiveSource, expand
 from tests.warcs import Page, html, write_warc
