@@ -1,26 +1,190 @@
-"""Writing links out for other programs: all of them as Parquet, and graphs of hosts and domains."""
+"""Links for other programs: all as Parquet, and graphs of hosts as Parquet, CSV, GEXF and text."""
 
+import gzip
+import io
+import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
+
+import polars as pl
+from lxml import etree
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.whole_files import whole_folder
+from nwx.bulk.whole_files import whole_file, whole_folder
 from nwx.engine.base import Engine
-from nwx.exports.link_graphs import (
-    GraphTables,
-    graph_tables,
-    write_csv,
-    write_gexf,
-    write_parquet,
-    write_web_graph,
-)
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
-from nwx.links.host_graph import HostGraph, centrality, domain_graph
+from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph, reversed_host
 from nwx.model import LinkCell
+from nwx.values.csv_cells import csv_line
 from nwx.values.urls import domain_of_host
+
+_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTables:
+    """The hosts, or domains, of a graph with what is counted of them, and their links.
+
+    `places` has the columns id, `host` or `domain`, reversed name, links and
+    hosts in and out, own links and centralities; `edges` the columns source,
+    target and links, by names.
+    """
+
+    noun: str
+    places: pl.DataFrame
+    edges: pl.DataFrame
+
+
+def graph_tables(noun: str, graph: HostGraph, central: Centrality) -> GraphTables:
+    """Return the tables of a graph of hosts or of domains, which `noun` names."""
+    names = pl.Series(graph.hosts, dtype=pl.String)
+    counted = [pl.Series("hosts", graph.members)] if noun == "domain" else []
+    places = pl.DataFrame(
+        [
+            pl.Series("id", range(len(names)), dtype=pl.Int64),
+            names.alias(noun),
+            pl.Series("reversed", list(map(reversed_host, graph.hosts)), dtype=pl.String),
+            *counted,
+            pl.Series("links_in", graph.links_in()),
+            pl.Series(f"{noun}s_in", graph.hosts_in()),
+            pl.Series("links_out", graph.links_out()),
+            pl.Series(f"{noun}s_out", graph.hosts_out()),
+            pl.Series("own_links", graph.own_links),
+            pl.Series("pagerank", central.pagerank),
+            pl.Series("harmonic", central.harmonic),
+        ]
+    )
+    edges = pl.DataFrame(
+        [
+            names.gather(graph.source).alias("source"),
+            names.gather(graph.target).alias("target"),
+            pl.Series("links", graph.links),
+        ]
+    )
+    return GraphTables(noun, places, edges)
+
+
+def write_parquet(tables: GraphTables, folder: Path) -> list[Path]:
+    """Write `hosts.parquet` and `host_links.parquet`, or those of domains; return the paths."""
+    paths = _paths(tables, folder, "parquet")
+    for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
+        with whole_file(path) as stream:
+            frame.write_parquet(stream)
+    return paths
+
+
+def write_csv(tables: GraphTables, folder: Path) -> list[Path]:
+    """Write `hosts.csv` and `host_links.csv`, or those of domains, safe for spreadsheets."""
+    paths = _paths(tables, folder, "csv")
+    for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
+        with whole_file(path) as stream, io.TextIOWrapper(stream, "utf-8", newline="") as text:
+            text.writelines(_csv_lines(frame))
+    return paths
+
+
+def _csv_lines(frame: pl.DataFrame) -> Iterator[str]:
+    yield csv_line(frame.columns)
+    for part in frame.iter_slices(_AT_ONCE):
+        for row in part.iter_rows():
+            yield csv_line(row)
+
+
+def _paths(tables: GraphTables, folder: Path, ending: str) -> list[Path]:
+    return [folder / f"{tables.noun}s.{ending}", folder / f"{tables.noun}_links.{ending}"]
+
+
+NAMESPACE = "http://gexf.net/1.3"
+_TYPES = {"Int64": "long", "UInt32": "long", "Float64": "double", "String": "string"}
+# What XML 1.0 cannot have, however it is written.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_gexf(tables: GraphTables, path: Path, description: str, made: date) -> None:
+    """Write a graph, a node at a time.
+
+    Nodes have the columns of the table of places as attributes, edges the
+    number of links as weight.
+    """
+    columns = [name for name in tables.places.columns if name not in ("id", tables.noun)]
+    with whole_file(path) as stream, etree.xmlfile(stream, encoding="utf-8") as xml:
+        xml.write_declaration()
+        with xml.element("gexf", {"version": "1.3"}, nsmap={None: NAMESPACE}):
+            _write_meta(xml, description, made)
+            with xml.element("graph", {"defaultedgetype": "directed", "mode": "static"}):
+                with xml.element("attributes", {"class": "node", "mode": "static"}):
+                    for name in columns:
+                        type_name = _TYPES[str(tables.places.schema[name])]
+                        _write_element(xml, "attribute", id=name, title=name, type=type_name)
+                _write_nodes(xml, tables, columns)
+                _write_edges(xml, tables)
+
+
+def _write_meta(xml: Any, description: str, made: date) -> None:
+    with xml.element("meta", {"lastmodifieddate": made.isoformat()}):
+        with xml.element("creator"):
+            xml.write("nwx")
+        with xml.element("description"):
+            xml.write(_xml_text(description))
+
+
+def _write_nodes(xml: Any, tables: GraphTables, columns: list[str]) -> None:
+    with xml.element("nodes", {"count": str(len(tables.places))}):
+        for row in tables.places.iter_rows(named=True):
+            label = _xml_text(row[tables.noun])
+            node = xml.element("node", {"id": str(row["id"]), "label": label})
+            with node, xml.element("attvalues"):
+                for name in columns:
+                    _write_element(xml, "attvalue", **{"for": name, "value": str(row[name])})
+
+
+def _write_edges(xml: Any, tables: GraphTables) -> None:
+    numbers = dict(zip(tables.places[tables.noun], tables.places["id"], strict=True))
+    with xml.element("edges", {"count": str(len(tables.edges))}):
+        for number, (source, target, links) in enumerate(tables.edges.iter_rows()):
+            ends = {"source": str(numbers[source]), "target": str(numbers[target])}
+            _write_element(xml, "edge", id=str(number), weight=f"{float(links)}", **ends)
+
+
+def _write_element(xml: Any, name: str, **attributes: str) -> None:
+    with xml.element(name, {key: _xml_text(value) for key, value in attributes.items()}):
+        pass
+
+
+def _xml_text(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+_LEVEL = 6
+
+
+def write_web_graph(tables: GraphTables, folder: Path) -> list[Path]:
+    """Write the two files into a folder; return their paths."""
+    columns = ["id", "reversed", *(["hosts"] if tables.noun == "domain" else [])]
+    vertices, edges = folder / "vertices.txt.gz", folder / "edges.txt.gz"
+    _write_lines(vertices, tables.places.select(columns).iter_rows())
+    numbers = tables.places.select(tables.noun, "id")
+    ends = (
+        tables.edges.join(numbers, left_on="source", right_on=tables.noun, maintain_order="left")
+        .join(numbers, left_on="target", right_on=tables.noun, maintain_order="left", suffix="_to")
+        .select("id", "id_to")
+    )
+    _write_lines(edges, ends.iter_rows())
+    return [vertices, edges]
+
+
+def _write_lines(path: Path, rows: Iterable[tuple[object, ...]]) -> None:
+    with (
+        whole_file(path) as stream,
+        gzip.GzipFile("", "wb", _LEVEL, stream, mtime=0) as packed,
+    ):
+        for row in rows:
+            line = "\t".join(str(cell) for cell in row)
+            packed.write(line.replace("\n", " ").encode("utf-8", "replace") + b"\n")
+
 
 LINKS, PARQUET, CSV, GEXF, WEB_GRAPH = "links", "parquet", "csv", "gexf", "web-graph"
 LINK_FORMATS = (LINKS, PARQUET, CSV, GEXF, WEB_GRAPH)

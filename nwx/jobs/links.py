@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import SourceError
-from nwx.exports.link_graphs import graph_tables, write_parquet
+from nwx.exports.links import graph_tables, write_parquet
 from nwx.importing.extracted.documents_file import documents_notes
 from nwx.importing.extracted.sources import SUCCESS_NAME, documents_paths
 from nwx.jobs.folders import JobFolder

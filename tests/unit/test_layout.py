@@ -67,7 +67,6 @@ TESTED_ELSEWHERE = {
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
     "nwx/searching/trends.py": "tests/conformance/test_trends.py",
-    "nwx/exports/links.py": "tests/conformance/test_link_graphs.py",
     "nwx/extract/lexbor.py": "tests/unit/extract/test_page.py",
     "nwx/extract/office": "tests/unit/extract/office/test_payload.py",
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from lxml import etree
 
-from nwx.exports.link_graphs import (
+from nwx.exports.links import (
     NAMESPACE,
     GraphTables,
     graph_tables,
