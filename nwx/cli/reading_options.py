@@ -17,5 +17,5 @@ item_seconds_option = click.option(
     type=click.FloatRange(0, min_open=True),
     default=20.0,
     show_default=True,
-    help="Time limit for extracting the text of one document, in seconds.",
+    help="Processor time for extracting the text of one document, in seconds.",
 )

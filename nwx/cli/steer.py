@@ -64,7 +64,7 @@ class _Options:
     type=click.FloatRange(0, min_open=True),
     default=20.0,
     show_default=True,
-    help="Time limit for the analysis of one page, in seconds.",
+    help="Processor time for the analysis of one page, in seconds.",
 )
 @analysis_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
