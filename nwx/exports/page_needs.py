@@ -78,7 +78,7 @@ class PageNeeds:
         self._places = FilePlaces(engine)
         self._has_renders = has_renders(engine)
 
-    def of(self, captures: Iterable[Capture]) -> Iterator[Capture]:
+    def needed_captures(self, captures: Iterable[Capture]) -> Iterator[Capture]:
         """Stream what some captures need, some of it several times; only pages need anything."""
         pages = filter(_may_be_page, captures)
         while some := list(islice(pages, _PAGES_AT_ONCE)):

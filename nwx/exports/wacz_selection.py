@@ -71,7 +71,7 @@ def _with_resources(engine: Engine, captures: Iterator[Capture]) -> Iterator[Cap
     needs = PageNeeds(engine)
     while some := list(islice(captures, _CAPTURES_AT_ONCE)):
         yield from some
-        yield from needs.of(some)
+        yield from needs.needed_captures(some)
 
 
 def _selected(

@@ -105,7 +105,7 @@ class FileQueue:
         """Return the files that were given and are another importer's since the last time."""
         return ()
 
-    def keep(self) -> None:
+    def renew_claims(self) -> None:
         """Let others know, now and then, that this importer goes on, and look at theirs."""
 
     def done_by_others(self) -> Sequence[Job]:

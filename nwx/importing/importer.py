@@ -186,7 +186,7 @@ class _Run:
 
     def _share(self) -> None:
         """Keep the files of this import, leave those of others, and hand out what is free."""
-        self._queue.keep()
+        self._queue.renew_claims()
         self._drop(self._queue.lost())
         self._hand_out()
         for job in self._queue.done_by_others():

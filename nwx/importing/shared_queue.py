@@ -252,10 +252,10 @@ class SharedFileQueue(FileQueue):
         self._waiting.extend(lost)
         return lost
 
-    def keep(self) -> None:
+    def renew_claims(self) -> None:
         """Count the claims up, and look at those of others, when it is time."""
         now, lease = self._terms.clock(), self._terms.seconds
-        self._retried(self._sole.keep)
+        self._retried(self._sole.renew_claims)
         if self._held and now - self._renewed >= lease / _RENEWALS:
             self._renewed = now
             self._renew()

@@ -58,7 +58,7 @@ class SoleImport:
         if self._binds(row):
             raise self._busy(row)
 
-    def keep(self) -> None:
+    def renew_claims(self) -> None:
         """Count the claim up when it is time, so that others see that this import goes on."""
         if self._is_alone and self._clock() - self._renewed >= self._lease / _RENEWALS:
             self._claim()

@@ -227,7 +227,7 @@ def duplicates_of_task(
     keep_memory()
     bests_told = _TaskAnswers(answers)
     for columns, entries in _entries(plan, task, found):
-        told = [bests_told.of(run).find(some) for run, some in _by_run(entries)]
+        told = [bests_told.of_run(run).find(some) for run, some in _by_run(entries)]
         known, best, word = (np.concatenate(each) for each in zip(*told, strict=True))
         others = known & (best != entries[:, ID])
         same = others & (word == entries[:, -1])
@@ -247,7 +247,7 @@ class _TaskAnswers:
         self._runs = iter(runs)
         self._run, self._answers = -1, _NO_ANSWERS
 
-    def of(self, run: int) -> "_Answers":
+    def of_run(self, run: int) -> "_Answers":
         """Return the answers to a run; runs are asked for in order."""
         while self._run < run:
             self._run, rows = next(self._runs, (_NO_MORE, ANSWER_SCHEMA.empty_table()))

@@ -42,7 +42,7 @@ class PageFilter:
     since: str = ""
     until: str = ""
 
-    def of(self, engine: Engine, table: InlinkTable) -> Array:
+    def passing_documents(self, engine: Engine, table: InlinkTable) -> Array:
         """Return which documents of a build pass, as `bool[documents]`."""
         arrays = table.documents
         found = self._captured(engine, table)
@@ -138,7 +138,7 @@ def missing_urls(
     target is missing if that holds for it: of the _LOOKED_AHEAD URLs that
     most pages need, up to _FOLLOWED redirects are followed.
     """
-    documents = question.pages.of(engine, links.table)
+    documents = question.pages.passing_documents(engine, links.table)
     needed = needed_urls(links.table, question.kinds, documents, question.site)
     targets = _missing_targets(engine, needed, question, documents)
     known = {key for _, key, _ in targets}

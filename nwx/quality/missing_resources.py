@@ -256,7 +256,7 @@ def link_lacks(
     engine: Engine, table: InlinkTable, question: RepairQuestion, limits: RepairLimits
 ) -> LinkLacks:
     """Return what the pages of a question lack by their links, and those of their style sheets."""
-    documents = question.pages.of(engine, table)
+    documents = question.pages.passing_documents(engine, table)
     all_needed = needed_urls(table, question.kinds, documents, question.host)
     looked_up = all_needed.only(slice(0, limits.looked_up))
     places, status = _missing(engine, looked_up)

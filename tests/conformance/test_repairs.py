@@ -230,7 +230,7 @@ def test_pairs_come_in_pieces(engine: Engine, open_archive: Opener) -> None:
     build(engine, open_archive)
     table = inlink_table(engine.inlink_index())
     assert table is not None
-    documents = PageFilter().of(engine, table)
+    documents = PageFilter().passing_documents(engine, table)
     needed = needed_urls(table, {CSS}, documents)
     (whole,) = needing_pages(needed, {CSS}, documents)
     pieces = list(needing_pages(needed, {CSS}, documents, at_once=3))

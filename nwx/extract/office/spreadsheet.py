@@ -62,7 +62,7 @@ class CellStyles:
         self._formats: list[CellFormat] = []
         self._in_cells = False
 
-    def of(self, style: str) -> CellFormat:
+    def shown_as(self, style: str) -> CellFormat:
         """Return the format of the style that a cell names by its number."""
         number = int(style) if style.isascii() and style.isdigit() and len(style) < 9 else -1
         found = 0 <= number < len(self._formats)
@@ -263,7 +263,7 @@ class _Rows:
     def _value(self) -> str:
         value = "".join(self._pieces)
         if self._type in _NUMBERS:
-            shown_as = self._styles.of(self._style)
+            shown_as = self._styles.shown_as(self._style)
             return cell_text(value, shown_as, from_1904=self.from_1904)[:_LONGEST_CELL]
         if self._type != _SHARED:
             return value[:_LONGEST_CELL]

@@ -244,7 +244,7 @@ class DocumentsWriter:
             bytes=part.bytes,
             errors=errors,
             more_errors=more,
-            late=tuple(map(LateNotes.of, part.late)),
+            late=tuple(map(LateNotes.from_late, part.late)),
             **mark,
         )
 

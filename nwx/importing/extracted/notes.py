@@ -37,7 +37,7 @@ class LateNotes:
     cut: bool
 
     @classmethod
-    def of(cls, late: LateOutlinks) -> "LateNotes":
+    def from_late(cls, late: LateOutlinks) -> "LateNotes":
         """Return the notes of late outlinks."""
         place, names, url, date, outlinks, cut = late.recorded
         texts = tuple(name.decode("latin-1") for name in names)

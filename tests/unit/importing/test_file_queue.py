@@ -84,7 +84,7 @@ def test_entries_are_written_and_nothing_is_ever_lost() -> None:
     queue.note_unread([entry])
     assert written == [entry, entry]
     taken = job("a")
-    queue.keep()
+    queue.renew_claims()
     queue.done(taken)
     assert not queue.has_lost(taken)
     assert queue.lost() == queue.done_by_others() == ()

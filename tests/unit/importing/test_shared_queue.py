@@ -48,7 +48,7 @@ class Importer:
         """Let time pass, with a look at the others every second."""
         for _ in range(int(seconds)):
             self.clock.seconds += 1
-            self.queue.keep()
+            self.queue.renew_claims()
 
     def finish(self, job: Job) -> None:
         self.queue.record([entry(job.name, finished=True)])
@@ -177,7 +177,7 @@ def test_time_in_which_nobody_looked_does_not_count(ledger: LedgerInMemory) -> N
     other.queue.take()
     for _ in range(3):
         other.clock.seconds += 10 * LEASE  # it was stopped, or the server was away
-        other.queue.keep()
+        other.queue.renew_claims()
     assert other.queue.take() is None
 
 

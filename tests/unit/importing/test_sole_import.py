@@ -48,7 +48,7 @@ def test_the_second_is_refused_until_the_first_has_ended(ledger: LedgerInMemory)
 
     def work() -> None:
         one.clock.seconds += LEASE / 4
-        one.keep()
+        one.renew_claims()
 
     two.meanwhile = work
     for alone in (True, False):
@@ -114,7 +114,7 @@ def test_the_queue_of_an_import_that_is_alone_keeps_and_ends_its_claim(
     queue.add([job("a")])
     assert queue.take()
     sole.clock.seconds += LEASE
-    queue.keep()
+    queue.renew_claims()
     claim = ledger.rows[SOLE_NAME].claim
     assert claim is not None
     assert claim.counter == 2

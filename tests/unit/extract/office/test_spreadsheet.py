@@ -74,9 +74,9 @@ def test_a_style_is_named_by_its_number() -> None:
     for id in ("0", "14", "164", "x"):
         styles.start("xf", {"numFmtId": id})
     styles.end("cellXfs")
-    assert [styles.of(number) for number in ("0", "1", "2", "3", "4", "", "-1", "\u0663")] == [
-        *(NUMBER, DATE, DATE, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER)
-    ]
+    assert [
+        styles.shown_as(number) for number in ("0", "1", "2", "3", "4", "", "-1", "\u0663")
+    ] == [*(NUMBER, DATE, DATE, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER)]
 
 
 def test_a_workbook_has_its_dates_in_its_text() -> None:

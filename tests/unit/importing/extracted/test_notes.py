@@ -37,7 +37,10 @@ PART = PartNotes(
     marked=2,
     errors=(ERROR,),
     more_errors={"gzip": 3},
-    late=(LateNotes.of(LateOutlinks(RECORDED, ("ab",), 12)), LateNotes.of(LateOutlinks(RECORDED))),
+    late=(
+        LateNotes.from_late(LateOutlinks(RECORDED, ("ab",), 12)),
+        LateNotes.from_late(LateOutlinks(RECORDED)),
+    ),
 )
 FILE = FileNotes("a.warc.gz", "/a/a.warc.gz", 90, "", "90-00", "imported", (), (PART, PART))
 NOTES = DocumentsNotes("web", True, (FILE,), (FaultNotes(ERROR, "/b.wacz", None, True),))
