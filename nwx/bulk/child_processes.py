@@ -125,22 +125,32 @@ class ChildProcess:
             pass  # it has died
         return self.death(0 if is_late else None)
 
-    def death(self, seconds: float | None = None) -> Death:
-        """Return how the process ended, once it has, or is killed after so many seconds."""
+    def death(
+        self, seconds: float | None = None, before_kill: Callable[[int], object] = int
+    ) -> Death:
+        """Return how the process ended, once it has, or is killed after so many seconds.
+
+        `before_kill` is called with its id before that.
+        """
         is_late = False
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             is_late = True
+            before_kill(self.pid)
             self._process.kill()
             self._process.wait()
         return death_of(self._process.returncode, last_line(self._output), was_late=is_late)
 
-    def end(self, seconds: float = 0) -> None:
-        """Close the connection; kill the process where it has not ended after so many seconds."""
+    def end(self, seconds: float = 0, before_kill: Callable[[int], object] = int) -> None:
+        """Close the connection; kill the process where it has not ended after so many seconds.
+
+        Ending twice is harmless.
+        """
         self.connection.close()
-        self.death(seconds)
-        self._output.close()
+        if not self._output.closed:
+            self.death(seconds, before_kill)
+            self._output.close()
 
 
 def run_child() -> None:

@@ -12,7 +12,6 @@ import click
 
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.progress import progress_bar
-from nwx.cli.render import NO_SANDBOX
 from nwx.cli.signals import stop_signals
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -138,11 +137,12 @@ def _run(
     received: list[int],
 ) -> "PlaybackReport":
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.cli.playback_tools import kept_renders, playback_target, player_answers
+    from nwx.cli.playback_tools import echo_note, playback_target
     from nwx.engine.open import open_engine
-    from nwx.quality.browser.pool import BrowserPool, browser_path
+    from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path
     from nwx.quality.browser.targets import BrowserOptions
     from nwx.quality.playback.check import PlaybackCheck, check_playback
+    from nwx.quality.renders.render_writer import kept_renders
 
     options = BrowserOptions(
         jobs=asked.jobs,
@@ -159,14 +159,14 @@ def _run(
         if not pool.sandbox and not asked.quiet:
             click.echo(f"nwx: {NO_SANDBOX}", err=True)
         store = stack.enter_context(
-            kept_renders(settings, asked.out, asked.comparison, kept=asked.renders)
+            kept_renders(settings, asked.out, asked.comparison, kept=asked.renders, say=echo_note)
         )
         check = PlaybackCheck(
             choice,
             far_seconds=asked.far * 86_400,
             force=asked.force,
             keep=store,
-            is_playing=lambda: player_answers(target),
+            is_playing=target.answers,
             told=results.add,
         )
         return check_playback(engine, pool, check, show, lambda: bool(received))

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from nwx.quality.browser.targets import BrowserOptions, PlaybackTarget, RenderTask
     from nwx.quality.renders.page_lists import RenderReport
 
-NO_SANDBOX = (
-    "the browser runs without its sandbox, which it cannot have here (as root, or without"
-    " user namespaces)"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _Options:
@@ -142,7 +137,7 @@ def _render(
     settings: Settings, asked: _Options, options: "BrowserOptions", show: "ShowProgress"
 ) -> tuple["RenderReport", int, int]:
     """Return the report, how many pages were skipped, and how many lines were no URLs."""
-    from nwx.quality.browser.pool import BrowserPool
+    from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
     from nwx.quality.renders.page_lists import RemainingPages, render_pages
     from nwx.quality.renders.render_writer import RenderWriter
     from nwx.quality.renders.stored_renders import rendered_pages

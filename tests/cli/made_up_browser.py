@@ -1,16 +1,15 @@
 """Commands that check playback, with a browser and a player that are made up."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from typing import Self
 from unittest.mock import patch
 
 from nwx.cli.main import main
-from nwx.cli.watched_playback import check_until_left
+from nwx.cli.watched_playback import check_arriving_pages
 from nwx.quality.browser.targets import ArchivePlayback, PageRender, PlayedResource, RenderTask
-
-WATCHED = "from tests.cli.made_up_browser import check_with_it; check_with_it()"
-"""The program of the process that checks pages for a watch."""
 
 COMMAND_LINE = "from tests.cli.made_up_browser import run_with_it; run_with_it()"
 """The program of the command `nwx`."""
@@ -49,16 +48,31 @@ def _made_up() -> Iterator[None]:
     with (
         patch("nwx.quality.browser.pool.BrowserPool", _MadeUpPool),
         patch("nwx.quality.browser.pool.browser_path", lambda asked: asked),
+        patch("nwx.quality.playback.arrival_process.BrowserPool", _MadeUpPool),
+        patch("nwx.quality.playback.arrival_process.browser_path", lambda asked: asked),
         patch("nwx.cli.playback_tools.playback_target", _no_player),
         patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
     ):
         yield
 
 
-def check_with_it() -> None:
-    """Check what standard input names."""
+def check_with_it(connection: Connection) -> None:
+    """Check what comes over a connection."""
     with _made_up():
-        check_until_left()
+        check_arriving_pages(connection)
+
+
+def die(connection: Connection) -> None:
+    """Take a page and end."""
+    connection.recv()
+    os._exit(9)
+
+
+def die_in_a_message(connection: Connection) -> None:
+    """Take a page and end within a message to the parent."""
+    connection.recv()
+    os.write(connection.fileno(), b"\x00\x00\x01\x00half")
+    os._exit(9)
 
 
 def run_with_it() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.child_processes import ChildFunction
 from nwx.captures import PagePlace
-from nwx.cli import watched_playback
 from nwx.cli.watched_playback import PlaybackListener, playback_listener
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions
@@ -16,7 +16,7 @@ from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from nwx.watching import WatchOptions, watch
 from tests.cli.conftest import Nwx
-from tests.cli.made_up_browser import LOGO, WATCHED
+from tests.cli.made_up_browser import LOGO, check_with_it, die, die_in_a_message
 from tests.renders import page_record
 from tests.warc_records import write_records
 
@@ -31,13 +31,15 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def listen(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listen]:
-    """Makes a listener whose process runs another program."""
+def listen(settings: Settings) -> Iterator[Listen]:
+    """Makes a listener whose process calls another function."""
     made: list[PlaybackListener] = []
 
-    def listener(program: str = WATCHED, *, as_json: bool = False) -> PlaybackListener:
-        monkeypatch.setattr(watched_playback, "_PROGRAM", program)
-        made.append(PlaybackListener(settings, ArrivalSample(most=5), as_json=as_json))
+    def listener(
+        function: ChildFunction = check_with_it, *, as_json: bool = False
+    ) -> PlaybackListener:
+        sample = ArrivalSample(most=5)
+        made.append(PlaybackListener(settings, sample, as_json=as_json, function=function))
         return made[-1]
 
     yield listener
@@ -91,12 +93,11 @@ def test_pages_that_are_not_there_are_told_and_wait_no_longer(
     assert "`nwx check-playback` does it" not in err
 
 
-@pytest.mark.parametrize("last", ["", '{\\"url\\": \\"http'])
+@pytest.mark.parametrize("function", [die, die_in_a_message])
 def test_a_process_that_dies_is_told_and_its_pages_are_counted(
-    tmp_path: Path, listen: Listen, capsys: pytest.CaptureFixture[str], last: str
+    tmp_path: Path, listen: Listen, capsys: pytest.CaptureFixture[str], function: ChildFunction
 ) -> None:
-    died = f'import os, sys; sys.stdin.buffer.read(1); os.write(1, b"{last}"); os._exit(9)'
-    listener = listen(died)
+    listener = listen(function)
     listener.on_documents(_source(tmp_path), [_page(0), _page(1)])
     listener.finish(lambda: False)
     err = capsys.readouterr().err

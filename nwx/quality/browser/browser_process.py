@@ -8,7 +8,6 @@ import asyncio
 import os
 import shutil
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -17,18 +16,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
+from nwx.bulk.process_limits import leave_signals_to_parent
 from nwx.quality.browser.gateway import Gateway
 from nwx.quality.browser.page_visit import PageVisit
 from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
 
 if TYPE_CHECKING:
+    import psutil
     from playwright.async_api import Browser, Playwright
 
 
 def memory_of_tree(pid: int) -> int:
     """Return the bytes that a process and all below it take, what they share counted once."""
+    import psutil
+
     total = shared = 0
     for process in _tree(pid):
         with suppress(psutil.Error):
@@ -41,6 +42,8 @@ def memory_of_tree(pid: int) -> int:
 
 def kill_below(pid: int) -> None:
     """Kill all processes below one, those that they start meanwhile too."""
+    import psutil
+
     for _ in range(3):
         below = [each for each in _tree(pid) if each.pid != pid]
         if not below:
@@ -53,6 +56,8 @@ def kill_below(pid: int) -> None:
 
 def kill_users_of(folder: str) -> None:
     """Kill the processes of this user that were started for a folder, whoever their parent is."""
+    import psutil
+
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.pid == os.getpid():
@@ -61,13 +66,15 @@ def kill_users_of(folder: str) -> None:
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _is_for(process: psutil.Process, folder: str) -> bool:
+def _is_for(process: "psutil.Process", folder: str) -> bool:
     if any(f"{folder}/" in f"{word}/" for word in process.cmdline()):
         return True
     return process.environ().get("HOME", "") == folder
 
 
-def _tree(pid: int) -> list[psutil.Process]:
+def _tree(pid: int) -> "list[psutil.Process]":
+    import psutil
+
     try:
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]
@@ -252,13 +259,10 @@ def _remove(folder: str) -> None:
         time.sleep(_REMOVE_PAUSE_SECONDS)
 
 
-def main(channel_number: int) -> None:
-    """Render what comes over the channel of this number, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def render_pages(channel: "Connection[Any, RenderTask]") -> None:
+    """Render what comes over a channel after the order, until it is closed."""
+    leave_signals_to_parent()
     os.nice(_NICE)
-    channel = Connection(channel_number)
-    order: BrowserOrder = channel.recv()
+    order: Any = channel.recv()
     os.environ |= {"TMPDIR": order.folder, "HOME": order.folder, "XDG_CONFIG_HOME": order.folder}
     asyncio.run(_serve(channel, order))
-    sys.exit(0)

@@ -6,23 +6,27 @@ and another takes its place.
 
 import os
 import shutil
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from importlib.util import find_spec
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import gettempdir
 from types import TracebackType
 from typing import Self
 
+from nwx.bulk.child_processes import ChildProcess
 from nwx.bulk.resources import temporary_folder
 from nwx.errors import SourceError, UsageError
-from nwx.quality.browser.browser_process import BrowserOrder, kill_below, kill_users_of
+from nwx.quality.browser.browser_process import (
+    BrowserOrder,
+    kill_below,
+    kill_users_of,
+    render_pages,
+)
 from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
 from nwx.settings import VARIABLES
 
@@ -30,6 +34,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 _NEEDED = ("playwright", "psutil")
 _PROBE_SECONDS = 30
 _INSTALL = "pip install 'nwx[browser]'"
+
+NO_SANDBOX = (
+    "the browser runs without its sandbox, which it cannot have here (as root, or without"
+    " user namespaces)"
+)
 
 
 def browser_path(asked: str = "") -> str:
@@ -75,9 +84,6 @@ def has_sandbox(browser: str) -> bool:
     return done.returncode == 0
 
 
-_PROGRAM = (
-    "import sys; from nwx.quality.browser.browser_process import main; main(int(sys.argv[1]))"
-)
 _START_SECONDS = 90.0
 _MARGIN_SECONDS = 30.0
 _MOST_FAILURES = 3
@@ -100,18 +106,8 @@ class _BrowserWorker:
         self.is_fresh = True
         self.task: RenderTask | None = None
         self.began = 0.0
-        own, other = socket.socketpair()
-        with other:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, str(other.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
-                pass_fds=[other.fileno()],
-                start_new_session=True,
-            )
-        self.channel = Connection(own.detach())
+        self.process = ChildProcess(render_pages)
+        self.channel = self.process.connection
         Path(order.folder).mkdir()
         self.channel.send(order)
 
@@ -139,13 +135,7 @@ class _BrowserWorker:
 
     def close(self) -> None:
         """End the process and all that it started."""
-        self.channel.close()
-        try:
-            self.process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            kill_below(self.process.pid)
-            self.process.kill()
-            self.process.wait()
+        self.process.end(_END_SECONDS, before_kill=kill_below)
         kill_users_of(self._order.folder)
         shutil.rmtree(self._order.folder, ignore_errors=True)
 

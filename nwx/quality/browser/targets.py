@@ -182,6 +182,14 @@ class ArchivePlayback:
         """Raise UsageError where the address cannot be that of playback, SourceError without it."""
         _check_place(self.allowed, f"playback at {self.prefix}")
 
+    def answers(self) -> bool:
+        """Return whether anything listens where playback is."""
+        try:
+            self.check()
+        except SourceError:
+            return False
+        return True
+
     def address_of(self, task: RenderTask) -> str:
         """Return where the capture of a task is played, without the frame around it."""
         return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"

@@ -12,7 +12,7 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
 from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.errors import SourceError
-from nwx.model import Capture, Comparison, IndexName, RenderPlace
+from nwx.model import Capture, IndexName
 from nwx.quality.browser.targets import PageRender, RenderTask
 from nwx.quality.playback.page_check import (
     FAR_SECONDS,
@@ -23,6 +23,7 @@ from nwx.quality.playback.page_check import (
     page_id,
 )
 from nwx.quality.playback.page_choice import PageChoice, chosen_pages, repaired_pages
+from nwx.quality.renders.render_writer import StoreRender
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +135,6 @@ class Renderer(Protocol):
 
     def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
         """Yield the pages as they are done; tasks are read as there is room."""
-
-
-StoreRender = Callable[[PageRender, Comparison], RenderPlace | None]
-"""Stores what the browser showed, and says where the screenshot is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from nwx.errors import SourceError, TimestampError, UrlError
 from nwx.model import Comparison, RenderPlace
 from nwx.quality.browser.targets import PageRender
 from nwx.quality.renders.stored_renders import whole_bytes
+from nwx.settings import Settings
 from nwx.values.render_names import RenderKind, target_uri
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urls import clean_url
@@ -63,6 +65,7 @@ def iso_date(instant: datetime) -> str:
     return f"{instant:%Y-%m-%dT%H:%M:%S}.{instant.microsecond // 1000:03}Z"
 
 
+_FOLDER, _FOLDER_HERE = "renders", "nwx-renders"
 VERSION = "WARC/1.1"
 _DIGITS = 14
 FROM_HEADER, DATE_HEADER = "NWX-Rendered-From", "NWX-Rendered-Date"
@@ -227,3 +230,47 @@ def _warcinfo(name: str) -> bytes:
     fields = {"software": f"nwx/{__version__}", "format": "WARC File Format 1.1"}
     writer.write_record(writer.create_warcinfo_record(name, fields))
     return out.getvalue()
+
+
+StoreRender = Callable[[PageRender, Comparison], RenderPlace | None]
+"""Stores what the browser showed, and returns where the screenshot is."""
+
+
+@contextmanager
+def kept_renders(
+    settings: Settings,
+    out: Path | None,
+    comparison: bool,
+    *,
+    kept: bool = True,
+    say: Callable[[str], object],
+) -> Iterator[StoreRender]:
+    """Give what writes renders to a WARC file; where nobody named one, it is made with the first.
+
+    `say` is told where it is, if it is here. Raises SourceError where the
+    file that was named cannot be written.
+    """
+    if not kept:
+        yield lambda render, compared: None
+        return
+    path = out or _usual_file(settings, say)
+    with ExitStack() as stack:
+        writers = [stack.enter_context(RenderWriter(path))] if out else []
+
+        def store(render: PageRender, compared: Comparison) -> RenderPlace | None:
+            if not writers:
+                writers.append(stack.enter_context(RenderWriter(path)))
+            written = writers[0].write(render, compared if comparison else None)
+            return written.places.get(RenderKind.VIEW)
+
+        yield store
+
+
+def _usual_file(settings: Settings, say: Callable[[str], object]) -> Path:
+    """Return a new file beside the archive, or here where that is on a server, and say so."""
+    name = f"playback-{datetime.now(UTC):%Y%m%d%H%M%S}.warc.gz"
+    if "://" not in settings.engine:
+        return Path(settings.engine).absolute() / _FOLDER / name
+    path = Path(_FOLDER_HERE).absolute() / name
+    say(f"renders are written to {path}")
+    return path
