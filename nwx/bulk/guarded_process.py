@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
-from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any
@@ -208,19 +207,3 @@ def _run_guarded(
     os.dup2(output.descriptor, 2)
     os.close(output.descriptor)
     work(*arguments)
-
-
-def prepare_process(memory_bytes: int, log: Path) -> None:
-    """Make this process ready to run hostile items through native code, and print into `log`."""
-    try:
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-    except FileNotFoundError:
-        os._exit(0)  # the parent has ended meanwhile
-    _run_guarded(_SharedFile(file), memory_bytes, lambda: None)
-
-
-def cause_of_death(process: BaseProcess, item_seconds: float, log: Path) -> str:
-    """Return in words why a process has ended, or is about to end."""
-    process.join()
-    with log.open("rb") as output:
-        return death_of(process.exitcode, last_line(output)).cause(item_seconds)

@@ -2,20 +2,21 @@
 
 What was set before is kept in an entry on the server, with the imports that
 are at work (holders), so that whoever comes later puts it back where one was
-killed. A process of its own (`guard`) puts it back when an import is killed.
+killed. A process of its own (`guard_loading`) puts it back when an import is killed.
 """
 
 import json
 import os
 import platform
 import secrets
-import subprocess
-import sys
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from multiprocessing.connection import Connection
 from typing import Any
 
+from nwx.bulk.child_processes import ChildProcess
 from nwx.engine.search_server.blobs import make_blob_index
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
@@ -23,20 +24,18 @@ from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import EngineBusyError, EngineError
+from nwx.errors import EngineBusyError, EngineError, NwxError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 
 LOADED = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
 """The indices whose settings change."""
 
-DONE = b"done\n"
-"""What an import tells its guard when it has put the settings back itself."""
-
+_DONE = "done"  # an import has put the settings back itself
 _ENTRY = "loading"
 _ATTEMPTS = 50
 _WHILE_LOADING: Body = {"number_of_replicas": "0", "refresh_interval": "-1"}
-_GUARD = "nwx.engine.search_server.cluster.guard"
+_GUARD_ATTEMPTS, _GUARD_PAUSE_SECONDS = 120, 5.0
 
 
 class BulkLoading:
@@ -137,21 +136,14 @@ def loading(state: BulkLoading, settings: Settings) -> Iterator[None]:
         _dismiss(guard)
 
 
-def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
+def _start_guard(settings: Settings, holder: str) -> ChildProcess:
     """Start the process that ends a bulk load when this process is killed."""
-    guard = subprocess.Popen(
-        [sys.executable, "-P", "-m", _GUARD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,  # so that what ends this process does not end it
-    )
-    told: dict[str, Any] = {"engine": settings.engine, "holder": holder}
-    # By its input: a command line can be read by everybody.
-    line = json.dumps(told | {"server": asdict(settings.server)}).encode() + b"\n"
+    guard = ChildProcess(guard_loading)
     try:
-        _tell(guard, line)
-    except BrokenPipeError as error:
-        _dismiss(guard)
+        # By its connection: a command line can be read by everybody.
+        guard.connection.send((settings, holder))
+    except OSError as error:
+        guard.end()
         raise EngineError(
             "the process ended at once that puts settings back after bulk loading;"
             " try again, or load without --bulk"
@@ -159,16 +151,29 @@ def _start_guard(settings: Settings, holder: str) -> "subprocess.Popen[bytes]":
     return guard
 
 
-def _tell(guard: "subprocess.Popen[bytes]", line: bytes) -> None:
-    if guard.stdin is not None:
-        guard.stdin.write(line)
-        guard.stdin.flush()
+def _dismiss(guard: ChildProcess) -> None:
+    with suppress(OSError):  # it was killed: all it had to do is done
+        guard.connection.send(_DONE)
+        guard.death()
+    guard.end()
 
 
-def _dismiss(guard: "subprocess.Popen[bytes]") -> None:
-    with suppress(BrokenPipeError):  # it was killed: all it had to do is done
-        _tell(guard, DONE)
-    if guard.stdin is not None:
-        with suppress(BrokenPipeError):
-            guard.stdin.close()
-    guard.wait()
+def guard_loading(connection: "Connection[None, Any]") -> None:
+    """Put settings back when the import at the other end is killed; it says itself that it ends.
+
+    A server that is away is asked again for ten minutes. Where it stays
+    away, `nwx check` names the import.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # what stops the import must not stop this
+    settings, holder = connection.recv()
+    with suppress(EOFError, OSError):
+        if connection.recv() == _DONE:
+            return
+    from nwx.engine.open import open_engine  # which leads here
+
+    for _ in range(_GUARD_ATTEMPTS):
+        with suppress(NwxError), open_engine(settings) as engine:
+            engine.shards().end_loading([holder])
+            return
+        time.sleep(_GUARD_PAUSE_SECONDS)

@@ -1,9 +1,10 @@
 """Settings for bulk loading: what goes wrong around them hides nothing, and ends nothing else."""
 
-import subprocess
+from multiprocessing.connection import Connection
 
 import pytest
 
+from nwx.bulk.child_processes import ChildProcess
 from nwx.engine.search_server.cluster import bulk_load
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.schema import Schema
@@ -26,12 +27,16 @@ class Holders(BulkLoading):
         self.ended.append(holder)
 
 
-START_GUARD, POPEN = bulk_load._start_guard, subprocess.Popen
+START_GUARD = bulk_load._start_guard
 
 
-def killed_process(*_: object, **__: object) -> "subprocess.Popen[bytes]":
-    process = POPEN(["true"], stdin=subprocess.PIPE)
-    process.wait()
+def end_at_once(connection: Connection) -> None:
+    """End, whatever comes."""
+
+
+def killed_process(*_: object) -> ChildProcess:
+    process = ChildProcess(end_at_once)
+    process.death()
     return process
 
 
@@ -50,7 +55,7 @@ def test_a_guard_that_was_killed_ends_no_import() -> None:
 def test_nothing_is_loaded_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken pipe that reached the command would end it as if all were well."""
     monkeypatch.setattr(bulk_load, "_start_guard", START_GUARD)
-    monkeypatch.setattr(bulk_load.subprocess, "Popen", killed_process)
+    monkeypatch.setattr(bulk_load, "ChildProcess", killed_process)
     holders = Holders()
     with pytest.raises(EngineError, match="ended at once"), loading(holders, Settings()):
         pass
