@@ -78,6 +78,7 @@ TESTED_ELSEWHERE = {
     "nwx/model.py": "tests/unit",
     "nwx/pictures/stored_payloads.py": "tests/unit/pictures/test_build.py",
     "nwx/quality/browser": "tests/rendering/test_browser_pool.py",
+    "nwx/quality/playback/arrival_process.py": "tests/cli/test_watched_playback.py",
     "nwx/quality/playback/check.py": "tests/conformance/test_check_playback.py",
     "nwx/quality/playback/page_choice.py": "tests/conformance/test_check_playback.py",
     "nwx/takedown": "tests/conformance/test_takedown.py",

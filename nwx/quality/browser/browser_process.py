@@ -259,7 +259,7 @@ def _remove(folder: str) -> None:
         time.sleep(_REMOVE_PAUSE_SECONDS)
 
 
-def render_pages(channel: "Connection[Any, RenderTask]") -> None:
+def keep_browser(channel: "Connection[Any, RenderTask]") -> None:
     """Render what comes over a channel after the order, until it is closed."""
     leave_signals_to_parent()
     os.nice(_NICE)

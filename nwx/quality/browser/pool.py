@@ -23,9 +23,9 @@ from nwx.bulk.resources import temporary_folder
 from nwx.errors import SourceError, UsageError
 from nwx.quality.browser.browser_process import (
     BrowserOrder,
+    keep_browser,
     kill_below,
     kill_users_of,
-    render_pages,
 )
 from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
 from nwx.settings import VARIABLES
@@ -106,7 +106,7 @@ class _BrowserWorker:
         self.is_fresh = True
         self.task: RenderTask | None = None
         self.began = 0.0
-        self.process = ChildProcess(render_pages)
+        self.process = ChildProcess(keep_browser)
         self.channel = self.process.connection
         Path(order.folder).mkdir()
         self.channel.send(order)
