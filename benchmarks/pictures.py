@@ -27,7 +27,7 @@ from PIL import Image
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.pictures.picture_index import Appearance, Picture, PictureQuestion
+from nwx.engine.indices.picture_index import Appearance, Picture, PictureQuestion
 from nwx.importing import ImportOptions, import_files
 from nwx.keys import document_id
 from nwx.pictures.build import build_pictures

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.quality.quality_index import Fault, PlaybackScore, QualityFilter, QualityIndex
+from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter, QualityIndex
 
 _KINDS = ("missing", "failed", "leak", "console", "far")
 _AT_ONCE = 5_000

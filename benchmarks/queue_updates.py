@@ -40,7 +40,7 @@ import requests
 from queuelib import FifoDiskQueue, PriorityQueue
 
 from benchmarks.process_family import family_seconds
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.steering.queue.protocol import write_updates
 from tests.elasticsearch.server import node
 

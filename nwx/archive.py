@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
     from nwx.answers.link_table import Inlinks
-    from nwx.engine.quality.quality_index import PlaybackScore
+    from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.links.archive_links import PageOutlink
     from nwx.links.missing_urls import MissingUrl
     from nwx.model import IndexStats
@@ -327,7 +327,7 @@ class Archive(ArchiveWork):
         offset: int = 0,
     ) -> "Rows[PictureAnswer]":
         """Return pictures by the words of pages that show them; `build("pictures")` comes first."""
-        from nwx.engine.pictures.picture_index import ImageSize, PictureQuestion
+        from nwx.engine.indices.picture_index import ImageSize, PictureQuestion
         from nwx.pictures.answers import PictureAnswer, listed_picture
 
         asked = PictureQuestion(
@@ -359,7 +359,7 @@ class Archive(ArchiveWork):
         limit: int | None = None,
     ) -> "Rows[PlaybackScore]":
         """Return how captured pages play, the worst first, as `nwx check-playback` found it."""
-        from nwx.engine.quality.quality_index import PlaybackScore
+        from nwx.engine.indices.quality_index import PlaybackScore
         from nwx.quality.scores import asked_scores
 
         asked = asked_scores(site, host, month, kind, collection)

@@ -4,7 +4,7 @@ import ctypes
 import time
 from collections.abc import Collection
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.errors import FormatError
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics

@@ -15,8 +15,8 @@ from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine
+from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.engine.open import open_engine
-from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.access import access_page

@@ -19,7 +19,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
-    from nwx.engine.quality.quality_index import PlaybackScore
+    from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
 

@@ -14,7 +14,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
-    from nwx.engine.crawls.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
+    from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _VERSION = click.option(

@@ -99,8 +99,8 @@ def command(
 
 def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "UrlSource":
     """Return the queue to take URLs from."""
+    from nwx.engine.indices.crawl_queue import NO_LIMITS
     from nwx.engine.open import open_engine
-    from nwx.engine.queue.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.leases import ArchiveUrls
     from nwx.steering.queue.client import QueueClient
     from nwx.steering.specifications.specification_store import SpecificationLimits

@@ -13,7 +13,7 @@ from nwx.errors import SourceError, UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.pictures.picture_index import Picture, PictureIndex, PictureQuestion
+    from nwx.engine.indices.picture_index import Picture, PictureIndex, PictureQuestion
 
 _SIZES = ("icon", "small", "medium", "large")
 _COLOURS = (
@@ -80,7 +80,7 @@ def command(
     All words must match the file name, alternative text, title, links or the
     text around an image on one page. Run `nwx build-pictures` first.
     """
-    from nwx.engine.pictures.picture_index import ImageSize, PictureQuestion
+    from nwx.engine.indices.picture_index import ImageSize, PictureQuestion
 
     if bad := next((year for year in years if not re.fullmatch("[0-9]{4}", year)), ""):
         raise UsageError(f"--year is {bad!r}; write four digits, such as 2010")

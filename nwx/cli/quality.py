@@ -13,7 +13,7 @@ from nwx.settings import Settings
 from nwx.values.fault_kinds import FaultKind
 
 if TYPE_CHECKING:
-    from nwx.engine.quality.quality_index import QualityFilter, QualityIndex
+    from nwx.engine.indices.quality_index import QualityFilter, QualityIndex
 
 _SHOWN = 50
 

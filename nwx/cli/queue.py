@@ -21,7 +21,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
-    from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
+    from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
 
 _AT_ONCE = 1_000
 
@@ -95,7 +95,7 @@ def command(
     if context.invoked_subcommand is not None:
         return
     # Imported here: the libraries of the server are no concern of the other commands.
-    from nwx.engine.queue.crawl_queue import LeaseLimits
+    from nwx.engine.indices.crawl_queue import LeaseLimits
     from webapp.server.queue_alone import QueueServerSettings, serve_queue
 
     settings: Settings = context.obj
@@ -196,7 +196,7 @@ def add_urls(
 
     URLs that are blacklisted stay so.
     """
-    from nwx.engine.queue.crawl_queue import UrlUpdate
+    from nwx.engine.indices.crawl_queue import UrlUpdate
 
     updates = (UrlUpdate(url, priority, via, crawl, again=again) for url in _given(urls, file))
     _print_counts(_put(settings, updates), as_json=as_json)
@@ -215,7 +215,7 @@ def blacklist(
 
     They are not fetched, whatever is said of them later, unless they are lifted.
     """
-    from nwx.engine.queue.crawl_queue import UrlUpdate
+    from nwx.engine.indices.crawl_queue import UrlUpdate
 
     updates = (UrlUpdate(url, None, crawl=crawl) for url in _given(urls, file))
     _print_counts(_put(settings, updates), as_json=as_json)
@@ -234,7 +234,7 @@ def lift(
 
     They have the priority again that they had.
     """
-    from nwx.engine.queue.crawl_queue import UrlUpdate
+    from nwx.engine.indices.crawl_queue import UrlUpdate
 
     updates = (UrlUpdate(url, None, crawl=crawl, lifted=True) for url in _given(urls, file))
     _print_counts(_put(settings, updates), as_json=as_json)
@@ -258,7 +258,7 @@ def _lines(file: str) -> Iterator[str]:
 
 
 def _put(settings: Settings, updates: "Iterator[UrlUpdate]") -> "PutCounts":
-    from nwx.engine.queue.crawl_queue import PutCounts
+    from nwx.engine.indices.crawl_queue import PutCounts
     from nwx.steering.queue.protocol import read_updates, write_updates
 
     total = PutCounts()

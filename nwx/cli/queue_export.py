@@ -10,7 +10,7 @@ from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.queue.crawl_queue import QueuedUrl
+    from nwx.engine.indices.crawl_queue import QueuedUrl
     from nwx.steering.adapters.leases import UrlSource
 
 _FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule", "heritrix-include")
@@ -57,7 +57,7 @@ def export_urls(
     then never fetches).
     """
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.queue.crawl_queue import NO_LIMITS
+    from nwx.engine.indices.crawl_queue import NO_LIMITS
     from nwx.steering.adapters.heritrix_job import SeedForm, best_waiting, blacklisted, seed_file
     from nwx.steering.adapters.leases import ArchiveUrls
     from nwx.steering.specifications.specification_store import SpecificationLimits

@@ -160,7 +160,7 @@ def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]")
 
 
 def _write_seeds(form: str, repairs: "Iterable[Repair]") -> None:
-    from nwx.engine.queue.crawl_queue import QueuedUrl
+    from nwx.engine.indices.crawl_queue import QueuedUrl
     from nwx.steering.adapters.heritrix_job import SeedForm, seed_file
     from nwx.steering.queue.protocol import queue_url
 
@@ -173,7 +173,7 @@ def _put(
     engine: "Engine", asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]"
 ) -> None:
     """Put resources into the queue, or into the outbox where that is elsewhere."""
-    from nwx.engine.queue.crawl_queue import UrlUpdate
+    from nwx.engine.indices.crawl_queue import UrlUpdate
     from nwx.steering.queue.protocol import check_queue_name, queue_address, queue_url
 
     check_queue_name("crawl", asked.crawl)

@@ -19,13 +19,13 @@ from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex
     from nwx.engine.access.purger import Purger
-    from nwx.engine.crawls.crawl_index import CrawlIndex
     from nwx.engine.facet_store import FacetStore
+    from nwx.engine.indices.crawl_index import CrawlIndex
+    from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
     from nwx.engine.indices.entry_store import EntryStore
+    from nwx.engine.indices.picture_index import PictureIndex
+    from nwx.engine.indices.quality_index import QualityIndex
     from nwx.engine.inlinks.inlink_index import InlinkIndex
-    from nwx.engine.pictures.picture_index import PictureIndex
-    from nwx.engine.quality.quality_index import QualityIndex
-    from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     def quality_index(self) -> "QualityIndex":
         """Return how captured pages play, and what monitors of crawls know."""
-        from nwx.engine.quality.quality_index import QualityIndex
+        from nwx.engine.indices.quality_index import QualityIndex
 
         return QualityIndex(self.entry_store(IndexName.QUALITY))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from nwx.engine.pictures.picture_index import (
+from nwx.engine.indices.picture_index import (
     Appearance,
     Picture,
     PictureResult,

@@ -17,7 +17,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import id_of
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.pictures.picture_index import MOST_APPEARANCES, Appearance, Picture, PictureIndex
+from nwx.engine.indices.picture_index import MOST_APPEARANCES, Appearance, Picture, PictureIndex
 from nwx.errors import SourceError, StaleMarkError
 from nwx.keys import makes_document, precedence
 from nwx.model import Capture, IndexName

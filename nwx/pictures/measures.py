@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from nwx.engine.pictures.picture_index import COLOURS
+from nwx.engine.indices.picture_index import COLOURS
 from nwx.errors import ErrorText, FormatError
 from nwx.quality.images import PICTURE_FAILURES, opened, perceptual_hash
 

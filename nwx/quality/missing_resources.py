@@ -9,9 +9,9 @@ import numpy as np
 
 from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
+from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.engine.quality.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.errors import UrlError
 from nwx.links.missing_urls import PageFilter, is_of_site
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     PlaybackScore,
     QualityFilter,
     QualityGroup,

@@ -15,7 +15,7 @@ from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.access.scope_texts import scope_of
 from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
+from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
 from nwx.errors import UrlError, UsageError
 from nwx.model import MAIN_DATES, Capture, Dates
 from nwx.steering.specifications.problems import SpecificationError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
 from nwx.values.fault_kinds import FaultKind
 from tests.cli.conftest import Nwx

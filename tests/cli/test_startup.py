@@ -20,10 +20,10 @@ OURS = tuple(
     f"nwx.{name}"
     for name in (
         "query.question",
-        "engine.crawls.crawl_index",
-        "engine.pictures.picture_index",
-        "engine.quality.quality_index",
-        "engine.queue.crawl_queue",
+        "engine.indices.crawl_index",
+        "engine.indices.picture_index",
+        "engine.indices.quality_index",
+        "engine.indices.crawl_queue",
     )
 )
 HEAVY = (*ENGINES, *ARRAYS, *FORMATS, *PAGES, *QUERIES, *OTHERS, *OURS)

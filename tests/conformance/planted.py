@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from nwx.cli.main import cli
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import NwxError
 from nwx.importing import ImportOptions, import_files

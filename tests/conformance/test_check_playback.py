@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.engine.indices.quality_index import PlaybackScore
 from nwx.errors import QueryError, SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Comparison, RenderPlace

@@ -9,7 +9,7 @@ import pytest
 
 from nwx.captures import is_page
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import UsageError
 from nwx.keys import capture_id
 from nwx.model import Batch, Capture

@@ -7,7 +7,7 @@ import pytest
 
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore, ScoredLink
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore, ScoredLink
 from nwx.errors import EngineConflictError, EngineError, UsageError
 from nwx.model import IndexName
 from tests.conformance.archive import batch, page

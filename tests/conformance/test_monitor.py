@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import StaleMarkError
 from nwx.keys import capture_id
 from nwx.model import Batch, Capture, Document, IndexName

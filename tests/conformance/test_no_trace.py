@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import Action
-from nwx.engine.pictures.entries import picture_from_entry
+from nwx.engine.indices.picture_index import picture_from_entry
 from nwx.model import IndexName
 from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
 from tests.conformance.trace_answers import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.pictures.picture_index import Appearance, ImageSize, Picture, PictureQuestion
+from nwx.engine.indices.picture_index import Appearance, ImageSize, Picture, PictureQuestion
 from nwx.errors import QueryError, WindowError
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Dates, Document, Extract, IndexName, SourceFile

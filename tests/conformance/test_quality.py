@@ -7,7 +7,7 @@ import pytest
 
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     MOST_FAULTS,
     MOST_MISSING_KEPT,
     Fault,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import (
+from nwx.engine.indices.crawl_queue import (
     CrawlQueue,
     LeaseLimits,
     OutboxEntry,

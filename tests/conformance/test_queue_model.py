@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import (
+from nwx.engine.indices.crawl_queue import (
     CrawlQueue,
     LeaseLimits,
     QueueCounts,

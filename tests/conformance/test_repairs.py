@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.engine.inlinks.table import inlink_table
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
 from nwx.links.missing_urls import PageFilter
 from nwx.links.needed_urls import needed_urls, needing_pages

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.importing import ImportOptions, import_files
 from nwx.steering.running.listener import SteeringListener
 from nwx.steering.running.options import SteeringOptions, SteeringPlan

@@ -12,10 +12,10 @@ from nwx.dedup.added_dates import DatesLists, add_dates
 from nwx.engine.access.purger import Purger
 from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
-from nwx.engine.pictures.picture_index import Appearance, Picture
-from nwx.engine.quality.quality_index import Fault
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_queue import UrlUpdate
+from nwx.engine.indices.picture_index import Appearance, Picture
+from nwx.engine.indices.quality_index import Fault
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.keys import capture_id
 from nwx.links.archive_links import ArchiveLinks

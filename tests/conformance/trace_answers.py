@@ -20,7 +20,7 @@ from flask.testing import FlaskClient
 
 from nwx.cli.main import cli
 from nwx.engine.access.rules import Action
-from nwx.engine.pictures.picture_index import Picture
+from nwx.engine.indices.picture_index import Picture
 from nwx.keys import capture_id
 from nwx.model import Capture
 from tests.conformance.planted import HOME, Archive

@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
 from nwx.model import Capture, RenderPlace
 from nwx.values.urlkeys import urlkey

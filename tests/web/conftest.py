@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.pictures.picture_index import Appearance, Picture
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.picture_index import Appearance, Picture
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.quality.monitor.state import write_state
 from tests.web.addresses import FIRST, SECOND, THIRD

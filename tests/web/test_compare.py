@@ -7,9 +7,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.crawl_index import DocumentScore
+from nwx.engine.indices.quality_index import Fault
 from nwx.model import Batch, Capture
 from nwx.steering.specifications.specification_files import read_specification
 from nwx.values.fault_kinds import FaultKind

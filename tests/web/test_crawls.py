@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from tests.web.archive import batch
 from webapp import create_app
 

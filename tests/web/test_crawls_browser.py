@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.quality_index import Fault
 from nwx.model import Batch
 from nwx.values.fault_kinds import FaultKind
 from tests.conformance.archive import capture

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.queue.crawl_queue import LeaseLimits, QueueCounts
+from nwx.engine.indices.crawl_queue import LeaseLimits, QueueCounts
 from nwx.settings import Settings
 from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
 from nwx.steering.specifications.specification_store import SpecificationLimits

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.quality_index import Fault
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Link
 from nwx.values.fault_kinds import FaultKind

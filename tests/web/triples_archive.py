@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.settings import Settings
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, EntityKind
 from nwx.steering.triples.capture_graphs import CaptureGraph, score_graph

@@ -8,7 +8,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
-from nwx.engine.crawls.crawl_index import StoredSpecification
+from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.errors import EngineConflictError
 from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification

@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import (
+from nwx.engine.indices.crawl_index import (
     AnalysedVersion,
     CrawlIndex,
     ScoredLink,

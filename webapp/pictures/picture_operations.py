@@ -1,6 +1,6 @@
 """What programs can ask of pictures, and the answers."""
 
-from nwx.engine.pictures.picture_index import COLOURS, ImageSize
+from nwx.engine.indices.picture_index import COLOURS, ImageSize
 from nwx.pictures.answers import PicturesAnswer, ShownPictureAnswer, SimilarPicturesAnswer
 from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, TEXT, Operation, Parameter
 

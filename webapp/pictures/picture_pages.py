@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from nwx.engine.pictures.picture_index import (
+from nwx.engine.indices.picture_index import (
     PICTURE_WINDOW,
     Appearance,
     Picture,

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from flask_babel import lazy_gettext
 
-from nwx.engine.pictures.picture_index import COLOURS, ImageSize, PictureQuestion
+from nwx.engine.indices.picture_index import COLOURS, ImageSize, PictureQuestion
 from nwx.errors import ErrorText, UsageError
 from webapp.site import parameters
 from webapp.site.parameters import Arguments

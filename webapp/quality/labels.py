@@ -7,7 +7,7 @@ from itertools import groupby
 from babel.units import format_unit
 from flask_babel import LazyString, gettext, lazy_gettext
 
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.values.fault_kinds import FaultKind
 from webapp.site import words
 from webapp.site.reader_language import page_locale

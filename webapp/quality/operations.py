@@ -1,6 +1,6 @@
 """What programs can ask of quality, and the answers."""
 
-from nwx.engine.quality.quality_index import QualityOrder
+from nwx.engine.indices.quality_index import QualityOrder
 from nwx.quality.scores import QualityAnswer
 from nwx.values.fault_kinds import FaultKind
 from webapp.quality.pictures import PICTURE_TYPE, PictureOf, PictureSize

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.quality.quality_index import QualityOrder
+from nwx.engine.indices.quality_index import QualityOrder
 from nwx.quality.scores import csv_of_scores, json_of_scores
 from nwx.values.fault_kinds import FaultKind
 from webapp.links.backend import link_answers

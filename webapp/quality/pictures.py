@@ -16,7 +16,7 @@ from flask_babel import gettext
 from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.engine.indices.quality_index import PlaybackScore
 from nwx.errors import EngineBusyError, ErrorText, FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled

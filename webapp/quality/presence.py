@@ -5,7 +5,7 @@ import time
 from itertools import islice
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     EVERY_SCORE,
     PlaybackScore,
     QualityFilter,

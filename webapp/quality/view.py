@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     PlaybackScore,
     QualityFilter,
     QualityIndex,

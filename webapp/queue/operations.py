@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from nwx.engine.queue.crawl_queue import PutCounts, QueueCounts
+from nwx.engine.indices.crawl_queue import PutCounts, QueueCounts
 from nwx.steering.queue.protocol import MOST_LEASE_SECONDS, MOST_LEASED
 from webapp.site.openapi import Operation, Parameter
 

@@ -15,7 +15,7 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.engine.queue.crawl_queue import LEASE_SECONDS
+from nwx.engine.indices.crawl_queue import LEASE_SECONDS
 from nwx.errors import NwxError, ProtocolError
 from nwx.steering.queue.protocol import (
     MOST_LEASE_SECONDS,

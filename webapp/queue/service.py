@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from flask import current_app
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import LimitsOf, no_limits
+from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 
 QUEUE_EXTENSION = "nwx-queue"
 MOST_URLS = 50_000_000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from flask import Flask
 
+from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.engine.open import open_engine
-from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.settings import Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.hosts import HostCheck

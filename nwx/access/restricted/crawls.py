@@ -8,14 +8,13 @@ from itertools import groupby, islice
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import (
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.crawl_index import (
     AnalysedVersion,
     CrawlIndex,
     DocumentScore,
     ScoredLink,
     StoredSpecification,
-)
-from nwx.engine.crawls.entries import (
     best_of,
     link_entry,
     link_from_entry,
@@ -24,7 +23,6 @@ from nwx.engine.crawls.entries import (
     score_entry,
     score_from_entry,
 )
-from nwx.engine.entries import IndexEntry
 from nwx.model import Dates
 from nwx.values.urls import url_parts
 

@@ -27,17 +27,17 @@ from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import AccessRules, Decisions
 from nwx.engine.access.rules import EVERYBODY, Viewer
 from nwx.engine.base import Engine, StagedBatch, Staging
-from nwx.engine.crawls.entries import (
+from nwx.engine.entries import file_entry
+from nwx.engine.facet_store import FacetStore
+from nwx.engine.indices.crawl_index import (
     link_entry,
     link_from_entry,
     score_entry,
     score_from_entry,
 )
-from nwx.engine.entries import file_entry
-from nwx.engine.facet_store import FacetStore
+from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.entry_store import EntryStore
-from nwx.engine.queue.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
 from nwx.query.question import Question
 

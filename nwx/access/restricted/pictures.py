@@ -7,13 +7,7 @@ from nwx.access.restricted.captures import reading_only
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
-from nwx.engine.pictures.entries import (
-    appearance_entry,
-    appearance_from_entry,
-    picture_entry,
-    picture_from_entry,
-)
-from nwx.engine.pictures.picture_index import (
+from nwx.engine.indices.picture_index import (
     SIMILAR_BITS,
     Appearance,
     FoundPicture,
@@ -22,7 +16,11 @@ from nwx.engine.pictures.picture_index import (
     PictureQuestion,
     PictureResult,
     SimilarPicture,
+    appearance_entry,
+    appearance_from_entry,
     is_hidden,
+    picture_entry,
+    picture_from_entry,
 )
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 

@@ -7,7 +7,7 @@ from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import key_of
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import IndexEntry
-from nwx.engine.quality.quality_index import PlaybackScore, quality_entry, quality_from_entry
+from nwx.engine.indices.quality_index import PlaybackScore, quality_entry, quality_from_entry
 from nwx.errors import ErrorText, NwxError, WithheldError
 from nwx.keys import capture_id
 from nwx.model import Capture

@@ -8,7 +8,7 @@ from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
-from nwx.engine.queue.crawl_queue import (
+from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
     CrawlQueue,
     LimitsOf,

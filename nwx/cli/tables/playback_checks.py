@@ -7,7 +7,7 @@ from rich.table import Table
 
 from nwx.cli.output import date_words
 from nwx.cli.tables.terminal_console import OneLine, console
-from nwx.engine.quality.quality_index import PlaybackScore
+from nwx.engine.indices.quality_index import PlaybackScore
 
 
 def print_playback_scores(scores: Iterable[PlaybackScore]) -> None:

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from nwx.cli.output import counted, date_words
 from nwx.cli.tables.terminal_console import OneLine, console
-from nwx.engine.quality.quality_index import PlaybackScore, QualityTotals
+from nwx.engine.indices.quality_index import PlaybackScore, QualityTotals
 
 _HOSTS_SHOWN = 10
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
-from nwx.engine.crawls.crawl_index import StoredSpecification
+from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.model import Dates
 
 

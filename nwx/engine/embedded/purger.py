@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nwx.engine.access.purger import Purger
-from nwx.engine.crawls.crawl_index import StoredSpecification
 from nwx.engine.embedded.database import erased
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.separate_indices import SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.writer import ArchiveWriter
+from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.model import MAIN_DATES, Dates
 

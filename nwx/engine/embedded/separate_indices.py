@@ -14,19 +14,19 @@ from nwx.engine.inlinks.table import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
-    from nwx.engine.embedded.crawls.index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
+    from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue
+    from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
+    from nwx.engine.embedded.entries.picture_index import EmbeddedPictureIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-    from nwx.engine.embedded.pictures.index import EmbeddedPictureIndex
-    from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
-    from nwx.engine.embedded.queue.queue import EmbeddedCrawlQueue
 
 SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
 
 _OWN_TABLES = {
-    IndexName.CRAWLS: "nwx.engine.embedded.crawls.index:EmbeddedCrawlIndex",
-    IndexName.QUEUE: "nwx.engine.embedded.queue.queue:EmbeddedCrawlQueue",
-    IndexName.PICTURES: "nwx.engine.embedded.pictures.index:EmbeddedPictureIndex",
+    IndexName.CRAWLS: "nwx.engine.embedded.entries.crawl_index:EmbeddedCrawlIndex",
+    IndexName.QUEUE: "nwx.engine.embedded.entries.crawl_queue:EmbeddedCrawlQueue",
+    IndexName.PICTURES: "nwx.engine.embedded.entries.picture_index:EmbeddedPictureIndex",
 }
 """The indices whose speed needs tables of their own; all others are in an `EmbeddedEntryStore`."""
 
@@ -69,8 +69,8 @@ class SeparateIndices:
 
     def _open(self, index: IndexName) -> OwnIndex:
         # Imported here: an archive is searched and imported into without.
-        from nwx.engine.embedded.entries.forms import entry_form
         from nwx.engine.embedded.entries.store import EmbeddedEntryStore
+        from nwx.engine.embedded.entries.tables import entry_form
 
         declared = INDICES[index]
         if index not in _OWN_TABLES:
@@ -144,6 +144,6 @@ class SeparateCapabilities:
 
     def outbox(self) -> "EmbeddedOutbox":
         """Return the updates that are to be sent to queues elsewhere."""
-        from nwx.engine.embedded.queue.outbox import EmbeddedOutbox
+        from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
 
         return EmbeddedOutbox(self._separate.own(IndexName.QUEUE).database)

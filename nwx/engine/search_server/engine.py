@@ -19,21 +19,21 @@ from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
-from nwx.engine.search_server.crawls.index import ServerCrawlIndex
 from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
-from nwx.engine.search_server.entry_store import ServerEntryStore, entry_query
+from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
+from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue
+from nwx.engine.search_server.entries.outbox import ServerOutbox
+from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
+from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
 from nwx.engine.search_server.facet_store import ServerFacetStore
 from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
 from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
 from nwx.engine.search_server.pages import count_hits, pages
-from nwx.engine.search_server.pictures.index import ServerPictureIndex
 from nwx.engine.search_server.purger import ServerPurger
-from nwx.engine.search_server.queue.outbox import ServerOutbox
-from nwx.engine.search_server.queue.queue import ServerCrawlQueue
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server
 from nwx.errors import PartialAnswerError

@@ -5,13 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from nwx.engine.access.purger import Purger
-from nwx.engine.crawls.crawl_index import StoredSpecification
-from nwx.engine.crawls.entries import specification_entry
+from nwx.engine.indices.crawl_index import StoredSpecification, specification_entry
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
-from nwx.engine.search_server.entry_store import ServerEntryStore, StoredEntry, entry_query
-from nwx.engine.search_server.queue.outbox import ServerOutbox
+from nwx.engine.search_server.entries.outbox import ServerOutbox
+from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, entry_query
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.model import Dates, IndexName

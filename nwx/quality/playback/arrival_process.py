@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from nwx.bulk.child_processes import ChildFunction, ChildProcess
 from nwx.captures import PagePlace
+from nwx.engine.indices.quality_index import PlaybackScore
 from nwx.engine.open import open_engine
-from nwx.engine.quality.quality_index import PlaybackScore
 from nwx.errors import NwxError
 from nwx.keys import capture_id
 from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import SourceError
 from nwx.model import Capture, IndexName
 from nwx.quality.browser.targets import PageRender, RenderTask

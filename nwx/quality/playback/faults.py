@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.quality_index import Fault
 from nwx.errors import TimestampError, UrlError
 from nwx.quality.browser.targets import PageRender, PlayedResource
 from nwx.quality.measures import FIRST_BAD

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.quality.quality_index import Fault, PlaybackScore
+from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_id
 from nwx.model import Capture, Comparison, RenderPlace

@@ -7,7 +7,7 @@ from heapq import heappush, heappushpop
 from itertools import islice
 
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import PlaybackScore, QualityFilter
+from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
 from nwx.errors import UrlError
 from nwx.keys import capture_id, is_browsed
 from nwx.model import Capture, Collapse

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
-from nwx.engine.queue.crawl_queue import QueuedUrl
+from nwx.engine.indices.crawl_queue import QueuedUrl
 from nwx.errors import (
     CrawlerUnavailableError,
     EngineBusyError,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.engine.queue.crawl_queue import QueuedUrl, UrlState
+from nwx.engine.indices.crawl_queue import QueuedUrl, UrlState
 from nwx.errors import SourceError, UrlError, UsageError
 from nwx.steering.adapters.feed_state import LogPlace, read_crawl_log
 from nwx.values.crawl_log import LoggedFetch

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from nwx.engine.queue.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, no_limits
+from nwx.engine.indices.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, no_limits
 from nwx.errors import CrawlerError
 
 

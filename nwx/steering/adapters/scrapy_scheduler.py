@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from scrapy import Request, signals
 
-from nwx.engine.queue.crawl_queue import QueuedUrl
+from nwx.engine.indices.crawl_queue import QueuedUrl
 from nwx.errors import UsageError
 from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
 from nwx.steering.queue.client import QueueClient

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.document_scorer import (
     DocumentScorer,
     TermMatch,

@@ -18,7 +18,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate

@@ -7,7 +7,7 @@ from typing import Self
 
 import requests
 
-from nwx.engine.queue.crawl_queue import QueuedUrl, UrlUpdate
+from nwx.engine.indices.crawl_queue import QueuedUrl, UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, ProtocolError
 from nwx.steering.queue.protocol import queue_address, read_leased, write_updates
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Protocol, Self
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import CrawlQueue, OutboxEntry, UpdateOutbox, UrlUpdate
+from nwx.engine.indices.crawl_queue import CrawlQueue, OutboxEntry, UpdateOutbox, UrlUpdate
 from nwx.errors import (
     CrawlerError,
     CrawlerUnavailableError,

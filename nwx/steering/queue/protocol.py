@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from nwx.engine.queue.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
+from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
 from nwx.errors import ProtocolError, UsageError
 from nwx.values.urls import url_parts
 

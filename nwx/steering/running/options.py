@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from nwx.bulk.resources import processors
 from nwx.captures import PagePlace
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.errors import NwxError, UsageError
 from nwx.model import ReadError
 from nwx.settings import Settings

@@ -12,9 +12,14 @@ from cachetools import LRUCache
 from nwx.bulk.retries import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import AnalysedVersion, CrawlIndex, DocumentScore, LinkScore
-from nwx.engine.crawls.entries import link_rank
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_index import (
+    AnalysedVersion,
+    CrawlIndex,
+    DocumentScore,
+    LinkScore,
+    link_rank,
+)
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineBusyError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics

@@ -11,9 +11,13 @@ from typing import Any
 from cachetools import LRUCache, TTLCache
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import CrawlIndex, StoredSpecification
-from nwx.engine.crawls.entries import score_id, specification_id
-from nwx.engine.queue.crawl_queue import LeaseLimits
+from nwx.engine.indices.crawl_index import (
+    CrawlIndex,
+    StoredSpecification,
+    score_id,
+    specification_id,
+)
+from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.errors import ErrorText, SourceError, UsageError
 from nwx.model import IndexName
 from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem

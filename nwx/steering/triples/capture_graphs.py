@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pyoxigraph import Literal, NamedNode, Triple
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.steering.analysis.names import LanguageModel, NameKind
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.specifications.specification import CrawlSpecification, EntityKind

@@ -1,6 +1,6 @@
 """Answers about pictures."""
 
-from nwx.engine.pictures.picture_index import (
+from nwx.engine.indices.picture_index import (
     Appearance,
     FoundPicture,
     Picture,

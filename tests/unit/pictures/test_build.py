@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.pictures.picture_index import PictureQuestion
+from nwx.engine.indices.picture_index import PictureQuestion
 from nwx.importing import ImportOptions, import_files
 from nwx.model import MAIN_DATES, Dates
 from nwx.pictures.build import build_pictures

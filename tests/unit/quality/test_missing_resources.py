@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.quality_index import Fault
 from nwx.quality.missing_resources import kind_of_resource, lacks_of
 from nwx.values.fault_kinds import FaultKind
 

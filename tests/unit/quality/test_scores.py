@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     Fault,
     PlaybackScore,
     QualityFilter,

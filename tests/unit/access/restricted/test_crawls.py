@@ -8,7 +8,7 @@ import pytest
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.model import IndexName
 from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
 

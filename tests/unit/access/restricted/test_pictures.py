@@ -10,7 +10,7 @@ from nwx.access.restricted.engine import RestrictedEngine, restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.pictures.picture_index import Appearance, Picture, PictureQuestion
+from nwx.engine.indices.picture_index import Appearance, Picture, PictureQuestion
 from nwx.errors import EngineError
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, IndexName

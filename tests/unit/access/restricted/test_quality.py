@@ -9,7 +9,7 @@ import pytest
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import Engine
-from nwx.engine.quality.quality_index import (
+from nwx.engine.indices.quality_index import (
     Fault,
     PlaybackScore,
     QualityFilter,

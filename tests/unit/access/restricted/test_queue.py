@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nwx.access.restricted.engine import RestrictedEngine
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.model import IndexName
 from tests.unit.access.restricted.archives import HIDDEN, SHOWN, archive_of_pages, hiding
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.quality_index import Fault
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 from nwx.quality.playback.faults import (
     ERROR_ONLY,

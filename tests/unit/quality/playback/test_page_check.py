@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.quality.quality_index import Fault
+from nwx.engine.indices.quality_index import Fault
 from nwx.model import Comparison
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 from nwx.quality.measures import PageLikeness

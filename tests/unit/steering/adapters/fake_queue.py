@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nwx.engine.queue.crawl_queue import QueuedUrl
+from nwx.engine.indices.crawl_queue import QueuedUrl
 from nwx.errors import CrawlerUnavailableError
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.queue.crawl_queue import QueuedUrl, UrlState
+from nwx.engine.indices.crawl_queue import QueuedUrl, UrlState
 from nwx.errors import UsageError
 from nwx.steering.adapters.heritrix_job import (
     HeritrixJob,

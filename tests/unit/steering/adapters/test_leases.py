@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.queue.crawl_queue import UrlState
+from nwx.engine.indices.crawl_queue import UrlState
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
 from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
 from nwx.steering.queue.client import QueueClient

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.page_view import PageLink, PageView, page_view

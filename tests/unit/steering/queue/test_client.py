@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError
 from nwx.steering.queue.client import QueueClient
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import QueueCounts, UrlUpdate
+from nwx.engine.indices.crawl_queue import QueueCounts, UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, NwxError
 from nwx.steering.queue import delivery
 from nwx.steering.queue.delivery import DeliveryReport, _Delivery, deliver_updates

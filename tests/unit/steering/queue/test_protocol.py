@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.queue.crawl_queue import QueuedUrl, UrlState, UrlUpdate
+from nwx.engine.indices.crawl_queue import QueuedUrl, UrlState, UrlUpdate
 from nwx.errors import ProtocolError
 from nwx.steering.queue import protocol
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import PagePlace, page_places
-from nwx.engine.crawls.crawl_index import DocumentScore
 from nwx.engine.file_places import FilePlaces
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files

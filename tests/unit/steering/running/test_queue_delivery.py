@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.queue.crawl_queue import UrlUpdate
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineUnavailableError
 from nwx.steering.queue.delivery import QueueDelivery
 

@@ -7,7 +7,7 @@ import pytest
 
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.errors import EngineError
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.running.score_writer import ScoreWriter

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.crawls.crawl_index import CrawlIndex
+from nwx.engine.indices.crawl_index import CrawlIndex
+from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.engine.open import open_engine
-from nwx.engine.queue.crawl_queue import LeaseLimits
 from nwx.errors import SourceError
 from nwx.settings import Settings
 from nwx.steering.specifications.problems import SpecificationError

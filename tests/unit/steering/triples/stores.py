@@ -17,7 +17,7 @@ from pyoxigraph import (
     Triple,
 )
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, EntityKind
 from nwx.steering.triples.capture_graphs import CaptureGraph, page_graph, score_graph
 from nwx.steering.triples.local_store import LocalTripleStore

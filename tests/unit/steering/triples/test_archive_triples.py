@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.engine.open import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings

@@ -4,7 +4,7 @@ import pickle
 
 from pyoxigraph import NamedNode
 
-from nwx.engine.crawls.crawl_index import DocumentScore
+from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.steering.analysis.language_models import DictionaryModel
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, EntityKind
 from nwx.steering.triples.capture_graphs import (

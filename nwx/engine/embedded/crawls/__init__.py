@@ -1,1 +1,0 @@
-"""The index crawls of an archive in a folder, in an SQLite file of its own."""

@@ -1,0 +1,171 @@
+"""A queue in SQLite."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from nwx.engine.embedded.entries.leases import choose_urls
+from nwx.engine.embedded.entries.own_database import DURABLE, JOURNAL_PRAGMA, DatabaseForm, OwnIndex
+from nwx.engine.embedded.entries.queue_rows import (
+    EntriesById,
+    entries_of,
+    entries_where,
+    queue_problems,
+    write_entries,
+)
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.crawl_queue import (
+    LEASE_SECONDS,
+    CrawlQueue,
+    LimitsOf,
+    PutCounts,
+    QueueCounts,
+    QueuedUrl,
+    UrlUpdate,
+    no_limits,
+)
+from nwx.engine.indices.queue_entries import QueueEntry, UpdateBatch, ended, leases_by_id, url_entry
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS crawls (
+    num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    waiting INTEGER NOT NULL DEFAULT 0, leased INTEGER NOT NULL DEFAULT 0,
+    done INTEGER NOT NULL DEFAULT 0, blacklisted INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS hosts (
+    num INTEGER PRIMARY KEY, host TEXT NOT NULL UNIQUE,
+    leased_at REAL NOT NULL DEFAULT 0, in_flight INTEGER NOT NULL DEFAULT 0);
+-- The URLs of a host in a crawl. `best` is the highest priority of those that wait, `first` the
+-- number of the first one that has it; `given` counts those that are leased or were fetched.
+CREATE TABLE IF NOT EXISTS host_queues (
+    num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, host INTEGER NOT NULL,
+    best REAL, first INTEGER, given INTEGER NOT NULL DEFAULT 0, UNIQUE (crawl, host));
+CREATE INDEX IF NOT EXISTS host_queues_by_best ON host_queues (crawl, best DESC, first)
+    WHERE best IS NOT NULL;
+CREATE TABLE IF NOT EXISTS urls (
+    num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, queue INTEGER NOT NULL,
+    url TEXT NOT NULL, priority REAL, via TEXT NOT NULL, state TEXT NOT NULL,
+    lease TEXT NOT NULL DEFAULT '', leased_until REAL NOT NULL DEFAULT 0,
+    marks TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS waiting_urls ON urls (queue, priority DESC, num)
+    WHERE state = 'waiting';
+CREATE INDEX IF NOT EXISTS leased_urls ON urls (leased_until) WHERE state = 'leased';
+CREATE TABLE IF NOT EXISTS outbox (
+    num INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, content TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS outbox_by_queue ON outbox (queue, num);
+CREATE TABLE IF NOT EXISTS sender (name TEXT NOT NULL);
+"""
+
+QUEUE_FORM = DatabaseForm(
+    "queue.db", _SCHEMA, (DURABLE, f"cache_size = -{16 << 10}", JOURNAL_PRAGMA)
+)
+
+
+_EXPIRED_AT_ONCE = 10_000
+
+
+class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
+    """The queue in the file `queue.db` of an archive; each method is one transaction."""
+
+    form = QUEUE_FORM
+
+    def put(
+        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
+    ) -> PutCounts:
+        batch = UpdateBatch(updates, sender, orders)
+        with self.database.writing() as db:
+            known = entries_of(db, batch.ids)
+            new, counts = batch.apply(known)
+            write_entries(db, known, new)
+        return counts
+
+    def lease(
+        self,
+        count: int,
+        host: str = "",
+        crawl: str = "",
+        seconds: float = LEASE_SECONDS,
+        limits: LimitsOf = no_limits,
+    ) -> list[QueuedUrl]:
+        if not self.is_made():
+            return []
+        with self.database.writing() as db:
+            now = time.time()
+            _end_leases(db, now)
+            known = entries_of(db, ids := choose_urls(db, count, host, crawl, now, limits))
+            leased = {id: known[id].leased(now + seconds) for id in ids}
+            write_entries(db, known, leased)
+            hosts = [(now, one) for one in {entry.host for entry in leased.values()}]
+            db.executemany("UPDATE hosts SET leased_at = ? WHERE host = ?", hosts)
+        return [entry.queued() for entry in leased.values()]
+
+    def finish(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.finished)
+
+    def release(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.released)
+
+    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = leases_by_id(leases)
+        if not by_id or not self.is_made():
+            return 0
+        with self.database.writing() as db:
+            known = entries_of(db, list(by_id))
+            new = ended(known, by_id, end)
+            write_entries(db, known, new)
+        return len(new)
+
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Forget which URLs were found on these pages; return how many."""
+        if not self.is_made():
+            return 0
+        with self.database.writing() as db:
+            rows = db.execute("SELECT num, via FROM urls WHERE via != ''")
+            found = [(num,) for num, via in rows if via in urls]
+            db.executemany("UPDATE urls SET via = '' WHERE num = ?", found)
+        return len(found)
+
+    def _count(self) -> int:
+        return self.counts().total
+
+    def counts(self, crawl: str = "") -> QueueCounts:
+        with self.database.reading() as db:
+            if db is None:
+                return QueueCounts()
+            row = db.execute(
+                "SELECT sum(waiting), sum(leased), sum(done), sum(blacklisted) FROM crawls"
+                " WHERE name = ifnull(?, name)",
+                (crawl or None,),
+            ).fetchone()
+        return QueueCounts(*(number or 0 for number in row))
+
+    def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
+        with self.database.reading() as db:
+            if db is not None:
+                order = "WHERE crawls.name = ifnull(?, crawls.name) ORDER BY urls.num"
+                for _, entry in entries_where(db, order, (crawl or None,)):
+                    yield entry.queued()
+
+    def entries(self) -> Iterator[IndexEntry]:
+        with self.database.reading() as db:
+            if db is not None:
+                for id, entry in entries_where(db, "ORDER BY urls.id", ()):
+                    yield url_entry(id, entry)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        with self.database.reading() as db:
+            if db is not None:
+                yield from queue_problems(db)
+
+    def crawls(self) -> list[str]:
+        with self.database.reading() as db:
+            if db is None:
+                return []
+            return [name for (name,) in db.execute("SELECT name FROM crawls ORDER BY name")]
+
+
+def _end_leases(db: sqlite3.Connection, now: float) -> None:
+    """Let the URLs wait again whose leases have ended."""
+    condition = "WHERE state = 'leased' AND leased_until < ? ORDER BY leased_until LIMIT ?"
+    while known := dict(entries_where(db, condition, (now, _EXPIRED_AT_ONCE))):
+        ended: EntriesById = {id: entry.expired() for id, entry in known.items()}
+        write_entries(db, known, ended)

@@ -1,0 +1,343 @@
+"""Scores in the SQLite file of the index crawls: rows of documents, and the best link to a URL."""
+
+import sqlite3
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.crawl_index import (
+    AnalysedVersion,
+    DocumentScore,
+    LinkScore,
+    ScoredLink,
+    best_of,
+    host_key,
+    link_entry,
+    link_id,
+    link_key,
+    score_entry,
+)
+from nwx.values.urls import url_parts
+
+PAGE = 500
+_VALUES_AT_ONCE = 10_000
+_IDS_AT_ONCE = 500
+_BLACKLISTED = -1.0
+_FAST_COMPRESSION = 1
+_LINK = "url, host, relevance, role, parts, reason, via"
+_SCORE = "document_id, url, timestamp, score, content"
+_PUT_LINK = "INSERT OR IGNORE INTO links_{code} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_TABLES = """
+-- `content` is packed: site type, links and entities.
+CREATE TABLE scores_{code} (
+    document_id TEXT NOT NULL UNIQUE, url TEXT NOT NULL, timestamp TEXT NOT NULL,
+    score REAL NOT NULL, content BLOB NOT NULL);
+-- The best link to each URL; keys begin with that of the host; blacklisted ones have relevance -1.
+CREATE TABLE links_{code} (
+    key BLOB NOT NULL UNIQUE, url TEXT NOT NULL, host TEXT NOT NULL, relevance REAL NOT NULL,
+    role TEXT NOT NULL, parts TEXT NOT NULL, reason TEXT NOT NULL, via TEXT NOT NULL);
+CREATE INDEX links_by_relevance_{code} ON links_{code} (relevance DESC, key);
+"""
+_BETTER_LINK = """
+UPDATE links_{code} SET relevance = ?4, role = ?5, parts = ?6, reason = ?7, via = ?8
+WHERE key = ?1 AND relevance >= 0 AND (?4 < 0 OR ?4 > relevance)"""
+_FEW = 20_000
+"""So many links of a host are sorted; those of larger ones are found in the order of all."""
+
+
+class Analysis(NamedTuple):
+    """A version of a crawl that has scores."""
+
+    code: int
+    crawl: str
+    version: str
+
+
+EntryPage = Callable[
+    [sqlite3.Connection, Analysis, Any], tuple[list[IndexEntry], str | bytes | None]
+]
+"""What reads entries behind a mark, and gives the mark of the last, None at the end."""
+
+
+def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
+    """Store the scores of documents that have none of their version yet."""
+    by_analysis: dict[tuple[str, str], dict[str, DocumentScore]] = defaultdict(dict)
+    for score in scores:
+        by_analysis[score.crawl, score.version].setdefault(score.document_id, score)
+    for (crawl, version), found in by_analysis.items():
+        known = analysed(db, crawl, version, found)
+        new = [score for id, score in found.items() if id not in known]
+        code = _touched(db, crawl, version)
+        command = f"INSERT INTO scores_{code} VALUES (?, ?, ?, ?, ?)"
+        db.executemany(command, map(_score_row, new))
+        urls = _put_links(db, code, best_of(new).values())
+        db.execute(
+            "UPDATE analyses SET documents = documents + ?, urls = urls + ? WHERE code = ?",
+            (len(new), urls, code),
+        )
+
+
+def make_tables_of(db: sqlite3.Connection, code: int) -> None:
+    """Make the tables of an analysis, which removing it drops: that is quick, however many rows."""
+    for statement in _TABLES.format(code=code).split(";\n"):
+        db.execute(statement)
+
+
+def drop_tables_of(db: sqlite3.Connection, code: int) -> None:
+    """Drop the tables of an analysis."""
+    db.execute(f"DROP TABLE scores_{code}")
+    db.execute(f"DROP TABLE links_{code}")
+
+
+def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
+    """Return the code of an analysis, which becomes the one that was written to last."""
+    last = "(SELECT coalesce(max(last), 0) + 1 FROM analyses)"
+    known = analysis_of(db, crawl, version) if version else None
+    if known is not None:
+        db.execute(f"UPDATE analyses SET last = {last} WHERE code = ?", (known.code,))
+        return known.code
+    (code,) = db.execute(
+        "INSERT INTO analyses (crawl, version, last, documents, urls)"
+        f" VALUES (?, ?, {last}, 0, 0) RETURNING code",
+        (crawl, version),
+    ).fetchone()
+    make_tables_of(db, code)
+    return int(code)
+
+
+def _put_links(db: sqlite3.Connection, code: int, links: Iterable[ScoredLink]) -> int:
+    """Keep the better ones of these and those known; return how many URLs are new."""
+    rows = sorted(map(_link_row, links))  # neighbours of an index are written together
+    new = db.executemany(_PUT_LINK.format(code=code), rows).rowcount if rows else 0
+    if new < len(rows):
+        db.executemany(_BETTER_LINK.format(code=code), rows)
+    return new
+
+
+def _link_row(link: ScoredLink) -> tuple[bytes, str, str, float, str, str, str, str]:
+    host = url_parts(link.url).host
+    return (
+        link_key(link.url, host),
+        link.url,
+        host,
+        _BLACKLISTED if link.relevance is None else link.relevance,
+        link.role,
+        msgspec.json.encode(link.parts).decode(),
+        link.reason,
+        link.via,
+    )
+
+
+def _score_row(score: DocumentScore) -> tuple[object, ...]:
+    content = msgspec.json.encode((score.site_type, score.links, score.entities))
+    packed = zlib.compress(content, _FAST_COMPRESSION)
+    return score.document_id, score.url, score.timestamp, score.score, packed
+
+
+def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+    """Return those of these documents that have scores of a version."""
+    found: set[str] = set()
+    analysis = analysis_of(db, crawl, version) if version else None
+    if analysis is None:
+        return found
+    wanted = list(ids)
+    for start in range(0, len(wanted), _IDS_AT_ONCE):
+        chunk = wanted[start : start + _IDS_AT_ONCE]
+        marks = ", ".join("?" * len(chunk))
+        command = f"SELECT document_id FROM scores_{analysis.code} WHERE document_id IN ({marks})"
+        found.update(id for (id,) in db.execute(command, chunk))
+    return found
+
+
+def analysed_versions(db: sqlite3.Connection, crawl: str) -> list[AnalysedVersion]:
+    """Return the versions that have scores, the one that was written to last first."""
+    command = "SELECT version, documents, urls FROM analyses WHERE crawl = ? ORDER BY last DESC"
+    return [AnalysedVersion(*row) for row in db.execute(command, (crawl,))]
+
+
+def analyses(db: sqlite3.Connection) -> list[Analysis]:
+    """Return all that has scores, in the order of their entries' ids."""
+    found = [Analysis(*row) for row in db.execute("SELECT code, crawl, version FROM analyses")]
+    return sorted(found, key=lambda one: link_id(one.crawl, one.version))
+
+
+def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
+    """Return what has the scores of a version, "" is the one that was written to last."""
+    row = db.execute(
+        "SELECT code, crawl, version FROM analyses WHERE crawl = ? AND ? IN ('', version)"
+        " ORDER BY last DESC LIMIT 1",
+        (crawl, version),
+    ).fetchone()
+    return None if row is None else Analysis(*row)
+
+
+def document_scores(
+    db: sqlite3.Connection, crawl: str, version: str, after: str
+) -> list[DocumentScore]:
+    """Return the scores of the next PAGE documents behind an id."""
+    analysis = analysis_of(db, crawl, version)
+    return [] if analysis is None else _scores(db, analysis, after)
+
+
+def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[DocumentScore]:
+    command = (
+        f"SELECT {_SCORE} FROM scores_{analysis.code} WHERE document_id > ?"
+        " ORDER BY document_id LIMIT ?"
+    )
+    return [_score(analysis, row) for row in db.execute(command, (after, PAGE))]
+
+
+def score_values(
+    db: sqlite3.Connection, analysis: Analysis, after: int
+) -> tuple[list[tuple[str, float]], int | None]:
+    """Return ids and scores of the next documents behind a row, and the last row."""
+    if not _is_there(db, analysis):
+        return [], None
+    command = (
+        f"SELECT rowid, document_id, score FROM scores_{analysis.code} WHERE rowid > ?"
+        " ORDER BY rowid LIMIT ?"
+    )
+    rows = db.execute(command, (after, _VALUES_AT_ONCE)).fetchall()
+    last = rows[-1][0] if len(rows) == _VALUES_AT_ONCE else None
+    return [(id, score) for _, id, score in rows], last
+
+
+def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
+    document_id, url, timestamp, score, packed = row
+    site_type, links, entities = msgspec.json.decode(zlib.decompress(packed))
+    return DocumentScore(
+        analysis.crawl,
+        analysis.version,
+        document_id,
+        url,
+        timestamp,
+        score,
+        site_type,
+        tuple(LinkScore(*link) for link in links),
+        tuple((name, count) for name, count in entities),
+    )
+
+
+def best_links(
+    db: sqlite3.Connection, crawl: str, version: str, limit: int, offset: int, host: str
+) -> list[ScoredLink]:
+    """Return linked URLs of a version, the most relevant first."""
+    analysis = analysis_of(db, crawl, version)
+    if analysis is None:
+        return []
+    table, condition, values = f"links_{analysis.code}", "", []
+    if host:
+        first = host_key(host)
+        within = (first, first + b"\xff" * len(link_key("", "")))
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE key BETWEEN ? AND ? LIMIT ?)"
+        (number,) = db.execute(counted, (*within, _FEW)).fetchone()
+        # The sign keeps SQLite from the index of keys, or from that of relevance.
+        condition = "WHERE +key BETWEEN ? AND ?" if number == _FEW else "WHERE key BETWEEN ? AND ?"
+        condition, values = f"{condition} AND host = ?", [*within, host]
+        order = "relevance" if number == _FEW else "+relevance"
+    else:
+        order = "relevance"
+    command = f"SELECT {_LINK} FROM {table} {condition} ORDER BY {order} DESC, key LIMIT ? OFFSET ?"
+    return [_scored_link(row) for row in db.execute(command, (*values, limit, offset))]
+
+
+def relevances(
+    db: sqlite3.Connection, crawl: str, version: str, urls: Iterable[str]
+) -> dict[str, float | None]:
+    """Return the highest relevance of each of these URLs that has one, None where blacklisted."""
+    analysis = analysis_of(db, crawl, version) if version else None
+    if analysis is None:
+        return {}
+    command = f"SELECT relevance FROM links_{analysis.code} WHERE key = ?"
+    found: dict[str, float | None] = {}
+    for url in urls:
+        row = db.execute(command, (link_key(url, url_parts(url).host),)).fetchone()
+        if row is not None:
+            found[url] = None if row[0] < 0 else row[0]
+    return found
+
+
+def _scored_link(row: Sequence[Any]) -> ScoredLink:
+    url, _, relevance, role, parts, reason, via = row
+    known = None if relevance < 0 else relevance
+    return ScoredLink(url, known, role, msgspec.json.decode(parts), reason, via)
+
+
+def count_scores(db: sqlite3.Connection) -> int:
+    """Return the number of entries of documents and linked URLs."""
+    (number,) = db.execute("SELECT coalesce(sum(documents + urls), 0) FROM analyses").fetchone()
+    return int(number)
+
+
+def link_entries(
+    db: sqlite3.Connection, analysis: Analysis, after: bytes | None
+) -> tuple[list[IndexEntry], bytes | None]:
+    """Return entries of the next linked URLs behind a key, and the last key."""
+    if not _is_there(db, analysis):
+        return [], None
+    command = f"SELECT {_LINK}, key FROM links_{analysis.code} WHERE key > ? ORDER BY key LIMIT ?"
+    rows = db.execute(command, (after or b"", PAGE)).fetchall()
+    entries = [
+        link_entry(analysis.crawl, analysis.version, _scored_link(row[:-1]), row[1]) for row in rows
+    ]
+    return entries, rows[-1][-1] if len(rows) == PAGE else None
+
+
+def score_entries(
+    db: sqlite3.Connection, analysis: Analysis, after: str | None
+) -> tuple[list[IndexEntry], str | None]:
+    """Return entries of the next documents behind an id, and the last id."""
+    scores = _scores(db, analysis, after or "") if _is_there(db, analysis) else []
+    last = scores[-1].document_id if len(scores) == PAGE else None
+    return [score_entry(score) for score in scores], last
+
+
+def _is_there(db: sqlite3.Connection, analysis: Analysis) -> bool:
+    """Return whether an analysis was not removed meanwhile."""
+    command = "SELECT 1 FROM analyses WHERE code = ?"
+    return db.execute(command, (analysis.code,)).fetchone() is not None
+
+
+def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
+    """Remove all scores of a crawl; return of how many versions there were any."""
+    codes = [code for (code,) in db.execute("SELECT code FROM analyses WHERE crawl = ?", (crawl,))]
+    for code in codes:
+        drop_tables_of(db, code)
+    db.execute("DELETE FROM analyses WHERE crawl = ?", (crawl,))
+    return len(codes)
+
+
+def remove_documents(db: sqlite3.Connection, ids: Collection[str], urls: Collection[str]) -> int:
+    """Remove the scores of documents, and the links to these URLs or found on them first.
+
+    Returns how many entries there were.
+    """
+    keys = [(link_key(url, url_parts(url).host), url) for url in urls]
+    removed = 0
+    for code, _, _ in analyses(db):
+        documents = _deleted(
+            db, f"DELETE FROM scores_{code} WHERE document_id = ?", [(id,) for id in ids]
+        )
+        links = _deleted(db, f"DELETE FROM links_{code} WHERE key = ?", [(key,) for key, _ in keys])
+        links += _links_found_on(db, code, set(urls))
+        db.execute(
+            "UPDATE analyses SET documents = documents - ?, urls = urls - ? WHERE code = ?",
+            (documents, links, code),
+        )
+        removed += documents + links
+    return removed
+
+
+def _links_found_on(db: sqlite3.Connection, code: int, urls: Collection[str]) -> int:
+    """Remove the links whose best mention is on one of these URLs; looks at all of them."""
+    rows = db.execute(f"SELECT key, via FROM links_{code}")
+    keys = [(key,) for key, via in rows if via in urls]
+    return _deleted(db, f"DELETE FROM links_{code} WHERE key = ?", keys)
+
+
+def _deleted(db: sqlite3.Connection, command: str, values: Sequence[tuple[object, ...]]) -> int:
+    return db.executemany(command, values).rowcount if values else 0

@@ -1,0 +1,256 @@
+"""The index pictures of an archive in a folder."""
+
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nwx.engine.embedded.entries import picture_rows
+from nwx.engine.embedded.entries.own_database import (
+    CACHE_PRAGMA,
+    FAST,
+    JOURNAL_PRAGMA,
+    STATES_TABLE,
+    DatabaseForm,
+    OwnDatabase,
+    OwnIndex,
+)
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexDeclaration
+from nwx.engine.indices.picture_index import (
+    PICTURE_WINDOW,
+    SIMILAR_BITS,
+    Appearance,
+    FoundPicture,
+    Picture,
+    PictureIndex,
+    PictureQuestion,
+    PictureResult,
+    SimilarPicture,
+    appearance_from_entry,
+    is_hidden,
+    picture_from_entry,
+)
+from nwx.engine.work import Work, current_work
+from nwx.errors import ErrorText, WindowError
+from nwx.model import Total
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.picture_words import resolve_picture_query
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_CHECKED_STEPS = 10_000
+
+_SCHEMA = """
+-- Pictures (page '') and appearances; `picture` is the number of a picture's entry, its own or
+-- that of the version that a page shows, 0 where the archive has none.
+CREATE TABLE IF NOT EXISTS entries (
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, picture INTEGER NOT NULL,
+    page TEXT NOT NULL, page_timestamp TEXT NOT NULL, page_collection TEXT NOT NULL,
+    urlkey TEXT NOT NULL, content BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS entries_by_picture ON entries (picture);
+CREATE INDEX IF NOT EXISTS entries_by_page ON entries (page) WHERE page <> '';
+CREATE INDEX IF NOT EXISTS appearances_by_urlkey ON entries (urlkey) WHERE page <> '';
+-- What is filtered and sorted by; `colours` has a bit for each.
+CREATE TABLE IF NOT EXISTS measures (
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL, host TEXT NOT NULL, domain TEXT NOT NULL,
+    content_type TEXT NOT NULL, timestamp TEXT NOT NULL, collection TEXT NOT NULL,
+    long_side INTEGER NOT NULL, area INTEGER NOT NULL, colours INTEGER NOT NULL, hash INTEGER);
+CREATE INDEX IF NOT EXISTS measures_by_area ON measures (area DESC, id);
+-- The words of entries that belong to a picture; `every` is in all, so that what is
+-- without a word can be asked for too.
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    alt_words, title_words, anchor_words, name_words, around_words, every,
+    tokenize = "unicode61 remove_diacritics 0", columnsize = 1);
+-- Grows with each change, so that what was read before can be kept.
+CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
+INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
+"""
+
+
+PICTURES_FORM = DatabaseForm(
+    "pictures.db",
+    _SCHEMA + STATES_TABLE,
+    # What a power cut takes is built again: no disk has to be waited for.
+    ("secure_delete = 1", FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
+    (CACHE_PRAGMA, "mmap_size = 268435456"),
+    # The words of what was deleted are out of the index of words then.
+    before_erasing="INSERT INTO words (words) VALUES ('optimize')",
+)
+
+
+@contextmanager
+def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
+    """Stop what a connection does once a question is over; raises QuestionTimeoutError."""
+    db.set_progress_handler(lambda: work.is_over, _CHECKED_STEPS)
+    try:
+        yield
+    except sqlite3.OperationalError:
+        work.check()
+        raise
+
+
+@contextmanager
+def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
+    """Give the connection for one change, which is counted."""
+    with database.writing() as db:
+        yield db
+        db.execute("UPDATE changes SET number = number + 1")
+
+
+@contextmanager
+def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection | None]:
+    """Give a connection that reads; what it does ends with the question."""
+    with database.reading() as db:
+        if db is None:
+            yield None
+            return
+        with _interrupted(db, current_work()):
+            yield db
+
+
+def compact(database: OwnDatabase) -> None:
+    """Write the file anew without what was deleted, so that its bytes are gone."""
+    with database.erasing() as db:
+        if db is not None:
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class EmbeddedPictureIndex(OwnIndex, PictureIndex):
+    """The index pictures in a file beside that of the archive, so that no import is in its way."""
+
+    form = PICTURES_FORM
+
+    def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
+        super().__init__(database, declared)
+        self._guard = threading.Lock()
+        self._hashes: tuple[int, NDArray[np.int64], NDArray[np.uint64]] | None = None
+
+    def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
+        if pictures or appearances:
+            with changing(self.database) as db:
+                picture_rows.put_pictures(db, pictures)
+                picture_rows.put_appearances(db, appearances)
+
+    def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
+        with asking(self.database) as db:
+            found = picture_rows.picture_entries_of(db, ids) if db else ()
+            return {entry["id"]: picture_from_entry(entry) for entry in found}
+
+    def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
+        with asking(self.database) as db:
+            found = picture_rows.appearance_entries_at(db, urlkeys) if db else ()
+            return [appearance_from_entry(entry) for entry in found]
+
+    def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
+        with asking(self.database) as db:
+            return picture_rows.appearance_numbers_at(db, urlkeys) if db else {}
+
+    def search(self, question: PictureQuestion) -> PictureResult:
+        if question.offset + question.limit > PICTURE_WINDOW:
+            raise WindowError(
+                ErrorText(
+                    "pictures can be reached up to the %(most)sth",
+                    most=PICTURE_WINDOW,
+                )
+            )
+        query = resolve_picture_query(question.query)
+        with asking(self.database) as db:
+            if db is None:
+                return PictureResult(Total(0), ())
+            picture_rows.hide(db, question.hidden)
+            total = picture_rows.count_found(db, question, query)
+            numbers = picture_rows.found_numbers(db, question, query) if question.limit else []
+            found = picture_rows.entries_by_number(db, (num for pair in numbers for num in pair))
+        return PictureResult(
+            Total(total),
+            tuple(
+                FoundPicture(
+                    picture_from_entry(found[picture]),
+                    None if entry == picture else appearance_from_entry(found[entry]),
+                )
+                for picture, entry in numbers
+            ),
+        )
+
+    def appearances_of(
+        self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
+    ) -> list[Appearance]:
+        with asking(self.database) as db:
+            if db is None:
+                return []
+            picture_rows.hide(db, hidden)
+            found = map(appearance_from_entry, picture_rows.appearance_entries_of(db, id, hidden))
+            return sorted(found, key=lambda one: (one.page_timestamp, one.page))[:limit]
+
+    def similar(
+        self,
+        hash: int,
+        limit: int,
+        distance: int = SIMILAR_BITS,
+        hidden: HiddenDocuments = NONE_HIDDEN,
+    ) -> list[SimilarPicture]:
+        with asking(self.database) as db:
+            if db is None:
+                return []
+            found: list[SimilarPicture] = []
+            numbers = self._nearest(picture_rows.picture_change(db), db, hash, distance)
+            # Those that are hidden are met while going on: most are not.
+            for start in range(0, len(numbers), limit):
+                chunk = dict(numbers[start : start + limit])
+                entries = picture_rows.entries_by_number(db, chunk)
+                near = ((picture_from_entry(entries[num]), bits) for num, bits in chunk.items())
+                found += [
+                    SimilarPicture(one, bits)
+                    for one, bits in near
+                    if not is_hidden(hidden, one.id, one.timestamp, one.collection)
+                ]
+                if len(found) >= limit:
+                    break
+            return found[:limit]
+
+    def _nearest(
+        self, change: int, db: sqlite3.Connection, hash: int, distance: int
+    ) -> list[tuple[int, int]]:
+        """Return the numbers of similar pictures with their distances, the most similar first."""
+        # Imported here: sizes of indices are counted without.
+        import numpy as np
+
+        with self._guard:
+            kept = self._hashes
+        if kept is None or kept[0] != change:
+            stored = np.array(picture_rows.hashes(db), dtype=np.int64).reshape(-1, 2)
+            kept = change, stored[:, 0].copy(), stored[:, 1].copy().view(np.uint64)
+            with self._guard:
+                self._hashes = kept
+        bits = np.bitwise_count(kept[2] ^ np.uint64(hash))
+        near = np.flatnonzero(bits <= distance)
+        order = near[np.argsort(bits[near], kind="stable")]
+        return list(zip(kept[1][order].tolist(), bits[order].tolist(), strict=True))
+
+    def remove(self, ids: Iterable[str]) -> int:
+        if not self.is_made():
+            return 0
+        with changing(self.database) as db:
+            return picture_rows.remove_entries(db, ids)
+
+    def clear(self) -> None:
+        if self.is_made():
+            with changing(self.database) as db:
+                for table in ("entries", "measures", "words", "states"):
+                    db.execute(f"DELETE FROM {table}")
+            compact(self.database)
+
+    def _count(self) -> int:
+        with asking(self.database) as db:
+            return picture_rows.number_of_entries(db) if db else 0
+
+    def entries(self) -> Iterator[IndexEntry]:
+        with asking(self.database) as db:
+            if db is not None:
+                yield from picture_rows.all_picture_entries(db)

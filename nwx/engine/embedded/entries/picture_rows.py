@@ -1,0 +1,301 @@
+"""Pictures in the SQLite file of the index pictures: how they are put and found."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.picture_index import (
+    COLOURS,
+    SIZE_LIMITS,
+    WORD_FIELDS,
+    Appearance,
+    Picture,
+    PictureQuestion,
+    appearance_entry,
+    is_hidden,
+    picture_entry,
+    words_of_appearance,
+)
+from nwx.query.hidden import HiddenDocuments
+from nwx.query.picture_words import FieldCondition, PictureQuery
+from nwx.query.tree import Bool, Node, Phrase, Wildcard
+
+EVERY = "picture"
+"""The word that all entries have in a column of its own."""
+
+WORD_WEIGHTS = (*WORD_FIELDS.values(), 0.0)
+_ALL = f"every : {EVERY}"
+_COLUMNS = f"{{{' '.join(WORD_FIELDS)}}}"
+
+
+def match_expression(node: Node) -> str:
+    """Return the words of a query as an expression of MATCH."""
+    match node:
+        case Phrase():
+            return f'({_COLUMNS} : "{node.text}")'
+        case Wildcard():
+            return f'({_COLUMNS} : "{node.pattern.removesuffix("*")}" *)'
+        case Bool():
+            return _bool(node)
+        case _:
+            return f"({_ALL})"
+
+
+def _bool(node: Bool) -> str:
+    wanted = [match_expression(part) for part in node.must]
+    if not wanted and node.should:
+        wanted = [f"({' OR '.join(map(match_expression, node.should))})"]
+    found = " AND ".join(wanted) or f"({_ALL})"
+    if not node.must_not:
+        return f"({found})"
+    without = " OR ".join(map(match_expression, node.must_not))
+    return f"(({found}) NOT ({without}))"
+
+
+def measure_condition(
+    question: PictureQuestion, fields: tuple[FieldCondition, ...]
+) -> tuple[str, list[object]]:
+    """Return a condition on the table `measures`, and its values."""
+    parts = ["1"]
+    values: list[object] = []
+    if question.size is not None:
+        parts.append("measures.long_side >= ? AND measures.long_side < ?")
+        values += SIZE_LIMITS[question.size]
+    for colour in question.colours:
+        parts.append("measures.colours & ?")
+        values.append(colour_bits((colour,)))
+    for expression, wanted in (
+        ("measures.host", question.hosts),
+        ("measures.domain", question.domains),
+        ("measures.collection", question.collections),
+        ("substr(measures.timestamp, 1, 4)", question.years),
+    ):
+        if wanted:
+            parts.append(f"{expression} IN ({', '.join('?' * len(wanted))})")
+            values += wanted
+    for field in fields:
+        parts.append(f"measures.{field.field} {'<>' if field.is_not else '='} ?")
+        values.append(field.value)
+    if question.hidden:
+        parts.append("NOT is_hidden(measures.id, measures.timestamp, measures.collection)")
+    return " AND ".join(parts), values
+
+
+def colour_bits(colours: tuple[str, ...]) -> int:
+    """Return a bit for each of these colours; unknown ones have none."""
+    return sum(1 << COLOURS.index(colour) for colour in colours if colour in COLOURS)
+
+
+_AT_ONCE = 500
+_FAST_COMPRESSION = 1
+_KNOWN = "SELECT num FROM entries WHERE id = ?"
+_PUT = """
+INSERT INTO entries (id, picture, page, page_timestamp, page_collection, urlkey, content)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET picture = excluded.picture, content = excluded.content
+RETURNING num"""
+_MEASURES = f"INSERT OR REPLACE INTO measures VALUES (?{', ?' * 10})"
+_WORD_COLUMNS = ", ".join((*WORD_FIELDS, "every"))
+_WORDS = (
+    f"INSERT INTO words (rowid, {_WORD_COLUMNS}) VALUES (?{', ?' * len(WORD_FIELDS)}, '{EVERY}')"
+)
+_RANK = f"bm25(words, {', '.join(map(str, WORD_WEIGHTS))})"
+_FOUND = f"""
+WITH found AS MATERIALIZED (
+    SELECT rowid AS num, {_RANK} AS rank FROM words WHERE words MATCH ?)
+SELECT measures.num, entries.num, min(found.rank) AS best
+FROM found JOIN entries ON entries.num = found.num JOIN measures ON measures.num = entries.picture
+WHERE {{}} GROUP BY measures.num ORDER BY best, measures.area DESC, measures.id LIMIT ? OFFSET ?"""
+_COUNTED = """
+SELECT count(DISTINCT entries.picture)
+FROM words JOIN entries ON entries.num = words.rowid
+JOIN measures ON measures.num = entries.picture WHERE words MATCH ? AND {}"""
+_HIDDEN_PAGE = "is_hidden(entries.page, entries.page_timestamp, entries.page_collection)"
+_PAGE_SHOWN = f" AND (entries.page = '' OR NOT {_HIDDEN_PAGE})"
+
+
+def hide(db: sqlite3.Connection, hidden: HiddenDocuments) -> None:
+    """Make the SQL function `is_hidden` tell what is hidden by id, timestamp and collection."""
+    db.create_function("is_hidden", 3, partial(is_hidden, hidden), deterministic=True)
+
+
+def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
+    """Store pictures in the place of those of the same ids."""
+    for picture in pictures:
+        entry = picture_entry(picture)
+        values = (picture.id, 0, "", "", "", picture.urlkey, _packed(entry))
+        (num,) = db.execute(_PUT, values).fetchone()
+        db.execute("UPDATE entries SET picture = num WHERE num = ?", (num,))
+        measures = (
+            *(num, picture.id, picture.host, picture.domain, picture.content_type),
+            *(picture.timestamp, picture.collection),
+            *(entry["long_side"], entry["area"]),
+            *(colour_bits(picture.colours), entry.get("hash")),
+        )
+        db.execute(_MEASURES, measures)
+        _put_words(db, num, {"name_words": entry.get("name_words", "")})
+
+
+def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -> None:
+    """Store appearances in the place of those of the same pages and urlkeys."""
+    for appearance in appearances:
+        entry = appearance_entry(appearance)
+        picture = db.execute(
+            "SELECT num, content FROM entries WHERE id = ? AND page = ''", (appearance.picture,)
+        ).fetchone()
+        number = picture[0] if picture else 0
+        page = (appearance.page, appearance.page_timestamp, appearance.page_collection)
+        values = (entry["id"], number, *page, appearance.urlkey, _packed(entry))
+        (num,) = db.execute(_PUT, values).fetchone()
+        words = words_of_appearance(appearance)
+        if picture:
+            words["name_words"] = unpacked(picture[1]).get("name_words", "")
+        _put_words(db, num, words if picture else {})
+
+
+def _put_words(db: sqlite3.Connection, num: int, words: dict[str, str]) -> None:
+    db.execute("DELETE FROM words WHERE rowid = ?", (num,))
+    if words:
+        db.execute(_WORDS, (num, *(words.get(name, "") for name in WORD_FIELDS)))
+
+
+def _packed(entry: IndexEntry) -> bytes:
+    return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
+
+
+def unpacked(content: bytes) -> IndexEntry:
+    """Return the entry of a row."""
+    entry: IndexEntry = msgspec.json.decode(zlib.decompress(content))
+    return entry
+
+
+def count_found(db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery) -> int:
+    """Return how many pictures match."""
+    condition, values = measure_condition(question, query.conditions)
+    if query.words is None:
+        row = db.execute(f"SELECT count(*) FROM measures WHERE {condition}", values).fetchone()
+    else:
+        condition += _PAGE_SHOWN if question.hidden else ""
+        expression = match_expression(query.words)
+        row = db.execute(_COUNTED.format(condition), (expression, *values)).fetchone()
+    return int(row[0])
+
+
+def found_numbers(
+    db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery
+) -> list[tuple[int, int]]:
+    """Return the numbers of the pictures asked for, each with that of the entry found."""
+    condition, values = measure_condition(question, query.conditions)
+    page = (question.limit, question.offset)
+    if query.words is None:
+        command = f"SELECT num FROM measures WHERE {condition} ORDER BY area DESC, id"
+        rows = db.execute(f"{command} LIMIT ? OFFSET ?", (*values, *page))
+        return [(num, num) for (num,) in rows]
+    condition += _PAGE_SHOWN if question.hidden else ""
+    expression = match_expression(query.words)
+    rows = db.execute(_FOUND.format(condition), (expression, *values, *page))
+    return [(picture, entry) for picture, entry, _ in rows]
+
+
+def entries_by_number(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, IndexEntry]:
+    """Return entries by their numbers."""
+    command = "SELECT num, content FROM entries WHERE num IN ({})"
+    return {num: unpacked(content) for num, content in _among(db, command, numbers)}
+
+
+def picture_entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
+    """Yield the entries of pictures."""
+    command = "SELECT content FROM entries WHERE page = '' AND id IN ({})"
+    return (unpacked(content) for (content,) in _among(db, command, ids))
+
+
+def appearance_entries_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> Iterator[IndexEntry]:
+    """Yield the entries of the appearances of images of these urlkeys."""
+    command = "SELECT content FROM entries WHERE page <> '' AND urlkey IN ({})"
+    return (unpacked(content) for (content,) in _among(db, command, urlkeys))
+
+
+def appearance_numbers_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> dict[str, int]:
+    """Return how many appearances images of these urlkeys have."""
+    command = (
+        "SELECT urlkey, count(*) FROM entries WHERE page <> '' AND urlkey IN ({}) GROUP BY urlkey"
+    )
+    return dict(_among(db, command, urlkeys))
+
+
+def appearance_entries_of(
+    db: sqlite3.Connection, id: str, hidden: HiddenDocuments
+) -> list[IndexEntry]:
+    """Return the entries of the appearances of a picture, on pages that are not hidden."""
+    command = (
+        "SELECT content FROM entries WHERE page <> ''"
+        " AND picture = (SELECT num FROM entries WHERE id = ? AND page = '')"
+    )
+    command += f" AND NOT {_HIDDEN_PAGE}" if hidden else ""
+    return [unpacked(content) for (content,) in db.execute(command, (id,))]
+
+
+def remove_entries(db: sqlite3.Connection, ids: Iterable[str]) -> int:
+    """Remove pictures and appearances on pages of these documents; return how many.
+
+    Appearances of a removed picture stay, without one.
+    """
+    removed = 0
+    for id in ids:
+        gone = db.execute("SELECT num FROM entries WHERE id = ? AND page = ''", (id,)).fetchall()
+        for (num,) in gone:
+            _forget_picture(db, num)
+        gone += db.execute(
+            "SELECT num FROM entries WHERE page = ? AND page <> ''", (id,)
+        ).fetchall()
+        for table, column in (("words", "rowid"), ("measures", "num"), ("entries", "num")):
+            db.executemany(f"DELETE FROM {table} WHERE {column} = ?", gone)
+        removed += len(gone)
+    return removed
+
+
+def _forget_picture(db: sqlite3.Connection, num: int) -> None:
+    command = "SELECT num FROM entries WHERE picture = ? AND page <> ''"
+    for (appearance,) in db.execute(command, (num,)).fetchall():
+        db.execute("DELETE FROM words WHERE rowid = ?", (appearance,))
+        content = db.execute("SELECT content FROM entries WHERE num = ?", (appearance,)).fetchone()
+        entry = unpacked(content[0])
+        entry.pop("picture", None)
+        values = (_packed(entry), appearance)
+        db.execute("UPDATE entries SET picture = 0, content = ? WHERE num = ?", values)
+
+
+def hashes(db: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Return the numbers of the pictures that have a hash, with it, the largest first."""
+    command = "SELECT num, hash FROM measures WHERE hash IS NOT NULL ORDER BY area DESC, id"
+    return db.execute(command).fetchall()
+
+
+def picture_change(db: sqlite3.Connection) -> int:
+    """Return a number that grows with each change."""
+    (number,) = db.execute("SELECT number FROM changes").fetchone()
+    return int(number)
+
+
+def number_of_entries(db: sqlite3.Connection) -> int:
+    """Return the number of pictures and appearances."""
+    (number,) = db.execute("SELECT count(*) FROM entries").fetchone()
+    return int(number)
+
+
+def all_picture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
+    """Stream all entries in the order of their ids."""
+    for (content,) in db.execute("SELECT content FROM entries ORDER BY id"):
+        yield unpacked(content)
+
+
+def _among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
+    listed = list(dict.fromkeys(values))
+    for start in range(0, len(listed), _AT_ONCE):
+        chunk = listed[start : start + _AT_ONCE]
+        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)

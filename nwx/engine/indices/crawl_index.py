@@ -1,0 +1,358 @@
+"""What an engine does for crawls: specifications and their versions, scores by them, as entries."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from nwx.engine.entries import IndexEntry
+from nwx.errors import EngineConflictError, ErrorText
+from nwx.values.timestamps import to_timestamp
+
+_ATTEMPTS = 10
+
+
+class LinkScore(NamedTuple):
+    """The relevance of a link, in [0, 1], or None: blacklisted.
+
+    `role` is the role of the link on its page. `parts` are what the
+    relevance is made of, by name; `reason` says in words what decided.
+    """
+
+    url: str
+    relevance: float | None
+    role: str = ""
+    parts: Mapping[str, float] = {}
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScore:
+    """What the analysis of a document found, by one version of a crawl's specification.
+
+    `entities` are names of the specification's entities, and how often each is there.
+    """
+
+    crawl: str
+    version: str
+    document_id: str
+    url: str
+    timestamp: str
+    score: float
+    site_type: str = ""
+    links: tuple[LinkScore, ...] = ()
+    entities: tuple[tuple[str, int], ...] = ()
+
+
+class ScoredLink(NamedTuple):
+    """The highest relevance that links to a URL have, or None: blacklisted.
+
+    `via` is the URL of the document with that link.
+    """
+
+    url: str
+    relevance: float | None
+    role: str
+    parts: Mapping[str, float]
+    reason: str
+    via: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSpecification:
+    """A specification as it was saved, TOML or JSON; `number` counts what was saved under its name.
+
+    `version` is that of the analysis (`CrawlSpecification.version`): several
+    saved ones may have the same. `saved` is a timestamp.
+    """
+
+    name: str
+    version: str
+    text: str
+    saved: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedVersion:
+    """How many documents were analysed at a version, and how many URLs their links lead to."""
+
+    version: str
+    documents: int
+    urls: int
+
+
+class CrawlIndex(ABC):
+    """The index crawls of an engine; it may be written to while an import runs.
+
+    What was written is seen at once. Methods that read scores take the
+    version of the specification; "" is the one that scores were put for last.
+    """
+
+    @abstractmethod
+    def specifications(self) -> list[StoredSpecification]:
+        """Return the last saved specification of each crawl, by name."""
+
+    @abstractmethod
+    def specification(
+        self, name: str, version: str = "", number: int | None = None
+    ) -> StoredSpecification | None:
+        """Return the last saved specification of a crawl, or that of a version or number."""
+
+    def save_specification(
+        self, name: str, version: str, text: str, expected: int | None = None
+    ) -> StoredSpecification:
+        """Save a specification behind those of its name, unless the last one has this text.
+
+        `expected` is the number of the one that it takes the place of, 0
+        where there is none. Raises EngineConflictError where the last one
+        has another number.
+        """
+        for attempt in range(_ATTEMPTS):
+            time.sleep(attempt / 10)
+            last = self.specification(name)
+            number = last.number if last else 0
+            if expected is not None and expected != number:
+                raise _saved_meanwhile(name, number, expected)
+            if last and (last.version, last.text) == (version, text):
+                return last
+            now = to_timestamp(datetime.now(UTC))
+            saved = StoredSpecification(name, version, text, now, number + 1)
+            if self._added(saved):
+                return saved
+        raise _saved_meanwhile(name, saved.number, saved.number - 1)
+
+    @abstractmethod
+    def _added(self, stored: StoredSpecification) -> bool:
+        """Add a specification unless there is one of its name and number; return whether it was."""
+
+    @abstractmethod
+    def versions(self, name: str) -> list[StoredSpecification]:
+        """Return all saved specifications of a crawl, the last first."""
+
+    @abstractmethod
+    def remove_specification(self, name: str) -> bool:
+        """Remove a crawl, all that was saved of it and its scores; return whether it was there."""
+
+    @abstractmethod
+    def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+        """Return those of these documents that have scores of a version."""
+
+    @abstractmethod
+    def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        """Return the versions that have scores, the one that scores were put for last first."""
+
+    @abstractmethod
+    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
+        """Store scores; a document that has scores of a version keeps them."""
+
+    @abstractmethod
+    def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        """Stream the scores of all documents, by the documents' ids."""
+
+    @abstractmethod
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        """Stream the ids of all documents and their scores, in no order.
+
+        The links of the documents, which are most of what is stored, are not read.
+        """
+
+    @abstractmethod
+    def best_links(
+        self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
+    ) -> list[ScoredLink]:
+        """Return linked URLs, each once: the most relevant first, blacklisted ones at the end.
+
+        A URL is blacklisted where one of the links to it is. `host` asks for
+        the URLs of one host.
+        """
+
+    @abstractmethod
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        """Return the highest relevance of the links to those of these URLs that have scores.
+
+        None where a URL is blacklisted.
+        """
+
+
+def _saved_meanwhile(name: str, number: int, expected: int) -> EngineConflictError:
+    return EngineConflictError(
+        ErrorText(
+            "the specification %(name)s was saved by somebody else meanwhile (number "
+            "%(number)s, expected %(expected)s); look at it and save again",
+            name=name,
+            number=number,
+            expected=expected,
+        )
+    )
+
+
+_HOST_BYTES, _URL_BYTES = 5, 11
+
+
+def link_key(url: str, host: str) -> bytes:
+    """Return 16 bytes that stand for a URL, by which links of equal relevance are in order."""
+    rest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_URL_BYTES).digest()
+    return host_key(host) + rest
+
+
+@lru_cache(maxsize=65_536)
+def host_key(host: str) -> bytes:
+    """Return the bytes that the keys of all URLs of a host begin with."""
+    return blake2b(host.encode("utf-8", "surrogatepass"), digest_size=_HOST_BYTES).digest()
+
+
+def specification_id(name: str, number: int) -> str:
+    """Return the id of what was saved of a crawl under a number."""
+    return f"specification/{name}/{number:06}"
+
+
+def score_id(crawl: str, version: str, document_id: str = "") -> str:
+    """Return the id of the scores of a document, or what the ids of all have in front."""
+    return f"score/{crawl}/{version}/{document_id}"
+
+
+def link_id(crawl: str, version: str, key: bytes = b"") -> str:
+    """Return the id of the best link to a URL, or what the ids of all have in front."""
+    return f"link/{crawl}/{version}/{key.hex()}"
+
+
+def specification_entry(stored: StoredSpecification) -> IndexEntry:
+    """Return a saved specification as an entry."""
+    return {
+        "id": specification_id(stored.name, stored.number),
+        "kind": "specification",
+        "crawl": stored.name,
+        "version": stored.version,
+        "number": stored.number,
+        "text": stored.text,
+        "saved": stored.saved,
+    }
+
+
+def specification_from_entry(entry: Mapping[str, Any]) -> StoredSpecification:
+    """Return the saved specification of an entry."""
+    return StoredSpecification(
+        entry["crawl"], entry["version"], entry["text"], entry["saved"], entry["number"]
+    )
+
+
+def score_entry(score: DocumentScore) -> IndexEntry:
+    """Return the scores of a document as an entry."""
+    entry: IndexEntry = {
+        "id": score_id(score.crawl, score.version, score.document_id),
+        "kind": "score",
+        "crawl": score.crawl,
+        "version": score.version,
+        "document_id": score.document_id,
+        "url": score.url,
+        "timestamp": score.timestamp,
+        "score": score.score,
+    }
+    if score.site_type:
+        entry["site_type"] = score.site_type
+    if score.links:
+        entry["links"] = [_link(link) for link in score.links]
+    if score.entities:
+        entry["entities"] = [name for name, _ in score.entities]
+        entry["entity_counts"] = [count for _, count in score.entities]
+    return entry
+
+
+def _link(link: LinkScore) -> IndexEntry:
+    found = {
+        "url": link.url,
+        "relevance": link.relevance,
+        "role": link.role,
+        "parts": dict(link.parts),
+        "reason": link.reason,
+    }
+    return {name: value for name, value in found.items() if value not in (None, "", {})}
+
+
+def score_from_entry(entry: Mapping[str, Any]) -> DocumentScore:
+    """Return the scores of a document of an entry."""
+    links = tuple(
+        LinkScore(
+            link["url"],
+            link.get("relevance"),
+            link.get("role", ""),
+            link.get("parts", {}),
+            link.get("reason", ""),
+        )
+        for link in entry.get("links", ())
+    )
+    counts = zip(entry.get("entities", ()), entry.get("entity_counts", ()), strict=True)
+    return DocumentScore(
+        entry["crawl"],
+        entry["version"],
+        entry["document_id"],
+        entry["url"],
+        entry["timestamp"],
+        entry["score"],
+        entry.get("site_type", ""),
+        links,
+        tuple(counts),
+    )
+
+
+def encodable_score(score: DocumentScore) -> DocumentScore:
+    """Return scores with question marks for what UTF-8 cannot hold."""
+    links = tuple(
+        LinkScore(
+            _encodable(link.url), link.relevance, link.role, link.parts, _encodable(link.reason)
+        )
+        for link in score.links
+    )
+    entities = tuple((_encodable(name), count) for name, count in score.entities)
+    return replace(score, url=_encodable(score.url), links=links, entities=entities)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def link_entry(crawl: str, version: str, link: ScoredLink, host: str) -> IndexEntry:
+    """Return the best link to a URL as an entry."""
+    return {
+        "id": link_id(crawl, version, link_key(link.url, host)),
+        "kind": "link",
+        "crawl": crawl,
+        "version": version,
+        "host": host,
+        "via": link.via,
+    } | _link(LinkScore(*link[:5]))
+
+
+def link_from_entry(entry: Mapping[str, Any]) -> ScoredLink:
+    """Return the best link to a URL of an entry."""
+    return ScoredLink(
+        entry["url"],
+        entry.get("relevance"),
+        entry.get("role", ""),
+        entry.get("parts", {}),
+        entry.get("reason", ""),
+        entry.get("via", ""),
+    )
+
+
+def best_of(scores: Iterable[DocumentScore]) -> dict[str, ScoredLink]:
+    """Return the best link to each URL that documents link to; the first of equal ones."""
+    best: dict[str, ScoredLink] = {}
+    for score in scores:
+        for link in score.links:
+            known = best.get(link.url)
+            if known is None or link_rank(link.relevance) > link_rank(known.relevance):
+                best[link.url] = ScoredLink(*link, score.url)
+    return best
+
+
+def link_rank(relevance: float | None) -> float:
+    """Return what is higher for the link that counts: blacklisted ones count most."""
+    return 2.0 if relevance is None else relevance

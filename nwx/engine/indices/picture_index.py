@@ -1,0 +1,343 @@
+"""What an engine does for pictures: images with their measures, and what pages say of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from nwx.engine.entries import IndexEntry, clean_text
+from nwx.keys import document_id
+from nwx.model import Total
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.picture_words import picture_words
+
+MOST_APPEARANCES = 1_000
+"""So many appearances are kept of the images of one URL: a logo is on every page of a site."""
+
+SIMILAR_BITS = 10
+"""Pictures are similar when at most so many of the 64 bits of their hashes differ."""
+
+PICTURE_WINDOW = 10_000
+"""The number of pictures that pages can reach."""
+
+COLOURS = (
+    "black",
+    "white",
+    "grey",
+    "red",
+    "orange",
+    "brown",
+    "yellow",
+    "green",
+    "turquoise",
+    "blue",
+    "purple",
+    "pink",
+)
+"""The names of the main colours of pictures."""
+
+
+class ImageSize(StrEnum):
+    """How large a picture is, by the longer side: below 64, below 300, below 1,000 pixels."""
+
+    ICON = "icon"
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
+SIZE_LIMITS = {
+    ImageSize.ICON: (0, 64),
+    ImageSize.SMALL: (64, 300),
+    ImageSize.MEDIUM: (300, 1_000),
+    ImageSize.LARGE: (1_000, (1 << 31) - 1),
+}
+"""The shortest longer side of each size, and the first that is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image as a document: one version of one URL; `id` is that of the document.
+
+    The capture is the one that was measured first. `hash` is a perceptual
+    hash of 64 bits, None where the image has nothing to tell it by, as a
+    plain area. `colours` are the main ones, names of COLOURS.
+    """
+
+    id: str
+    url: str
+    urlkey: str
+    host: str
+    domain: str
+    collection: str
+    timestamp: str
+    digest: str
+    content_type: str
+    width: int
+    height: int
+    content_length: int = 0
+    hash: int | None = None
+    colours: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """A page that shows an image, and its words about it.
+
+    `page` is the id of the page's document, `urlkey` is that of the image.
+    `picture` is the id of the version that the page shows, the nearest in
+    time, "" where the archive has none of that URL. `anchor` is the text of
+    links to the image, `around` is what stands beside it on the page.
+    """
+
+    page: str
+    page_url: str
+    page_title: str
+    page_timestamp: str
+    page_collection: str
+    urlkey: str
+    picture: str = ""
+    alt: str = ""
+    title: str = ""
+    anchor: str = ""
+    around: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureQuestion:
+    """Which pictures are asked for: those that match the query and all that is not empty.
+
+    `query` is Lucene syntax of words, phrases and beginnings of words, with
+    `host`, `domain` and `content_type` as fields. `colours` must all be among the main ones.
+    Collection and year (four digits) are those of the capture that was measured.
+    Pictures that are `hidden` documents are not found, and none is found by
+    the words of a page that is one (`is_hidden`).
+    """
+
+    query: str = ""
+    size: ImageSize | None = None
+    colours: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
+    hidden: HiddenDocuments = NONE_HIDDEN
+    limit: int = 50
+    offset: int = 0
+
+
+def is_hidden(hidden: HiddenDocuments, id: str, timestamp: str, collection: str) -> bool:
+    """Tell whether a picture or a page is hidden, by the date that the index has of it.
+
+    Where spans of dates are hidden, a document that has captures outside of
+    these too may be left out all the same.
+    """
+    if id in hidden.documents:
+        return True
+    if not hidden.spans or id in hidden.dates or id in hidden.apart:
+        return False
+    return any(span.holds(timestamp, collection) for span in hidden.spans)
+
+
+class FoundPicture(NamedTuple):
+    """A picture found, and the appearance whose words match best, None by its own name alone."""
+
+    picture: Picture
+    appearance: Appearance | None
+
+
+class SimilarPicture(NamedTuple):
+    """A picture like another: so many of the 64 bits of their hashes differ."""
+
+    picture: Picture
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class PictureResult:
+    """An engine's answer: how many pictures match, and those asked for, the best match first.
+
+    Without words it is the largest first.
+    """
+
+    total: Total
+    pictures: tuple[FoundPicture, ...]
+
+
+class PictureIndex(ABC):
+    """The index pictures of an engine; it may be written to while an import runs.
+
+    It is made when it is first written to. What was written is seen at once.
+    """
+
+    @abstractmethod
+    def is_made(self) -> bool:
+        """Tell whether pictures were ever built."""
+
+    @abstractmethod
+    def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
+        """Store pictures and appearances, each in the place of the one that there is.
+
+        An appearance is that of a page and a urlkey. Its picture must be
+        stored, or among those that are put.
+        """
+
+    @abstractmethod
+    def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
+        """Return those of these pictures that are stored."""
+
+    @abstractmethod
+    def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
+        """Return all appearances of images of these urlkeys."""
+
+    @abstractmethod
+    def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
+        """Return how many appearances images of these urlkeys have, without those of none."""
+
+    @abstractmethod
+    def search(self, question: PictureQuestion) -> PictureResult:
+        """Answer a question; raises QueryError for a query that cannot be asked of pictures.
+
+        Raises WindowError beyond PICTURE_WINDOW.
+        """
+
+    @abstractmethod
+    def appearances_of(
+        self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
+    ) -> list[Appearance]:
+        """Return pages that show a picture, the earliest first, ties by page; none of `hidden`."""
+
+    @abstractmethod
+    def similar(
+        self,
+        hash: int,
+        limit: int,
+        distance: int = SIMILAR_BITS,
+        hidden: HiddenDocuments = NONE_HIDDEN,
+    ) -> list[SimilarPicture]:
+        """Return pictures whose hashes differ in at most so many bits, the most similar first.
+
+        Ties are broken by size, the largest first, then by id.
+        """
+
+    @abstractmethod
+    def remove(self, ids: Iterable[str]) -> int:
+        """Remove all pictures and appearances on pages of these ids; return how many entries.
+
+        `ids` are those of documents. `Purger.erase` takes them out of the files.
+        """
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove everything, states too."""
+
+    @abstractmethod
+    def put_state(self, name: str, state: bytes) -> None:
+        """Keep some bytes in the place of those of that name."""
+
+    @abstractmethod
+    def state(self, name: str) -> bytes | None:
+        """Return the bytes that were put under a name last, None where there are none."""
+
+
+APPEARANCE_TEXTS = ("alt", "title", "anchor", "around")
+"""The fields of what a page says of an image."""
+
+WORD_FIELDS = {
+    "alt_words": 3.0,
+    "title_words": 2.0,
+    "anchor_words": 2.0,
+    "name_words": 2.0,
+    "around_words": 1.0,
+}
+"""The fields that words are looked up in, with their weights."""
+
+_LONGEST_NAME = 200
+_SIGN_BIT = 1 << 63
+
+
+def appearance_id(appearance: Appearance) -> str:
+    """Return the id of an appearance: that of its page and the urlkey of the image."""
+    return document_id(f"{appearance.page} {appearance.urlkey}")
+
+
+def picture_entry(picture: Picture) -> IndexEntry:
+    """Return the entry of a picture."""
+    entry: IndexEntry = {
+        "kind": "picture",
+        "picture": picture.id,
+        **asdict(picture),
+        "colours": list(picture.colours),
+        "hash": None if picture.hash is None else signed(picture.hash),
+        "long_side": max(picture.width, picture.height),
+        "area": picture.width * picture.height,
+        "name_words": words_of_name(picture.url),
+    }
+    return {name: value for name, value in entry.items() if value not in (None, "", [])}
+
+
+def picture_from_entry(entry: Mapping[str, Any]) -> Picture:
+    """Return the picture of an entry."""
+    hash = entry.get("hash")
+    return Picture(
+        **{name: entry.get(name, "") for name in _PICTURE_TEXTS},
+        width=entry["width"],
+        height=entry["height"],
+        content_length=entry.get("content_length", 0),
+        hash=None if hash is None else unsigned(hash),
+        colours=tuple(entry.get("colours", ())),
+    )
+
+
+_PICTURE_TEXTS = (
+    *("id", "url", "urlkey", "host", "domain"),
+    *("collection", "timestamp", "digest", "content_type"),
+)
+_APPEARANCE_FIELDS = (
+    *("page", "page_url", "page_title", "page_timestamp", "page_collection", "urlkey", "picture"),
+    *APPEARANCE_TEXTS,
+)
+
+
+def appearance_entry(appearance: Appearance) -> IndexEntry:
+    """Return the entry of an appearance, without the words that are looked up."""
+    entry: IndexEntry = {
+        "id": appearance_id(appearance),
+        "kind": "appearance",
+        **{name: clean_text(getattr(appearance, name)) for name in _APPEARANCE_FIELDS},
+    }
+    return {name: value for name, value in entry.items() if value != ""}
+
+
+def appearance_from_entry(entry: Mapping[str, Any]) -> Appearance:
+    """Return the appearance of an entry."""
+    return Appearance(**{name: entry.get(name, "") for name in _APPEARANCE_FIELDS})
+
+
+def words_of_appearance(appearance: Appearance) -> dict[str, str]:
+    """Return the words of an appearance by the fields of WORD_FIELDS, without the name."""
+    texts = ((f"{name}_words", getattr(appearance, name)) for name in APPEARANCE_TEXTS)
+    return {name: " ".join(picture_words(text)) for name, text in texts}
+
+
+def words_of_name(url: str) -> str:
+    """Return the words of the file name of an image, apart by blanks, without its suffix."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ""
+    name = unquote(path.rstrip("/").rpartition("/")[2])[-_LONGEST_NAME:]
+    stem, dot, _ = name.rpartition(".")
+    return " ".join(picture_words(stem if dot else name))
+
+
+def signed(hash: int) -> int:
+    """Return a hash of 64 bits as the number that databases keep."""
+    return (hash ^ _SIGN_BIT) - _SIGN_BIT
+
+
+def unsigned(number: int) -> int:
+    """Return the hash of a number that databases keep."""
+    return number & ((1 << 64) - 1)

@@ -1,0 +1,241 @@
+"""An entry of a queue, and what an update makes of it: the same on every engine."""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from functools import reduce
+from typing import Any
+
+from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
+from nwx.errors import UsageError
+from nwx.values.urls import url_parts
+
+_MOST_MARKS = 8
+"""So many senders are remembered of a URL."""
+
+_LEASE_BYTES = 9
+
+URL_KIND = "url"
+"""The kind of the entries of URLs in the index queue, which may hold notes of an engine too."""
+
+
+class PutOutcome(StrEnum):
+    """What became of an update; the names are those of PutCounts."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    BLACKLISTED = "blacklisted"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """A URL in a queue as it is stored.
+
+    `priority` of a blacklisted URL is the one that it had, None where it had
+    none. `lease` is kept when it ends, until there is another. `marks` are
+    the last orders of the senders that numbered their updates. The `number`
+    grows with the order in which URLs came in, 0 before the engine gave one.
+    """
+
+    crawl: str
+    url: str
+    host: str
+    priority: float | None
+    via: str
+    state: UrlState
+    lease: str = ""
+    leased_until: float = 0.0
+    marks: Mapping[str, int] = field(default_factory=dict)
+    number: int = 0
+
+    @property
+    def id(self) -> str:
+        """The id of the entry: 32 hex digits."""
+        return queue_id(self.crawl, self.url)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the URL was handed to a crawler: it counts for the pages of its host."""
+        return self.state in (UrlState.LEASED, UrlState.DONE)
+
+    def queued(self) -> QueuedUrl:
+        """Return the entry as whoever uses a queue knows it."""
+        leased = self.state is UrlState.LEASED
+        return QueuedUrl(
+            self.url,
+            self.host,
+            None if self.state is UrlState.BLACKLISTED else self.priority,
+            self.via,
+            self.crawl,
+            self.lease if leased else "",
+            self.leased_until if leased else 0.0,
+            self.state,
+        )
+
+    def leased(self, until: float) -> "QueueEntry":
+        """Return the entry with a new lease."""
+        lease = f"{self.id}-{secrets.token_urlsafe(_LEASE_BYTES)}"
+        return replace(self, state=UrlState.LEASED, lease=lease, leased_until=until)
+
+    def finished(self, lease: str) -> "QueueEntry":
+        """Return what the entry is once the URL of a lease was fetched: itself if it is not its."""
+        if self.lease != lease or self.state not in (UrlState.LEASED, UrlState.WAITING):
+            return self
+        return replace(self, state=UrlState.DONE, lease="", leased_until=0.0)
+
+    def released(self, lease: str) -> "QueueEntry":
+        """Return what the entry is once a lease was given back: itself if it is not its."""
+        if self.lease != lease or self.state is not UrlState.LEASED:
+            return self
+        return replace(self, state=UrlState.WAITING, lease="", leased_until=0.0)
+
+    def expired(self) -> "QueueEntry":
+        """Return the entry once its lease has ended; who had it may still finish it."""
+        return replace(self, state=UrlState.WAITING)
+
+
+def queue_id(crawl: str, url: str) -> str:
+    """Return the id of the entry of a URL: 32 hex digits."""
+    key = f"{crawl}\n{url}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(key, digest_size=16).hexdigest()
+
+
+def url_entry(id: str, entry: QueueEntry) -> dict[str, Any]:
+    """Return the entry of a URL in the index queue, by the names of its mapping."""
+    found = {"id": id, "kind": URL_KIND, **asdict(entry)}
+    found |= {"state": str(entry.state), "marks": dict(entry.marks)}
+    return {name: value for name, value in found.items() if value not in ("", None, {})}
+
+
+def entry_from_source(source: Mapping[str, Any]) -> QueueEntry:
+    """Return the entry that `url_entry` has made an entry of the index from."""
+    values = {name: source[name] for name in _STORED if name in source}
+    values["state"] = UrlState(source["state"])
+    return QueueEntry(**{"crawl": "", "via": "", "priority": None, "host": "", **values})
+
+
+def id_of_lease(lease: str) -> str:
+    """Return the id of the entry that a lease is of."""
+    return lease.partition("-")[0]
+
+
+def leases_by_id(leases: Iterable[str]) -> dict[str, list[str]]:
+    """Return leases by the ids of their entries, which may have more than one."""
+    found: dict[str, list[str]] = {}
+    for lease in leases:
+        found.setdefault(id_of_lease(lease), []).append(lease)
+    return found
+
+
+def ended(
+    known: Mapping[str, QueueEntry],
+    leases: Mapping[str, Sequence[str]],
+    end: Callable[[QueueEntry, str], QueueEntry],
+) -> dict[str, QueueEntry]:
+    """Return what entries are once `end` was done with each of their leases: those it changes."""
+    new = {id: reduce(end, leases[id], entry) for id, entry in known.items()}
+    return {id: entry for id, entry in new.items() if entry is not known[id]}
+
+
+def updated(entry: QueueEntry | None, update: UrlUpdate) -> tuple[QueueEntry | None, PutOutcome]:
+    """Return what an update makes of an entry, or of a URL that is not known yet."""
+    if entry is None:
+        return _entered(update)
+    if entry.state is UrlState.BLACKLISTED:
+        return _updated_blacklisted(entry, update)
+    if update.priority is None and not update.lifted:
+        changed = replace(entry, state=UrlState.BLACKLISTED, lease="", leased_until=0.0)
+        return changed, PutOutcome.CHANGED
+    requeued = update.again and entry.state is UrlState.DONE
+    priority = entry.priority if update.priority is None else update.priority
+    via = update.via or entry.via
+    if not requeued and (priority, via) == (entry.priority, entry.via):
+        return entry, PutOutcome.UNCHANGED
+    state = UrlState.WAITING if requeued else entry.state
+    same = not requeued and priority == entry.priority
+    changed = replace(entry, priority=priority, via=via, state=state)
+    return changed, PutOutcome.UNCHANGED if same else PutOutcome.CHANGED
+
+
+def _entered(update: UrlUpdate) -> tuple[QueueEntry | None, PutOutcome]:
+    if update.priority is None and update.lifted:
+        return None, PutOutcome.UNCHANGED
+    state = UrlState.BLACKLISTED if update.priority is None else UrlState.WAITING
+    host = url_parts(update.url).host
+    entered = QueueEntry(update.crawl, update.url, host, update.priority, update.via, state)
+    return entered, PutOutcome.NEW
+
+
+def _updated_blacklisted(entry: QueueEntry, update: UrlUpdate) -> tuple[QueueEntry, PutOutcome]:
+    if not update.lifted:
+        same = update.priority is None
+        return entry, PutOutcome.UNCHANGED if same else PutOutcome.BLACKLISTED
+    priority = entry.priority or 0.0 if update.priority is None else update.priority
+    changed = replace(entry, priority=priority, via=update.via or entry.via, state=UrlState.WAITING)
+    return changed, PutOutcome.CHANGED
+
+
+def without_pages(update: UrlUpdate, urls: Collection[str]) -> UrlUpdate | None:
+    """Return what an update is once these pages were purged, None where nothing is left of it.
+
+    One that blacklists such a page stays, as it keeps crawlers from it.
+    """
+    if update.url in urls and (update.priority is not None or update.lifted):
+        return None
+    return update._replace(via="") if update.via in urls else update
+
+
+_STORED = tuple(one.name for one in fields(QueueEntry))
+
+
+class UpdateBatch:
+    """Updates that are applied one after the other to the entries that are known of them."""
+
+    def __init__(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
+        if sender and len(orders) != len(updates):
+            raise UsageError(
+                f"{len(orders)} numbers were given for {len(updates)} updates; each needs one"
+            )
+        self._updates = updates
+        self._sender = sender
+        self._orders = orders if sender else [0] * len(updates)
+        self._ids = [queue_id(update.crawl, update.url) for update in updates]
+        self.ids = list(dict.fromkeys(self._ids))
+        """The ids of the entries that the updates are of."""
+
+    def apply(
+        self, known: Mapping[str, QueueEntry], only: Collection[str] | None = None
+    ) -> tuple[dict[str, QueueEntry], PutCounts]:
+        """Return the entries to write by their ids, and what became of the updates.
+
+        `only` are the ids of those to apply, where not all are.
+        """
+        entries = dict(known)
+        counts = dict.fromkeys(PutOutcome, 0)
+        for id, update, order in zip(self._ids, self._updates, self._orders, strict=True):
+            if only is not None and id not in only:
+                continue
+            entry, outcome = self._apply(entries.get(id), update, order)
+            counts[outcome] += 1
+            if entry is not None:
+                entries[id] = entry
+        written = {id: one for id, one in entries.items() if one is not known.get(id)}
+        return written, PutCounts(**{str(name): count for name, count in counts.items()})
+
+    def _apply(
+        self, entry: QueueEntry | None, update: UrlUpdate, order: int
+    ) -> tuple[QueueEntry | None, PutOutcome]:
+        sender = self._sender
+        if not sender:
+            return updated(entry, update)
+        if entry is not None and entry.marks.get(sender, order - 1) >= order:
+            return entry, PutOutcome.UNCHANGED
+        entry, outcome = updated(entry, update)
+        if entry is None:
+            return None, outcome
+        others = {name: last for name, last in entry.marks.items() if name != sender}
+        kept = dict(list(others.items())[1 - _MOST_MARKS :])
+        return replace(entry, marks={**kept, sender: order}), outcome

@@ -1,1 +1,0 @@
-"""Where an engine keeps the images of an archive, with what pages say of them."""

@@ -1,1 +1,0 @@
-"""The index crawls on a server."""

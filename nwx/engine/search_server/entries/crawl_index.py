@@ -1,0 +1,183 @@
+"""The index crawls on a server: specifications, scores of documents, the best link to each URL."""
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+
+from nwx.engine.indices.crawl_index import (
+    AnalysedVersion,
+    CrawlIndex,
+    DocumentScore,
+    ScoredLink,
+    StoredSpecification,
+    best_of,
+    link_entry,
+    link_from_entry,
+    link_id,
+    link_key,
+    link_rank,
+    score_entry,
+    score_from_entry,
+    score_id,
+    specification_entry,
+    specification_from_entry,
+)
+from nwx.engine.indices.entry_store import OrderField
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query, term
+from nwx.engine.search_server.schema import WRITTEN
+from nwx.engine.search_server.server import Body
+from nwx.values.urls import url_parts
+
+_WINDOW = 10_000
+_SCORES_AT_ONCE = 200
+_VALUES_AT_ONCE = 10_000
+_SPECIFICATIONS_AT_ONCE = 20
+_MOST_VERSIONS = 10_000
+_RANKS = 10**15
+_CLOCK_SECONDS = 0.5
+_SAVED = {"kind": "specification"}
+_LAST_FIRST = (OrderField("number", descending=True),)
+_BY_NUMBER: list[Body] = [{"number": "desc"}]
+_BY_DOCUMENT: list[Body] = [{"document_id": "asc"}]
+_BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
+
+
+class ServerCrawlIndex(CrawlIndex):
+    """The index `<prefix>-crawls`, made when it is first written to.
+
+    The best link to a URL is kept by versions that nwx gives (`external`):
+    the server takes an entry only over one of a lower relevance.
+    """
+
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
+
+    def specifications(self) -> list[StoredSpecification]:
+        by_number = (OrderField("crawl"), OrderField("number"))
+        found = map(specification_from_entry, self._store.find(_SAVED, by_number))
+        return list({one.name: one for one in found}.values())
+
+    def specification(
+        self, name: str, version: str = "", number: int | None = None
+    ) -> StoredSpecification | None:
+        wanted = {"crawl": name, "version": version or None, "number": number}
+        where = _SAVED | {field: value for field, value in wanted.items() if value is not None}
+        found = self._store.find(where, _LAST_FIRST, 1)
+        return next(map(specification_from_entry, found), None)
+
+    def versions(self, name: str) -> list[StoredSpecification]:
+        query = entry_query(_SAVED | {"crawl": name})
+        found = self._store.stream(query, _BY_NUMBER, size=_SPECIFICATIONS_AT_ONCE)
+        return [specification_from_entry(hit["_source"]) for hit in found]
+
+    def _added(self, stored: StoredSpecification) -> bool:
+        entry = specification_entry(stored)
+        self._store.make()
+        return not self._store.write({entry["id"]: entry}, {})
+
+    def remove_specification(self, name: str) -> bool:
+        query = entry_query({"crawl": name})
+        found = self._store.stream(query, [{"id": "asc"}], source=False, size=_WINDOW)
+        removed = self._store.delete([hit["_id"] for hit in found])
+        if removed:
+            # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
+            # versions of deleted entries against links of lower relevance.
+            time.sleep(_CLOCK_SECONDS)
+            self._store.refresh()
+        return bool(removed)
+
+    def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
+        wanted = {score_id(crawl, version, id): id for id in ids}
+        return {wanted[id] for id in self._store.get(list(wanted), ("kind",))}
+
+    def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        if not self._store.refresh():
+            return []
+        kinds = {
+            "documents": {"filter": term("kind", "score")},
+            "urls": {"filter": term("kind", "link")},
+            "last": {"max": {"field": WRITTEN}},
+        }
+        body: Body = {
+            "size": 0,
+            "query": entry_query({"crawl": crawl, "kind": ("score", "link")}),
+            "aggs": {
+                "versions": {"terms": {"field": "version", "size": _MOST_VERSIONS}, "aggs": kinds}
+            },
+        }
+        found = self._store.search(body)["aggregations"]["versions"]["buckets"]
+        found.sort(key=lambda one: one["last"]["value"] or 0, reverse=True)
+        return [
+            AnalysedVersion(one["key"], one["documents"]["doc_count"], one["urls"]["doc_count"])
+            for one in found
+        ]
+
+    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
+        if not scores:
+            return
+        self._store.make()
+        new = self._new(scores)
+        send(self._store.server, self._link_actions(new))
+        # These come last: documents that have them are not put again after an interruption.
+        written = {WRITTEN: time.time_ns() // 1_000}
+        self._store.write({entry["id"]: entry | written for entry in map(score_entry, new)}, {})
+
+    def _new(self, scores: Sequence[DocumentScore]) -> list[DocumentScore]:
+        """Return the scores of documents that have none of their version yet."""
+        by_id = {score_id(one.crawl, one.version, one.document_id): one for one in scores[::-1]}
+        known = self._store.get(list(by_id), ("kind",))
+        return [score for id, score in by_id.items() if id not in known][::-1]
+
+    def _link_actions(self, scores: Sequence[DocumentScore]) -> Iterator[BulkAction]:
+        by_version: dict[tuple[str, str], list[DocumentScore]] = defaultdict(list)
+        for score in scores:
+            by_version[score.crawl, score.version].append(score)
+        for (crawl, version), found in by_version.items():
+            for link in best_of(found).values():
+                entry = link_entry(crawl, version, link, url_parts(link.url).host)
+                rank = 1 + int(link_rank(link.relevance) * _RANKS)
+                control = (("version", rank), ("version_type", "external"))
+                yield BulkAction(self._store.alias, entry["id"], entry, control=control)
+
+    def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
+        where = self._where("score", crawl, version)
+        found = self._store.stream(entry_query(where), _BY_DOCUMENT, size=_SCORES_AT_ONCE)
+        yield from (score_from_entry(hit["_source"]) for hit in found)
+
+    def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
+        query = entry_query(self._where("score", crawl, version))
+        values = ["document_id", "score"]
+        for hit in self._store.stream(query, _BY_DOCUMENT, values, _VALUES_AT_ONCE):
+            yield hit["_source"]["document_id"], hit["_source"]["score"]
+
+    def best_links(
+        self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
+    ) -> list[ScoredLink]:
+        where = self._where("link", crawl, version) | ({"host": host} if host else {})
+        if offset + limit > _WINDOW:
+            hits = self._store.stream(entry_query(where), _BY_RELEVANCE)
+            found = islice(hits, offset, offset + limit)
+        elif where["version"] and self._store.refresh():
+            body: Body = {"query": entry_query(where), "sort": _BY_RELEVANCE}
+            body |= {"from": offset, "size": limit, "track_total_hits": False}
+            found = iter(self._store.search(body)["hits"]["hits"])
+        else:
+            return []
+        return [link_from_entry(hit["_source"]) for hit in found]
+
+    def relevances(
+        self, crawl: str, version: str, urls: Collection[str]
+    ) -> dict[str, float | None]:
+        keys = {url: link_key(url, url_parts(url).host) for url in urls}
+        wanted = {link_id(crawl, version, key): url for url, key in keys.items()}
+        found = self._store.get(list(wanted), ("relevance",))
+        return {wanted[id]: entry.get("relevance") for id, entry in found.items()}
+
+    def _where(self, kind: str, crawl: str, version: str) -> dict[str, str]:
+        """Return the conditions of entries of a version, "" is the last that was written."""
+        if not version:
+            found = self.analysed_versions(crawl)
+            version = found[0].version if found else ""
+        return {"kind": kind, "crawl": crawl, "version": version}

@@ -1,0 +1,248 @@
+"""A queue on a server."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from math import ceil
+
+from nwx.engine.indices.crawl_queue import (
+    LEASE_SECONDS,
+    CrawlQueue,
+    LeaseLimits,
+    LimitsOf,
+    PutCounts,
+    QueueCounts,
+    QueuedUrl,
+    UrlState,
+    UrlUpdate,
+    no_limits,
+)
+from nwx.engine.indices.queue_entries import (
+    URL_KIND,
+    QueueEntry,
+    UpdateBatch,
+    ended,
+    entry_from_source,
+    leases_by_id,
+    url_entry,
+)
+from nwx.engine.search_server.entries.leases import (
+    LeaseCandidate,
+    LeaseCandidates,
+    QueueHosts,
+    of_crawl,
+)
+from nwx.engine.search_server.entries.outbox import GrowingNumbers
+from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, term
+from nwx.engine.search_server.server import Body, pause
+from nwx.errors import EngineBusyError
+
+_ATTEMPTS = 20
+_EXPIRED_AT_ONCE = 1_000
+_MOST_CRAWLS = 10_000
+
+_Changed = list[tuple[QueueEntry, QueueEntry]]
+"""Entries before and after a change."""
+
+
+class ServerCrawlQueue(CrawlQueue):
+    """The queue in the index `<prefix>-queue`.
+
+    An entry is only written over the version that was read of it, so that no
+    URL is leased twice. Updates of a request that fails in the middle may
+    have been taken in part; they are sent again. `pages` and `pages_per_host`
+    of limits may be exceeded by what several processes lease at the same moment.
+    """
+
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
+        self._hosts = QueueHosts(store)
+        self._numbers = GrowingNumbers()
+
+    def put(
+        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
+    ) -> PutCounts:
+        batch = UpdateBatch(updates, sender, orders)
+        if not updates:
+            return PutCounts()
+        self._store.make()
+        left = set(batch.ids)
+        counts: Counter[str] = Counter()
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(attempt)
+            stored = self._store.read([id for id in batch.ids if id in left])
+            known = {id: entry_from_source(one.source) for id, one in stored.items()}
+            failed = self._write(batch.apply(known, left)[0], known, stored)
+            counts.update(asdict(batch.apply(known, left - failed)[1]))
+            left = failed
+            if not left:
+                return PutCounts(**counts)
+        raise EngineBusyError(f"others keep writing {len(left)} of the URLs; send them again")
+
+    def _write(
+        self,
+        new: Mapping[str, QueueEntry],
+        known: Mapping[str, QueueEntry],
+        stored: Mapping[str, StoredEntry],
+    ) -> set[str]:
+        """Write entries; return the ids of those that somebody else wrote meanwhile."""
+        numbers = iter(self._numbers.take(len(new)))
+        entries = {
+            id: url_entry(id, entry if entry.number else replace(entry, number=next(numbers)))
+            for id, entry in new.items()
+        }
+        failed = self._store.write(entries, stored)
+        pairs = [(known[id], new[id]) for id in new if id in known and id not in failed]
+        self._end_in_flight(pairs)
+        return failed
+
+    def _end_in_flight(self, changed: Iterable[tuple[QueueEntry, QueueEntry]]) -> None:
+        """Note of hosts which of their URLs are leased no more."""
+        ended: dict[str, Counter[int]] = defaultdict(Counter)
+        for before, after in changed:
+            if before.state is UrlState.LEASED and after.state is not UrlState.LEASED:
+                ended[before.host][int(before.leased_until)] += 1
+        if ended:
+            self._hosts.end(ended)
+
+    def lease(
+        self,
+        count: int,
+        host: str = "",
+        crawl: str = "",
+        seconds: float = LEASE_SECONDS,
+        limits: LimitsOf = no_limits,
+    ) -> list[QueuedUrl]:
+        if not self._store.refresh():
+            return []
+        self._end_leases()
+        candidates = LeaseCandidates(self._store, self._hosts, limits)
+        leased: list[QueueEntry] = []
+        full: set[str] = set()
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(min(attempt, 2))
+                self._store.refresh()
+            wanted = count - len(leased)
+            found = candidates.find(wanted, host, crawl, time.time(), full)
+            if not found:
+                break
+            leased += self._claim(found, seconds, limits, full)
+            if len(leased) >= count:
+                break
+        leased.sort(key=lambda one: (-(one.priority or 0.0), one.number))
+        return [entry.queued() for entry in leased]
+
+    def _claim(
+        self, found: Sequence[LeaseCandidate], seconds: float, limits: LimitsOf, full: set[str]
+    ) -> list[QueueEntry]:
+        """Lease those candidates that their hosts allow and nobody else has taken meanwhile.
+
+        Hosts that allow no more for now are added to `full`.
+        """
+        until = ceil(time.time() + seconds)
+        wanted = Counter(one.entry.host for one in found)
+        of_hosts = _strictest((one.entry for one in found), limits)
+        may = self._hosts.claim(wanted, of_hosts, until)
+        full |= {
+            host
+            for host, number in wanted.items()
+            if may.get(host, 0) < number or of_hosts[host].delay_seconds > 0
+        }
+        claimed, known, stored = {}, {}, {}
+        for one in found:
+            if may.get(one.entry.host, 0) > 0:
+                may[one.entry.host] -= 1
+                id = one.entry.id
+                claimed[id] = one.entry.leased(float(until))
+                known[id], stored[id] = one.entry, one.stored
+        failed = self._write(claimed, known, stored)
+        lost = [(claimed[id], known[id]) for id in failed]
+        self._end_in_flight(lost)
+        return [entry for id, entry in claimed.items() if id not in failed]
+
+    def _end_leases(self) -> None:
+        """Let the URLs wait again whose leases have ended."""
+        over: Body = {"range": {"leased_until": {"lt": time.time()}}}
+        filters = [term("kind", URL_KIND), term("state", str(UrlState.LEASED)), over]
+        body: Body = {"query": {"bool": {"filter": filters}}, "size": _EXPIRED_AT_ONCE}
+        body |= {"seq_no_primary_term": True, "track_total_hits": False}
+        while hits := self._store.search(body)["hits"]["hits"]:
+            stored = {hit["_id"]: StoredEntry.of_hit(hit) for hit in hits}
+            known = {id: entry_from_source(one.source) for id, one in stored.items()}
+            self._write({id: one.expired() for id, one in known.items()}, known, stored)
+            self._store.refresh()
+
+    def finish(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.finished)
+
+    def release(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.released)
+
+    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = leases_by_id(leases)
+        if not by_id or not self._store.is_made():
+            return 0
+        number = 0
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(attempt)
+            stored = self._store.read(list(by_id))
+            known = {id: entry_from_source(one.source) for id, one in stored.items()}
+            new = ended(known, by_id, end)
+            failed = self._write(new, known, stored)
+            number += len(new) - len(failed)
+            by_id = {id: by_id[id] for id in failed}
+            if not by_id:
+                return number
+        raise EngineBusyError(f"others keep writing {len(by_id)} of the URLs; send them again")
+
+    def counts(self, crawl: str = "") -> QueueCounts:
+        if not self._store.refresh():
+            return QueueCounts()
+        filters = [term("kind", URL_KIND), *([term("crawl", crawl)] if crawl else [])]
+        states = {"terms": {"field": "state", "size": len(UrlState)}}
+        body: Body = {"query": {"bool": {"filter": filters}}, "size": 0, "aggs": {"states": states}}
+        found = self._store.search(body)["aggregations"]["states"]["buckets"]
+        return QueueCounts(**{bucket["key"]: bucket["doc_count"] for bucket in found})
+
+    def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
+        filters = [term("kind", URL_KIND), *(of_crawl(crawl) if crawl else [])]
+        query: Body = {"bool": {"filter": filters}}
+        for hit in self._store.stream(query, [{"number": "asc"}, {"id": "asc"}]):
+            yield entry_from_source(hit["_source"]).queued()
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        leased: Counter[str] = Counter()
+        over = time.time()
+        for found in self._store.find({"kind": URL_KIND, "state": str(UrlState.LEASED)}):
+            entry = entry_from_source(found)
+            leased[entry.host] += entry.leased_until > over
+        for host, number in sorted(leased.items()):
+            # More may be noted than there are, by a process that was killed; never fewer.
+            if self._hosts.in_flight(host, over) < number:
+                yield host, "fewer leases in flight are noted of the host than its URLs have"
+
+    def crawls(self) -> list[str]:
+        if not self._store.refresh():
+            return []
+        by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
+        body: Body = {"query": term("kind", URL_KIND), "size": 0, "aggs": {"crawls": by_crawl}}
+        found = self._store.search(body)["aggregations"]["crawls"]["buckets"]
+        return sorted(bucket["key"] for bucket in found)
+
+
+def _strictest(entries: Iterable[QueueEntry], limits: LimitsOf) -> dict[str, LeaseLimits]:
+    """Return the limits of each host: the strictest of the crawls that want URLs of it."""
+    found: dict[str, LeaseLimits] = {}
+    for entry in entries:
+        one = limits(entry.crawl)
+        other = found.get(entry.host, one)
+        bounds = [each for each in (one.in_flight, other.in_flight) if each is not None]
+        found[entry.host] = LeaseLimits(
+            delay_seconds=max(one.delay_seconds, other.delay_seconds),
+            in_flight=min(bounds, default=None),
+        )
+    return found

@@ -1,0 +1,302 @@
+"""Which waiting URLs may be leased next, and what is leased of each host."""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.crawl_queue import LeaseLimits, LimitsOf, UrlState
+from nwx.engine.indices.queue_entries import URL_KIND, QueueEntry, entry_from_source
+from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, term
+from nwx.engine.search_server.server import Body, pause
+from nwx.errors import EngineBusyError
+
+HOST_KIND = "host"
+_ATTEMPTS = 40
+_MOST_HOSTS = 10_000
+_LONGEST_PAUSE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """When a host was leased from last, and how many of its URLs are leased until when."""
+
+    leased_at: float
+    leases: Mapping[int, int]
+
+    def left(self, limits: LeaseLimits, now: float) -> float:
+        """Return how many more URLs of the host may be leased now."""
+        if limits.delay_seconds > 0 and self.leased_at > now - limits.delay_seconds:
+            return 0
+        in_flight = sum(number for until, number in self.leases.items() if until > now)
+        left = inf if limits.in_flight is None else max(0, limits.in_flight - in_flight)
+        return min(left, 1) if limits.delay_seconds > 0 else left
+
+    def with_leases(self, number: int, until: int, now: float) -> "HostState":
+        """Return the state once so many more are leased; leases that have ended are forgotten."""
+        kept = {key: count for key, count in self.leases.items() if key > now}
+        kept[until] = kept.get(until, 0) + number
+        return HostState(now, kept)
+
+    def without(self, ended: Mapping[int, int]) -> "HostState":
+        """Return the state once leases, by the time they last until, were ended."""
+        kept = {key: count - ended.get(key, 0) for key, count in self.leases.items()}
+        return HostState(self.leased_at, {key: count for key, count in kept.items() if count > 0})
+
+    def entry(self, host: str) -> IndexEntry:
+        """Return the entry of the index."""
+        return {
+            "id": _id(host),
+            "kind": HOST_KIND,
+            "host": host,
+            "leased_at": self.leased_at,
+            "in_flight": sum(self.leases.values()),
+            "leased_until": min(self.leases, default=0),
+            "leases": {str(until): number for until, number in self.leases.items()},
+        }
+
+
+class QueueHosts:
+    """The states of hosts, each changed by one writer at a time."""
+
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
+
+    def blocked(self, limits: LeaseLimits, now: float) -> list[str]:
+        """Return hosts that nothing may be leased of now; they are checked again by `claim`."""
+        conditions: list[Body] = []
+        if limits.delay_seconds > 0:
+            conditions.append({"range": {"leased_at": {"gt": now - limits.delay_seconds}}})
+        if limits.in_flight is not None:
+            full = [
+                {"range": {"in_flight": {"gte": limits.in_flight}}},
+                {"range": {"leased_until": {"gt": now}}},
+            ]
+            conditions.append({"bool": {"filter": full}})
+        if not conditions:
+            return []
+        query = {
+            "bool": {
+                "filter": [term("kind", HOST_KIND)],
+                "should": conditions,
+                "minimum_should_match": 1,
+            }
+        }
+        body: Body = {"query": query, "size": _MOST_HOSTS, "_source": ["host"]}
+        found = self._store.search(body | {"track_total_hits": False})["hits"]["hits"]
+        return [hit["_source"]["host"] for hit in found]
+
+    def in_flight(self, host: str, now: float) -> int:
+        """Return how many URLs of a host are noted as leased now."""
+        leases = self._read([host])[1][host].leases
+        return sum(number for until, number in leases.items() if until > now)
+
+    def claim(
+        self, wanted: Mapping[str, int], limits: Mapping[str, LeaseLimits], until: int
+    ) -> dict[str, int]:
+        """Note leases of as many URLs of hosts as are wanted and may be leased; return how many."""
+        claimed = {}
+        left = dict(wanted)
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(min(attempt, _LONGEST_PAUSE))
+            known, states = self._read(left)
+            now = time.time()
+            may = {
+                host: int(min(number, states[host].left(limits[host], now)))
+                for host, number in left.items()
+            }
+            new = {
+                host: states[host].with_leases(number, until, now)
+                for host, number in may.items()
+                if number > 0
+            }
+            failed = self._write(new, known)
+            claimed.update({host: may[host] for host in new if host not in failed})
+            left = {host: left[host] for host in failed}
+            if not left:
+                break
+        return claimed
+
+    def end(self, ended: Mapping[str, Counter[int]]) -> None:
+        """Note that leases of hosts were ended, by the time they would have lasted until."""
+        left = {host: counts for host, counts in ended.items() if counts}
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                pause(min(attempt, _LONGEST_PAUSE))
+            known, states = self._read(left)
+            new = {host: states[host].without(counts) for host, counts in left.items()}
+            left = {host: left[host] for host in self._write(new, known)}
+            if not left:
+                return
+        raise EngineBusyError(
+            f"others keep writing the states of {len(left)} hosts; try again later"
+        )
+
+    def _read(self, hosts: Collection[str]) -> tuple[dict[str, StoredEntry], dict[str, HostState]]:
+        found = self._store.read([_id(host) for host in hosts])
+        return found, {host: _state(found.get(_id(host))) for host in hosts}
+
+    def _write(self, states: Mapping[str, HostState], known: Mapping[str, StoredEntry]) -> set[str]:
+        """Write states; return the hosts that somebody else wrote meanwhile."""
+        entries = {_id(host): state.entry(host) for host, state in states.items()}
+        failed = self._store.write(entries, known)
+        return {host for host in states if _id(host) in failed}
+
+
+def _id(host: str) -> str:
+    """Return the id of the entry of a host: a server takes 512 bytes, and a host may have more."""
+    return f"host {hashlib.blake2b(host.encode(), digest_size=16).hexdigest()}"
+
+
+def _state(stored: StoredEntry | None) -> HostState:
+    if stored is None:
+        return HostState(0.0, {})
+    leases = {int(until): number for until, number in stored.source["leases"].items()}
+    return HostState(stored.source["leased_at"], leases)
+
+
+_MOST_CRAWLS = 10_000
+_GIVEN = [str(UrlState.LEASED), str(UrlState.DONE)]
+BEST_FIRST: list[Body] = [{"priority": "desc"}, {"number": "asc"}, {"id": "asc"}]
+_NO_BOUND = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseCandidate:
+    """A URL that may be leased, and the version of its entry that was found."""
+
+    entry: QueueEntry
+    stored: StoredEntry
+
+
+@dataclass(slots=True)
+class _CrawlBounds:
+    """What may still be leased of a crawl, and of its hosts as far as that is bounded."""
+
+    limits: LeaseLimits
+    pages: int
+    given: Mapping[str, int]
+
+
+class LeaseCandidates:
+    """Searches for the URLs that may be leased next."""
+
+    def __init__(self, store: ServerEntryStore, hosts: QueueHosts, limits: LimitsOf) -> None:
+        self._store = store
+        self._hosts = hosts
+        self._limits = limits
+
+    def find(
+        self, count: int, host: str, crawl: str, now: float, without: Collection[str]
+    ) -> list[LeaseCandidate]:
+        """Return up to so many URLs, the best first; none of the hosts `without`."""
+        bounds = {name: self._bounds(name) for name in self._crawls(crawl)}
+        offers: list[LeaseCandidate] = []
+        for name, one in bounds.items():
+            if one.pages > 0:
+                offers += self._offers(name, one, count, host, now, without)
+        offers.sort(key=lambda one: (-(one.entry.priority or 0.0), one.entry.number))
+        return list(_within(offers, bounds, count))
+
+    def _crawls(self, crawl: str) -> list[str]:
+        if crawl:
+            return [crawl]
+        by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
+        body = _waiting() | {"size": 0, "aggs": {"crawls": by_crawl}}
+        found = self._store.search(body)["aggregations"]["crawls"]["buckets"]
+        return [bucket["key"] for bucket in found]
+
+    def _bounds(self, crawl: str) -> _CrawlBounds:
+        limits = self._limits(crawl)
+        if limits.pages is None and limits.pages_per_host is None:
+            return _CrawlBounds(limits, _NO_BOUND, {})
+        by_host: Body = {"terms": {"field": "host", "size": _MOST_HOSTS}}
+        filters = [term("kind", URL_KIND), *of_crawl(crawl), {"terms": {"state": _GIVEN}}]
+        body: Body = {"query": {"bool": {"filter": filters}}, "size": 0, "track_total_hits": True}
+        if limits.pages_per_host is not None:
+            body["aggs"] = {"hosts": by_host}
+        answer = self._store.search(body)
+        given = answer["hits"]["total"]["value"]
+        found = answer.get("aggregations", {}).get("hosts", {}).get("buckets", ())
+        pages = _NO_BOUND if limits.pages is None else limits.pages - given
+        return _CrawlBounds(limits, pages, {one["key"]: one["doc_count"] for one in found})
+
+    def _offers(
+        self,
+        crawl: str,
+        bounds: _CrawlBounds,
+        count: int,
+        host: str,
+        now: float,
+        without: Collection[str],
+    ) -> Iterator[LeaseCandidate]:
+        limits = bounds.limits
+        full = _full_hosts(bounds)
+        excluded = {*without, *self._hosts.blocked(limits, now), *full}
+        body = _waiting(
+            [*of_crawl(crawl), *([term("host", host)] if host else [])],
+            [{"terms": {"host": sorted(excluded)}}] if excluded else [],
+        )
+        body |= {"sort": BEST_FIRST, "size": count, "track_total_hits": False}
+        body["seq_no_primary_term"] = True
+        bounded = (limits.in_flight, limits.pages_per_host)
+        if limits.delay_seconds > 0 or any(one is not None for one in bounded):
+            body["collapse"] = _of_each_host(limits, count)
+        for hit in self._store.search(body)["hits"]["hits"]:
+            inner = hit.get("inner_hits")
+            for one in inner["urls"]["hits"]["hits"] if inner else [hit]:
+                stored = StoredEntry.of_hit(one)
+                yield LeaseCandidate(entry_from_source(stored.source), stored)
+
+
+def _full_hosts(bounds: _CrawlBounds) -> Iterator[str]:
+    most = bounds.limits.pages_per_host
+    if most is not None:
+        yield from (host for host, given in bounds.given.items() if given >= most)
+
+
+def _of_each_host(limits: LeaseLimits, count: int) -> Body:
+    """Return what has a search find so many URLs of each host at most."""
+    most = [one for one in (limits.in_flight, limits.pages_per_host, count) if one is not None]
+    number = 1 if limits.delay_seconds > 0 else min(most)
+    found: Body = {"field": "host"}
+    if number > 1:
+        urls = {"name": "urls", "size": min(number, 100), "sort": BEST_FIRST}
+        found["inner_hits"] = urls | {"seq_no_primary_term": True}
+    return found
+
+
+def _waiting(filters: Sequence[Body] = (), but: Sequence[Body] = ()) -> Body:
+    waiting = [term("kind", URL_KIND), term("state", str(UrlState.WAITING)), *filters]
+    return {"query": {"bool": {"filter": waiting, "must_not": list(but)}}}
+
+
+def of_crawl(crawl: str) -> list[Body]:
+    """Return the condition that an entry is of a crawl; "" is the one without a name."""
+    if crawl:
+        return [term("crawl", crawl)]
+    return [{"bool": {"must_not": [{"exists": {"field": "crawl"}}]}}]
+
+
+def _within(
+    offers: Sequence[LeaseCandidate], bounds: Mapping[str, _CrawlBounds], count: int
+) -> Iterator[LeaseCandidate]:
+    """Give the first so many offers that keep to the bounds of their crawls."""
+    of_hosts: Counter[tuple[str, str]] = Counter()
+    of_crawls: Counter[str] = Counter()
+    for offer in offers:
+        crawl, host = offer.entry.crawl, offer.entry.host
+        one = bounds[crawl]
+        most = one.limits.pages_per_host
+        left = _NO_BOUND if most is None else most - one.given.get(host, 0)
+        if of_hosts[crawl, host] < left and of_crawls[crawl] < one.pages:
+            of_hosts[crawl, host] += 1
+            of_crawls[crawl] += 1
+            yield offer
+            count -= 1
+            if count == 0:
+                return

@@ -1,0 +1,363 @@
+"""The index pictures on a server: pictures and appearances side by side."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.picture_index import (
+    PICTURE_WINDOW,
+    SIMILAR_BITS,
+    SIZE_LIMITS,
+    WORD_FIELDS,
+    Appearance,
+    FoundPicture,
+    Picture,
+    PictureIndex,
+    PictureQuestion,
+    PictureResult,
+    SimilarPicture,
+    appearance_entry,
+    appearance_from_entry,
+    picture_entry,
+    picture_from_entry,
+    words_of_appearance,
+)
+from nwx.engine.search_server.blobs import ServerStates
+from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
+from nwx.engine.search_server.schema import BITS, Schema
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.errors import ErrorText, WindowError
+from nwx.model import IndexName, Total
+from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.picture_words import PictureQuery, resolve_picture_query
+from nwx.query.tree import Bool, Node, Phrase, Wildcard
+from nwx.settings import ServerSettings
+
+IS_PICTURE: Body = {"term": {"kind": "picture"}}
+IS_APPEARANCE: Body = {"term": {"kind": "appearance"}}
+
+_DATED = (
+    ("picture", "timestamp", "collection"),
+    ("page", "page_timestamp", "page_collection"),
+)
+_MOST_TERMS = 60_000
+_BITS = 64
+_WEIGHTED = [f"{name}^{weight}" for name, weight in WORD_FIELDS.items()]
+
+
+def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
+    """Return the search for the entries that a question is about."""
+    filters: list[Body] = [{"exists": {"field": "picture"}}]
+    without: list[Body] = list(hidden_terms(question.hidden))
+    if query.words is None:
+        filters = [IS_PICTURE]
+    if question.size is not None:
+        low, high = SIZE_LIMITS[question.size]
+        filters.append({"range": {"long_side": {"gte": low, "lt": high}}})
+    filters += [{"term": {"colours": colour}} for colour in question.colours]
+    for name, wanted in (
+        ("host", question.hosts),
+        ("domain", question.domains),
+        ("collection", question.collections),
+    ):
+        if wanted:
+            filters.append({"terms": {name: list(wanted)}})
+    if question.years:
+        filters.append({"bool": {"should": [_year(year) for year in question.years]}})
+    for field in query.conditions:
+        condition = {"term": {field.field: field.value}}
+        (without if field.is_not else filters).append(condition)
+    # Entries that match by filters alone have no score.
+    must = [] if query.words is None else [_words(query.words)]
+    return {"bool": {"must": must, "filter": filters, "must_not": without}}
+
+
+def _year(year: str) -> Body:
+    return {"range": {"timestamp": {"gte": f"{year}0101000000", "lte": f"{year}1231235959"}}}
+
+
+def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
+    """Yield searches for all entries of hidden pictures, and of those on hidden pages."""
+    known = list(_terms(hidden.apart.union(hidden.dates)))
+    gone = list(_terms(hidden.documents))
+    for name, timestamp, collection in _DATED:
+        yield from ({"terms": {name: ids}} for ids in gone)
+        others = [{"terms": {name: ids}} for ids in known]
+        for span in hidden.spans:
+            inside: list[Body] = [{"range": {timestamp: {"gte": span.first, "lte": span.last}}}]
+            if span.collection:
+                inside.append({"term": {collection: span.collection}})
+            yield {"bool": {"filter": inside, "must_not": others}}
+
+
+def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Yield ids in lists that are short enough for the server."""
+    listed = sorted(ids)
+    for start in range(0, len(listed), _MOST_TERMS):
+        yield listed[start : start + _MOST_TERMS]
+
+
+def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
+    """Return the search for pictures of a like hash; the score is the number of equal bits.
+
+    Each bit is a word, so that no script is needed, which servers may not run.
+    """
+    equal = [{"constant_score": {"filter": {"term": {BITS: bit}}}} for bit in bits_of(hash)]
+    return {
+        "bool": {
+            "should": equal,
+            "minimum_should_match": _BITS - distance,
+            "must_not": list(hidden_terms(hidden)),
+        }
+    }
+
+
+def bits_of(hash: int) -> list[str]:
+    """Return a word for each bit of a hash."""
+    return [f"{number}{'+' if hash >> number & 1 else '-'}" for number in range(_BITS)]
+
+
+def distance_of(score: float) -> int:
+    """Return how many bits differ, by the score of `similar_query`."""
+    return _BITS - round(score)
+
+
+def _words(node: Node) -> Body:
+    match node:
+        case Phrase():
+            return {"multi_match": {"query": node.text, "fields": _WEIGHTED, "type": "phrase"}}
+        case Wildcard():
+            beginning = node.pattern.removesuffix("*")
+            each = [{"prefix": {name: beginning}} for name in WORD_FIELDS]
+            return {"bool": {"should": each, "minimum_should_match": 1}}
+        case Bool():
+            return _bool(node)
+        case _:
+            return {"match_all": {}}
+
+
+def _bool(node: Bool) -> Body:
+    found: Body = {
+        "must": [_words(part) for part in node.must],
+        "must_not": [_words(part) for part in node.must_not],
+    }
+    if not node.must and node.should:
+        found["should"] = [_words(part) for part in node.should]
+        found["minimum_should_match"] = 1
+    return {"bool": found}
+
+
+_COPIED = (
+    *("host", "domain", "collection", "timestamp", "content_type"),
+    *("colours", "long_side", "area", "name_words"),
+)
+"""What an appearance has of its picture."""
+
+_BY_ID = [{"id": "asc"}]
+_KEYS_AT_ONCE = 1_000
+_COUNTED_EXACTLY = 40_000
+_ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
+
+
+class ServerPictureIndex(PictureIndex):
+    """The index `<prefix>-pictures`, made when it is first written to."""
+
+    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
+        self._server = server
+        self._schema = schema
+        self._index = schema.name(IndexName.PICTURES)
+        self._states = ServerStates(server, self._index, settings)
+        self._is_made = False
+
+    def is_made(self) -> bool:
+        self._is_made = self._is_made or self._schema.is_made(IndexName.PICTURES)
+        return self._is_made
+
+    def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
+        if not pictures and not appearances:
+            return
+        if not self.is_made():
+            self._schema.create_lazily(IndexName.PICTURES)
+            self._is_made = True
+        entries = {picture.id: _own(picture) for picture in pictures}
+        shown = self._picture_entries({one.picture for one in appearances} - {"", *entries})
+        joined = [_joined(one, (shown | entries).get(one.picture)) for one in appearances]
+        self._send(entries.values())
+        self._send(joined)
+
+    def _send(self, entries: Iterable[IndexEntry]) -> None:
+        send(self._server, (BulkAction(self._index, entry["id"], entry) for entry in entries))
+
+    def _picture_entries(self, ids: Collection[str]) -> dict[str, IndexEntry]:
+        if not ids or not self.is_made():
+            return {}
+        found = entries_by_id(self._server, self._index, sorted(ids), "true")
+        entries = {id: entry["_source"] for id, entry in found.items()}
+        return {id: entry for id, entry in entries.items() if entry["kind"] == "picture"}
+
+    def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
+        found = self._picture_entries(set(ids))
+        return {id: picture_from_entry(entry) for id, entry in found.items()}
+
+    def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
+        return [
+            appearance_from_entry(entry)
+            for query in self._at(urlkeys)
+            for entry in self._entries(query)
+        ]
+
+    def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for query in self._at(urlkeys):
+            terms = {"field": "urlkey", "size": _KEYS_AT_ONCE}
+            body: Body = {"query": query, "size": 0, "aggs": {"keys": {"terms": terms}}}
+            buckets = search_page(self._server, self._index, body)["aggregations"]["keys"]
+            counts |= {one["key"]: one["doc_count"] for one in buckets["buckets"]}
+        return counts
+
+    def _at(self, urlkeys: Collection[str]) -> Iterator[Body]:
+        if urlkeys and self._refreshed():
+            for keys in _chunks(urlkeys):
+                yield {"bool": {"filter": [IS_APPEARANCE, {"terms": {"urlkey": keys}}]}}
+
+    def _entries(self, query: Body) -> Iterator[IndexEntry]:
+        for page in pages(self._server, self._index, {"query": query}, _BY_ID):
+            for hit in page:
+                yield hit["_source"]
+
+    def search(self, question: PictureQuestion) -> PictureResult:
+        if question.offset + question.limit > PICTURE_WINDOW:
+            raise WindowError(
+                ErrorText(
+                    "pictures can be reached up to the %(most)sth",
+                    most=PICTURE_WINDOW,
+                )
+            )
+        query = resolve_picture_query(question.query)
+        if not self._refreshed():
+            return PictureResult(Total(0), ())
+        found = search_page(self._server, self._index, _search_body(question, query))
+        entries = [hit["_source"] for hit in found["hits"]["hits"]]
+        whole = self._picture_entries({entry["picture"] for entry in entries})
+        total = found["aggregations"]["pictures"]["value"]
+        relation = "eq" if total < _COUNTED_EXACTLY or query.words is None else "gte"
+        if query.words is None:
+            total = found["hits"]["total"]["value"]
+        return PictureResult(
+            Total(total, relation),
+            tuple(_found(entry, whole) for entry in entries if entry["picture"] in whole),
+        )
+
+    def appearances_of(
+        self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
+    ) -> list[Appearance]:
+        if not self._refreshed():
+            return []
+        filters = [IS_APPEARANCE, {"term": {"picture": id}}]
+        query = {"bool": {"filter": filters, "must_not": list(hidden_terms(hidden))}}
+        order = [{"page_timestamp": "asc"}, {"page": "asc"}]
+        body: Body = {"query": query, "sort": order, "size": limit, "track_total_hits": False}
+        hits = search_page(self._server, self._index, body)["hits"]["hits"]
+        return [appearance_from_entry(hit["_source"]) for hit in hits]
+
+    def similar(
+        self,
+        hash: int,
+        limit: int,
+        distance: int = SIMILAR_BITS,
+        hidden: HiddenDocuments = NONE_HIDDEN,
+    ) -> list[SimilarPicture]:
+        if not self._refreshed():
+            return []
+        query = similar_query(hash, distance, hidden)
+        body: Body = {"query": query, "sort": _ORDER, "size": limit, "track_scores": True}
+        hits = search_page(self._server, self._index, body)["hits"]["hits"]
+        return [
+            SimilarPicture(picture_from_entry(hit["_source"]), distance_of(hit["_score"]))
+            for hit in hits
+        ]
+
+    def remove(self, ids: Iterable[str]) -> int:
+        if not self._refreshed():
+            return 0
+        removed = sum(map(self._remove, _chunks(ids)))
+        if removed:
+            path = f"/{quoted(self._index)}/_forcemerge"
+            self._server.request("POST", path, params={"max_num_segments": "1"})
+        return removed
+
+    def _remove(self, ids: list[str]) -> int:
+        """Remove entries; appearances of a removed picture stay, without one."""
+        each = [{"terms": {"id": ids}}, {"terms": {"page": ids}}]
+        gone = [entry["id"] for entry in self._entries({"bool": {"should": each}})]
+        shown = {"bool": {"filter": [IS_APPEARANCE, {"terms": {"picture": ids}}]}}
+        kept = [entry for entry in self._entries(shown) if entry["id"] not in gone]
+        self._send(_joined(replace(appearance_from_entry(one), picture=""), None) for one in kept)
+        actions = (BulkAction(self._index, id, None, "delete") for id in gone)
+        removed = send(self._server, actions).count("deleted")
+        self._refreshed()
+        return removed
+
+    def clear(self) -> None:
+        if self.is_made():
+            names = self._server.request("GET", f"/{quoted(self._index)}")
+            for name in names:
+                self._server.request("DELETE", f"/{quoted(name)}")
+            self._is_made = False
+        for state in self._states.names():
+            self._states.put(state, b"")
+
+    def put_state(self, name: str, state: bytes) -> None:
+        self._states.put(name, state)
+
+    def state(self, name: str) -> bytes | None:
+        return self._states.get(name) or None
+
+    def count(self) -> int:
+        """Return the number of pictures and appearances."""
+        return count_hits(self._server, self._index, {"match_all": {}}) if self.is_made() else 0
+
+    def _refreshed(self) -> bool:
+        """Make what was written visible to searches; return whether there is an index."""
+        if self.is_made():
+            refresh(self._server, self._index)
+        return self._is_made
+
+
+def _chunks(values: Iterable[str]) -> Iterator[list[str]]:
+    listed = list(dict.fromkeys(values))
+    for start in range(0, len(listed), _KEYS_AT_ONCE):
+        yield listed[start : start + _KEYS_AT_ONCE]
+
+
+def _search_body(question: PictureQuestion, query: PictureQuery) -> Body:
+    counted = {"field": "picture", "precision_threshold": _COUNTED_EXACTLY}
+    return {
+        "query": picture_query(question, query),
+        "collapse": {"field": "picture"},
+        "sort": _ORDER,
+        "from": question.offset,
+        "size": question.limit,
+        "track_total_hits": query.words is None,
+        "aggs": {"pictures": {"cardinality": counted}},
+    }
+
+
+def _found(entry: IndexEntry, whole: Mapping[str, IndexEntry]) -> FoundPicture:
+    picture = picture_from_entry(whole[entry["picture"]])
+    own = entry["kind"] == "picture"
+    return FoundPicture(picture, None if own else appearance_from_entry(entry))
+
+
+def _own(picture: Picture) -> IndexEntry:
+    """Return the entry of a picture with the bits of its hash."""
+    bits = {} if picture.hash is None else {BITS: bits_of(picture.hash)}
+    return picture_entry(picture) | bits
+
+
+def _joined(appearance: Appearance, picture: IndexEntry | None) -> IndexEntry:
+    """Return the entry of an appearance with its words and what it has of its picture."""
+    copied = {name: picture[name] for name in _COPIED if name in picture} if picture else {}
+    return appearance_entry(appearance) | words_of_appearance(appearance) | copied

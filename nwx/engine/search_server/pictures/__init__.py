@@ -1,1 +1,0 @@
-"""The index pictures on a server."""
