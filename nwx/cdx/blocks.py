@@ -186,6 +186,8 @@ def _first_field(line: bytes) -> bytes:
 _NEWLINE = 10
 _BLANK = 32
 _BRACE = 123
+_HYPHEN = 45
+_YEAR_DIGITS = 4
 _NEVER = Layout("")
 _SOME_FILE = "unknown"
 _LINES_TO_LOOK_AT = 1000
@@ -304,9 +306,18 @@ def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
         return None  # an empty field
     if (content[ends[:, 1] + 1] == _BRACE).any():
         return None  # CDXJ that happens to have as many blanks
+    if _iso_dates(data, ends, layout):
+        return None
     if layout in LIST_LAYOUTS and not _dates_in_place(content, ends, layout):
         return None
     return ends
+
+
+def _iso_dates(data: bytes, ends: NDArray[np.int64], layout: Layout) -> bool:
+    """Return whether a date is written with hyphens, which clean lines have as digits."""
+    place = layout.place("b")
+    starts = ends[:, place - 1] + 1 if place else np.append(0, ends[:-1, -1] + 1)
+    return bool((np.frombuffer(data, np.uint8)[starts + _YEAR_DIGITS] == _HYPHEN).any())
 
 
 def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout: Layout) -> bool:
@@ -325,12 +336,18 @@ def _repaired(
         reading.line += 1
         line = line.rstrip(b"\r")
         usual = parser.layout == start.fast and start.clean not in LIST_LAYOUTS
-        if not (usual and clean.fullmatch(line) and not is_cdxj(line)):
+        if not (usual and clean.fullmatch(line) and not is_cdxj(line)) or _is_iso(line, start):
             line = _parsed(line, parser, start.clean, reading)
         if line:
             lines.append(line)
             numbers.append(reading.line)
     return padded(b"".join([line + b"\n" for line in lines])), numbers
+
+
+def _is_iso(line: bytes, start: Start) -> bool:
+    fields = line.split(b" ")
+    place = start.clean.place("b")
+    return place < len(fields) and fields[place][_YEAR_DIGITS : _YEAR_DIGITS + 1] == b"-"
 
 
 def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: FileReading) -> bytes:

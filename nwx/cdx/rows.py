@@ -33,6 +33,7 @@ REVISIT = "warc/revisit"
 
 _BLANKS = re.compile(r"[\x00-\x20]")
 _BROKEN = re.compile(r"[\x00-\x1f]")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T.*)?")
 _CDXJ_PLACES = CDXJ_PLACES | CDXJ_PLACES_ORS
 _NO_VALUES = (NO_VALUE,) * (len(CDX_FIELDS) - URL)
 _MISSING = ("", NO_VALUE, "null")
@@ -174,7 +175,7 @@ def parse_listed(line: bytes) -> CdxRow:
     if _BROKEN.search(text):
         raise CdxError("a control character stands in the line")
     values = text.split(" ", 2)
-    if not values[0].isdecimal():
+    if not (values[0].isdecimal() or _ISO_DATE.fullmatch(values[0])):
         values = text.rsplit(" ", 2)[::-1]
     if len(values) != 3 or "" in values:
         raise CdxError("`date digest url` or `url digest date` is needed")
@@ -183,26 +184,30 @@ def parse_listed(line: bytes) -> CdxRow:
 
 
 def _checked(row: CdxRow) -> CdxRow:
-    """Return a row with unknown sizes as missing; raises CdxError on an invalid value."""
-    checked_timestamp(row.timestamp)
+    """Return a row with a date of digits, and unknown sizes as missing.
+
+    Raises CdxError on an invalid value.
+    """
+    timestamp = checked_timestamp(row.timestamp)
     if row.url == NO_VALUE:
         raise CdxError("the URL is missing")
     length = _checked_size(row.length, "record length")
     offset = _checked_size(row.offset, "offset")
-    if (length, offset) == (row.length, row.offset):
+    if (timestamp, length, offset) == (row.timestamp, row.length, row.offset):
         return row
-    return row._replace(length=length, offset=offset)
+    return row._replace(timestamp=timestamp, length=length, offset=offset)
 
 
 def checked_timestamp(text: str) -> str:
-    """Return a timestamp as it is if it is one; raises CdxError."""
-    if not text.isdecimal() or not text.isascii():
+    """Return a timestamp as it is, an ISO date as 14 digits; raises CdxError on anything else."""
+    is_iso = text[4:5] == "-" and _ISO_DATE.fullmatch(text)
+    if not is_iso and not (text.isdecimal() and text.isascii()):
         raise CdxError(f"{text[:40]!r} is no timestamp; up to 14 digits are needed")
     try:
-        normal_timestamp(text)
+        digits = normal_timestamp(text)
     except TimestampError as error:
         raise CdxError(str(error)) from error
-    return text
+    return digits if is_iso else text
 
 
 def _checked_size(text: str, name: str) -> str:

@@ -27,7 +27,7 @@ from nwx.cdxserver.query_model import (
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.errors import CdxQueryError, UrlError
 from nwx.values.digests import DigestForm
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 
 _CONTROL = re.compile(r"[\x00- ]")
 _NO_HOST = ("http:", "https:")
@@ -37,7 +37,7 @@ _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 def urlkey_of(url: str) -> str:
     """Return the urlkey of a URL; raises CdxQueryError where it has none."""
     try:
-        key = urlkey(url)
+        key = urlkey(with_scheme(url))
     except UrlError as error:
         raise CdxQueryError(f"url: {error}") from error
     if key.rstrip("/") in ("", *_NO_HOST) or _CONTROL.search(key):

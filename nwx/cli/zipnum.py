@@ -15,7 +15,7 @@ from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 
 if TYPE_CHECKING:
     from nwx.cdx.inputs import CdxSource
@@ -354,7 +354,7 @@ def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | 
 
 def _key(url: str) -> str:
     """Return a URL's urlkey, and a urlkey as it is."""
-    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(url)
+    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(with_scheme(url))
 
 
 def _print_lines(

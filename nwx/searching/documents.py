@@ -12,7 +12,7 @@ from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import seconds_between
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST_AT_ONCE = 1_000
@@ -84,7 +84,9 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
 
     Raises HiddenError where there are some that may not be shown, and no others.
     """
-    counts = Counter(c.document_id for c in engine.captures(urlkey(url)) if c.document_id)
+    counts = Counter(
+        c.document_id for c in engine.captures(urlkey(with_scheme(url))) if c.document_id
+    )
     ids = list(counts)
     found = [
         version
@@ -100,7 +102,7 @@ def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
     """Return all dates of a URL, those included of which the archive has no record."""
     found = {
         CaptureDate(one.timestamp, one.collection, one.document_id)
-        for one in engine.captures(urlkey(url))
+        for one in engine.captures(urlkey(with_scheme(url)))
     }
     ids = [id for id in {one.document_id for one in found} if id]
     for start in range(0, len(ids), _MOST_AT_ONCE):

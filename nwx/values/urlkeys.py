@@ -34,6 +34,7 @@ _NEEDLESS_ESCAPE = re.compile(r"%(2[1246-9A-Fa-f]|[3-6][0-9A-Fa-f]|7[0-9A-Ea-e])
 _SHORTEST_ORIGIN = len("http://a")
 _LONGEST_KNOWN = 256  # characters of a scheme, host and port
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
+_HOST_AND_PORT = re.compile(r"(?:(?:[\w-]+\.)+[\w-]+|localhost):\d{1,5}(?:[/?#]|$)", re.I)
 _DNS = re.compile(r"dns:[A-Za-z][A-Za-z0-9.-]*+")
 
 
@@ -64,6 +65,14 @@ def urlkey(url: str) -> str:
     if "sid=" in query or "sessionid" in query or "cfid=" in query:
         return _by_package(url)
     return f"{key}?{_sorted(query) if '&' in query else query}"
+
+
+def with_scheme(url: str) -> str:
+    """Return a URL as people type it with the scheme it lacks: `example.org:80`.
+
+    Without one, `surt` takes the host for the scheme.
+    """
+    return f"http://{url}" if _HOST_AND_PORT.match(url) else url
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -114,3 +114,13 @@ def test_a_run_that_is_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_pad_lets_wide_loads_reach_over_the_end() -> None:
     assert padded(b"a\n") == b"a\n" + bytes(PAD_BYTES)
+
+
+def test_iso_dates_become_digits(tmp_path: Path) -> None:
+    iso = ELEVEN.replace(b"20140101000000", b"2014-01-01T00:00:00Z")
+    found, reading = read(tmp_path, iso + ELEVEN + ELEVEN.replace(b"20140101000000", b"2014-13-01"))
+    assert found == [ELEVEN[:-1]] * 2
+    assert [problem.line for problem in reading.problems] == [3]
+    for content in (b"2014-01-01T00:00:00Z AAAA http://a/\n", b"http://a/ AAAA 2014-01-01\n"):
+        found, reading = read(tmp_path, content, held=True)
+        assert (found, reading.problems) == ([b"http://a/ AAAA 20140101000000"], [])

@@ -16,6 +16,7 @@ from nwx.cdx.rows import (
     number_or_none,
     parse_cdx,
     parse_cdxj,
+    parse_listed,
     row_is_capture,
     row_parser,
     url_of_key,
@@ -267,3 +268,17 @@ def test_cdxj_is_told_from_cdx() -> None:
     assert is_cdxj(LINE.encode())
     assert not is_cdxj(b"key 2014 http://a/ {} - - -")
     assert not is_cdxj(b'!meta {"a": 1}')
+
+
+@pytest.mark.parametrize("date", ["2014-01-27T17:12:00Z", "2014-01-27T17:12:00.123Z"])
+def test_iso_dates_are_read_as_digits(date: str) -> None:
+    line = FULL_LINE.replace("20140127171200", date).encode()
+    assert parse_cdx(line) == parse_cdx(FULL_LINE.encode())
+    listed = f"{date} {DIGEST} http://example.org/".encode()
+    assert parse_listed(listed).timestamp == "20140127171200"
+
+
+@pytest.mark.parametrize("date", ["2014-02-31T00:00:00Z", "2014-01", "2014-1-27", "x-2014-01-27"])
+def test_other_dates_with_hyphens_are_errors(date: str) -> None:
+    with pytest.raises(CdxError):
+        parse_cdx(FULL_LINE.replace("20140127171200", date).encode())

@@ -149,3 +149,11 @@ def test_key_after_is_beyond_all_that_begin_so(prefix: str) -> None:
     after = key_after(prefix)
     assert after.encode() > (prefix + "\U0010ffff").encode()[: len(prefix.encode()) + 1]
     assert not after.startswith(prefix)
+
+
+@pytest.mark.parametrize(
+    "typed", ["example.org:80", "www.example.org:80/", "http://example.org:80/"]
+)
+def test_a_host_with_a_port_needs_no_scheme(typed: str) -> None:
+    assert parsed(f"url={typed}").urlkey == "org,example)/"
+    assert parsed("url=*.example.org:8080").span == parsed("url=*.example.org:8080/").span

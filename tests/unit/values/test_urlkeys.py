@@ -9,6 +9,7 @@ from nwx.values.urlkeys import (
     method_prefix,
     urlkey,
     with_method_query,
+    with_scheme,
 )
 
 URLS = [
@@ -99,3 +100,18 @@ def test_the_prefix_of_a_url_begins_the_keys_of_its_posts(url: str, body: bytes)
     key = urlkey(with_method_query(url, "POST", form, body))
     assert key.startswith(method_prefix(urlkey(url)))
     assert not urlkey(url).startswith(method_prefix(urlkey(url)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("example.org:80", "http://example.org:80"),
+        ("www.example.org:443/a?b", "http://www.example.org:443/a?b"),
+        ("localhost:8080", "http://localhost:8080"),
+        ("example.org/a:80", "example.org/a:80"),
+        ("tel:12345", "tel:12345"),
+        ("http://example.org:80", "http://example.org:80"),
+    ],
+)
+def test_a_host_and_its_port_are_no_scheme(typed: str, url: str) -> None:
+    assert with_scheme(typed) == url
