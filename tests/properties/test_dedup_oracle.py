@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nwx.bulk import key_parts
+from nwx.bulk import arrays
 from nwx.cdx import blocks, inputs
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup import duplicates, tasks
@@ -124,7 +124,7 @@ def test_duplicates_are_those_of_a_dictionary(
         patch.object(inputs, "_LEAST_TASK_BYTES", task_bytes),
         patch.object(inputs, "_TASK_BYTES", task_bytes),
         patch.object(tasks, "ENTRIES_AT_ONCE", at_once),
-        patch.object(key_parts, "ENTRIES_AT_ONCE", at_once),
+        patch.object(arrays, "ENTRIES_AT_ONCE", at_once),
         patch.object(blocks, "LONGEST_RUN_BYTES", longest_run),
         patch.object(duplicates, "seem_in_order", lambda _, key: by_runs and key is not Key.DIGEST),
     ):
