@@ -1,9 +1,9 @@
 """The captures of an archive as rows of a CDX: streamed, or put into tables block by block."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from nwx.answers.markup import bar_chart
@@ -106,8 +106,14 @@ class Captures(ResultTable[CdxRow]):
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Stream the captures as frames."""
         blocks = _blocks(self.lines())
-        for block in chain((next(blocks, b""),), blocks):
-            yield _frame(block, self._columns)
+        with ThreadPoolExecutor(1) as pool:
+            # One block becomes a frame while the next is read.
+            before = pool.submit(_frame, next(blocks, b""), self._columns)
+            for block in blocks:
+                following = pool.submit(_frame, block, self._columns)
+                yield before.result()
+                before = following
+            yield before.result()
 
     def chart(self) -> str:
         """Return the captures by year as SVG."""
