@@ -188,7 +188,7 @@ def fingerprint(path: Path) -> tuple[int, str]:
 def commands(source: Path, order: str, folder: Path) -> Iterator[tuple[str, list[str], Path]]:
     """Yield the name, the command and the output of each tool."""
     python, output = sys.executable, folder / "output"
-    nwx = [python, "-m", "nwx.cli.dedup_cdx", str(source), "-o", str(output), "--quiet"]
+    nwx = [str(Path(python).parent / "nwx"), "dedup-cdx", str(source), "-o", str(output), "--quiet"]
     nwx += ["--tmp", str(folder)]
     awk = shutil.which("mawk") or "awk"
     if order == "sorted":

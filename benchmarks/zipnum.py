@@ -28,9 +28,9 @@ from pathlib import Path
 from benchmarks.corpus import Words
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
+from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.cluster import open_cluster
-from nwx.zipnum.shards import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.verification import verify_cluster
 
 _LEVEL = 6

@@ -107,6 +107,7 @@ class Archive(ArchiveWork):
         sort: str = "relevance",
         collapse: str = "url",
         facets: Sequence[str] = (),
+        snippets: bool = True,
         limit: int = 10,
         offset: int = 0,
         **filters: OptionValues,
@@ -127,6 +128,7 @@ class Archive(ArchiveWork):
             sort=chosen(Sort, sort),
             collapse=chosen(Collapse, collapse),
             facets=tuple(facets),
+            snippets=snippets,
             offset=offset,
             limit=limit,
         )

@@ -6,7 +6,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nwx.bulk.pool import hidden_main_module
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Viewer
 from nwx.engine.open import open_engine
@@ -90,6 +89,7 @@ class ArchiveWork:
         `options` are the fields of `ImportOptions`: jobs, verify, deduplicate, parser … What
         the archive holds already is skipped; an interrupted import goes on where it stopped.
         """
+        from nwx.bulk.pool import hidden_main_module
         from nwx.dedup.exclusion_lists import ExclusionList
         from nwx.importing import ImportOptions, import_files, report_of_errors
         from nwx.model import ReadError
@@ -126,6 +126,8 @@ class ArchiveWork:
         Without names those are built that are stale, or were never built. `options` are the
         fields of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
         """
+        from nwx.bulk.pool import hidden_main_module
+
         unknown = set(names) - set(BUILT_INDICES)
         if unknown:
             raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(BUILT_INDICES)}")

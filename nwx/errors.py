@@ -4,6 +4,7 @@ NwxError
 ├── UsageError                 a wrong option, value or combination (exit code 2)
 │   ├── SettingsError          a wrong value in the environment or a configuration file
 │   ├── QueryError             a query that cannot be parsed; knows the place
+│   ├── SpecificationError     a text that is no crawl specification; knows all that is wrong
 │   ├── CdxQueryError          a parameter of the CDX server that makes no sense
 │   └── ProtocolError          a request to a crawler's queue that makes no sense; knows the item
 ├── FormatError                bytes that do not follow their format; knows file and offset
@@ -34,7 +35,7 @@ A message is lower case: what was found, where, what to do. Where it can reach
 a page it is an ErrorText, which pages show in the language of their reader.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 
@@ -112,6 +113,18 @@ class QueryError(UsageError):
         super().__init__(message)
         self.query = query
         self.position = position
+
+
+class SpecificationError(UsageError):
+    """A text that is no crawl specification; `problems` has all that is wrong with it."""
+
+    def __init__(self, file: str, problems: Sequence[Any]) -> None:
+        super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
+        self.file = file
+        self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type, tuple[str, Sequence[Any]]]:
+        return type(self), (self.file, self.problems)
 
 
 class CdxQueryError(UsageError):

@@ -8,15 +8,20 @@ as long as reading the metadata of all installed packages.
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.errors import UsageError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 
 @cache
-def plugins(group: str) -> Mapping[str, EntryPoint]:
+def plugins(group: str) -> "Mapping[str, EntryPoint]":
     """Return the entry points of a group (`extractors`) by their names."""
+    # Imported here: it takes longer to load than a short command does.
+    from importlib.metadata import entry_points
+
     return {one.name: one for one in sorted(entry_points(group=f"nwx.{group}"))}
 
 

@@ -4,15 +4,15 @@ import os
 import signal
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from nwx.cli.output import clean
 from nwx.cli.restricted import UNRESTRICTED
-from nwx.errors import NwxError, QueryError, UsageError
+from nwx.errors import NwxError, QueryError, SpecificationError, UsageError
 from nwx.plugins import plugin, plugins
 from nwx.settings import load_settings
-from nwx.steering.specifications.problems import SpecificationError
 
 GROUPS = {
     "Archive": {
@@ -84,6 +84,43 @@ GROUPS = {
 
 COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 
+_FOLDERS = {
+    "Archive": "archive",
+    "Search": "search",
+    "Measure": "measure",
+    "Quality": "quality",
+    "Deduplicate": "deduplicate",
+    "Capture index": "capture_index",
+    "Cluster": "",
+    "Crawl": "crawl",
+}
+"""The packages of the groups."""
+
+_MODULES = {
+    "import": "import_",
+    **dict.fromkeys(("stats", "files", "dump", "reshard"), "indices"),
+    "words": "trends",
+    "build-facets": "facets",
+    "invert-links": "links",
+    **dict.fromkeys(("dedup-cdx", "revisits"), "duplicate_lists"),
+    "cdx-load": "cdx",
+}
+"""The modules of commands that are not named after them: most hold `NAME_command` of several."""
+
+
+PROGRAMS = ("dedup-cdx", "revisits", "add-dates")
+"""Commands that are programs of their own too."""
+
+
+def command_named(name: str) -> click.Command:
+    """Return one of COMMANDS, whose module is loaded."""
+    group = next(group for group, commands in GROUPS.items() if name in commands)
+    spelled = name.replace("-", "_")
+    place = filter(None, ("nwx.cli", _FOLDERS[group], _MODULES.get(name, spelled)))
+    module = import_module(".".join(place))
+    command: click.Command = getattr(module, f"{spelled}_command", None) or module.command
+    return command
+
 
 class _Commands(click.Group):
     """Commands that are loaded when needed, so that each starts fast."""
@@ -94,9 +131,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return plugin("commands", cmd_name)  # type: ignore[return-value]
-        name = "import_" if cmd_name == "import" else cmd_name.replace("-", "_")
-        command: click.Command = import_module(f"nwx.cli.{name}").command
-        return command
+        return command_named(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -167,7 +202,10 @@ def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
 
 
 def main() -> None:
-    """Run nwx."""
+    """Run nwx, or the command that the program is named after: dedup-cdx, revisits, add-dates."""
+    name = Path(sys.argv[0]).name
+    if name in PROGRAMS:
+        run(command_named(name), name)
     run(cli, "nwx")
 
 

@@ -1,9 +1,11 @@
 """The progress of a command on standard error: a bar on a terminal, lines elsewhere."""
 
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -21,7 +23,7 @@ def progress_bar(*, quiet: bool) -> Iterator[ShowProgress]:
         yield no_progress
         return
     # Imported here: whoever asks for help need not wait for it.
-    from nwx.cli.tables.progress_bars import drawn_bar, error_console
+    from nwx.cli.terminal import drawn_bar, error_console
 
     screen = error_console()
     if screen.is_terminal:
@@ -69,3 +71,21 @@ def progress_counts(progress: WorkProgress) -> str:
     done, total = progress.files
     words = [f"{done:,}/{total:,} files"] if total else []
     return ", ".join([*words, *(counted(count, noun) for noun, count in progress.counts.items())])
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM in a list; the second one ends the process as ever."""
+    received: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        for each in before:
+            signal.signal(each, before[each])
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number in before:
+            signal.signal(number, before[number])

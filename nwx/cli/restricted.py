@@ -9,6 +9,7 @@ import click
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from nwx.archive import Archive
     from nwx.engine.base import Engine
 
 UNRESTRICTED = "unrestricted"
@@ -33,6 +34,18 @@ def open_for_reading(settings: Settings, *, writes: bool = False) -> Iterator["E
 
     with open_engine(settings, read_only=not writes) as engine:
         yield engine if is_unrestricted() else as_everybody_sees(engine)
+
+
+@contextmanager
+def opened_archive(settings: Settings) -> Iterator["Archive"]:
+    """Give the archive as everybody sees it, whole with `--unrestricted`."""
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.archive import Archive
+    from nwx.engine.access.rules import EVERYBODY, Role, Viewer
+
+    viewer = Viewer(role=Role.ADMINISTRATOR) if is_unrestricted() else EVERYBODY
+    with Archive(settings, viewer) as archive:
+        yield archive
 
 
 def as_everybody_sees(engine: "Engine") -> "Engine":

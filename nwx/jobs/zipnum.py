@@ -36,8 +36,9 @@ from nwx.jobs.output import (
 )
 from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
 from nwx.jobs.splits import sample_size, sampled_splits
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.publication import SPLITS, STEM, numbered_lines
-from nwx.zipnum.shards import ClusterBuildOptions, data_name, format_splits, part_name, shard_writer
+from nwx.zipnum.shards import data_name, format_splits, part_name, shard_writer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

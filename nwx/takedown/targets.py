@@ -16,9 +16,8 @@ from nwx.engine.access.scope_texts import scope_of
 from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
-from nwx.errors import UrlError, UsageError
+from nwx.errors import SpecificationError, UrlError, UsageError
 from nwx.model import MAIN_DATES, Capture, Dates
-from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification_files import read_specification, write_specification
 from nwx.values.urlkeys import urlkey
 

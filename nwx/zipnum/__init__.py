@@ -1,18 +1,33 @@
 """ZipNum clusters: capture indexes in compressed blocks, for billions of lines."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.bulk.pool import hidden_main_module
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
-from nwx.cdx.inputs import CdxSource
-from nwx.zipnum.shards import LINES_A_BLOCK, ClusterBuildOptions
 
 if TYPE_CHECKING:
     from nwx.zipnum.builds import ClusterBuildReport
+
+
+LINES_A_BLOCK = 3000
+"""As pywb and the Internet Archive have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterBuildOptions:
+    """Into how many shards, at which split points if they are given, of how large blocks.
+
+    With `summary` the index is also there as cluster.summary.
+    """
+
+    shards: int = 1
+    lines_a_block: int = LINES_A_BLOCK
+    splits: tuple[bytes, ...] | None = None
+    summary: bool = False
 
 
 def build(
@@ -32,6 +47,8 @@ def build(
     Raises what `nwx.zipnum.builds.build_cluster` does.
     """
     # Imported here: readers of clusters do without.
+    from nwx.bulk.pool import hidden_main_module
+    from nwx.cdx.inputs import CdxSource
     from nwx.zipnum.builds import build_cluster
     from nwx.zipnum.shards import read_splits
 

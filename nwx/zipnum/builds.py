@@ -24,9 +24,10 @@ from nwx.cdx.inputs import (
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.input_runs import make_runs
 from nwx.zipnum.publication import SPLITS, publish, recover, work_folder
-from nwx.zipnum.shards import ClusterBuildOptions, data_name, format_splits, part_name, shard_writer
+from nwx.zipnum.shards import data_name, format_splits, part_name, shard_writer
 
 _PLAN_FORM = 2
 """Raised when the files of unfinished work change, so that none of another version goes on."""

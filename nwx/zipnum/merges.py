@@ -14,18 +14,11 @@ from nwx.bulk.whole_files import done_once, whole_file
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
 from nwx.errors import FormatError, UsageError
+from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.builds import ClusterBuildReport, Workers, plan_of
 from nwx.zipnum.cluster import Cluster, index_file, open_cluster
 from nwx.zipnum.publication import Locations, publish, recover, work_folder
-from nwx.zipnum.shards import (
-    LINES_A_BLOCK,
-    ClusterBuildOptions,
-    ShardWriter,
-    data_name,
-    next_generation,
-    part_name,
-    shard_writer,
-)
+from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name, shard_writer
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -154,20 +153,3 @@ def read_splits(path: Path) -> list[bytes]:
 def format_splits(points: Sequence[bytes]) -> bytes:
     """Return the content of a file of split points."""
     return b"".join(point + b"\n" for point in points)
-
-
-LINES_A_BLOCK = 3000
-"""As pywb and the Internet Archive have them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterBuildOptions:
-    """Into how many shards, at which split points if they are given, of how large blocks.
-
-    With `summary` the index is also there as cluster.summary.
-    """
-
-    shards: int = 1
-    lines_a_block: int = LINES_A_BLOCK
-    splits: tuple[bytes, ...] | None = None
-    summary: bool = False

@@ -268,7 +268,7 @@ def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: P
 KILLED = """
 import os, signal, sys, threading
 import nwx.dedup.added_dates
-from nwx.cli import add_dates
+from nwx.cli.deduplicate import add_dates
 from nwx.dedup import date_lists
 
 # dates are added in as many steps as those of a long list

@@ -6,14 +6,13 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
 import nwx as package
-from nwx.cli.main import COMMANDS, GROUPS, cli
+from nwx.cli.main import COMMANDS, GROUPS, cli, command_named
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
 
 
@@ -149,8 +148,7 @@ def test_a_reader_that_left_is_no_error(quarry: Path) -> None:
 
 def test_modules_of_commands_are_loaded_by_name() -> None:
     for name in COMMANDS:
-        module = "import_" if name == "import" else name.replace("-", "_")
-        assert import_module(f"nwx.cli.{module}").command.name == name
+        assert command_named(name).name == name
 
 
 def test_wrong_queries_show_the_place(quarry: Path) -> None:

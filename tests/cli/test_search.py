@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cli.search import CSV_COLUMNS
+from nwx.cli.search.search import CSV_COLUMNS
 from tests.cli.conftest import QUARRY, run_nwx
 
 STEERING = ["\x1b", "\x07", "\x9b", "\u202e"]

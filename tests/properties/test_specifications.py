@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.steering.specifications.problems import SpecificationError
+from nwx.errors import SpecificationError
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     DueInterval,

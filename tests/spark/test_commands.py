@@ -15,8 +15,9 @@ from nwx.cdx.inputs import CdxSource
 from nwx.cli.main import cli
 from nwx.errors import UsageError
 from nwx.warc.sources import ArchiveSource, expand
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.builds import build_cluster
-from nwx.zipnum.shards import ClusterBuildOptions, read_splits
+from nwx.zipnum.shards import read_splits
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pytest
 
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.merges import merge_lines
 from nwx.zipnum.repairs import repair_cluster
-from nwx.zipnum.shards import ClusterBuildOptions
 from tests.zipnum.pywb import Pywb, running_pywb
 
 HOST = "org,example"

@@ -9,8 +9,8 @@ from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
 from nwx.engine.indices.crawl_index import StoredSpecification
-from nwx.errors import EngineConflictError
-from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
+from nwx.errors import EngineConflictError, SpecificationError
+from nwx.steering.specifications.problems import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification
 from nwx.steering.specifications.specification_store import restore, save_text

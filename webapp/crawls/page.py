@@ -17,9 +17,8 @@ from nwx.engine.indices.crawl_index import (
     ScoredLink,
     StoredSpecification,
 )
-from nwx.errors import UrlError, WithheldError
+from nwx.errors import SpecificationError, UrlError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
-from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import write_specification
 from nwx.steering.specifications.specification_store import (

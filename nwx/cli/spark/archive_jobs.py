@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.extractor_option import extractor_option
-from nwx.cli.index_options import index_options, index_options_of
-from nwx.cli.reading_options import item_seconds_option, parser_option, verify_option
+from nwx.cli.options import (
+    extractor_option,
+    index_options,
+    index_options_of,
+    item_seconds_option,
+    parser_option,
+    verify_option,
+)
 from nwx.cli.spark.job_options import JobOptions, base_option, job_options, run_job
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.build_facets import MIN_CAPTURES, SITES, show_faults
-from nwx.cli.cluster_options import cluster_options, cluster_options_of
-from nwx.cli.dedup_options import (
+from nwx.cli.deduplicate.dedup_options import (
     SELECTION_OPTIONS,
     archives_of,
     dedup_options,
     held_lines,
     selection_of,
 )
-from nwx.cli.list_commands import FIELDS_OPTION, STRICT, layout_of
+from nwx.cli.deduplicate.list_options import FIELDS_OPTION, STRICT, layout_of
+from nwx.cli.measure.facets import MIN_CAPTURES, SITES, show_faults
+from nwx.cli.options import cluster_options, cluster_options_of
 from nwx.cli.spark.job_options import JobOptions, job_options, print_job, run_job
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION

@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from nwx.errors import UsageError
+from nwx.errors import SpecificationError
 
 MOST_SCANNED_CHARACTERS = 2 << 20
 """In longer texts lines are not looked for."""
@@ -174,18 +174,6 @@ class SpecificationProblem:
     def __str__(self) -> str:
         line = f"line {self.line}" if self.line else ""
         return ": ".join(filter(None, (", ".join(filter(None, (line, self.place))), self.reason)))
-
-
-class SpecificationError(UsageError):
-    """A text that is no crawl specification; `problems` has all that is wrong with it."""
-
-    def __init__(self, file: str, problems: Sequence[SpecificationProblem]) -> None:
-        super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
-        self.file = file
-        self.problems = tuple(problems)
-
-    def __reduce__(self) -> tuple[type, tuple[str, Sequence[SpecificationProblem]]]:
-        return type(self), (self.file, self.problems)
 
 
 class FoundProblems:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import tomli_w
 
-from nwx.errors import UsageError
+from nwx.errors import SpecificationError, UsageError
 from nwx.keys import check_collection
 from nwx.steering.specifications import parts
 from nwx.steering.specifications.file_values import FileValue, shown_value
@@ -24,7 +24,6 @@ from nwx.steering.specifications.link_rules import (
 )
 from nwx.steering.specifications.problems import (
     FoundProblems,
-    SpecificationError,
     SpecificationProblem,
 )
 from nwx.steering.specifications.specification import (

@@ -18,9 +18,9 @@ from nwx.engine.indices.crawl_index import (
     specification_id,
 )
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.errors import ErrorText, SourceError, UsageError
+from nwx.errors import ErrorText, SourceError, SpecificationError, UsageError
 from nwx.model import IndexName
-from nwx.steering.specifications.problems import SpecificationError, SpecificationProblem
+from nwx.steering.specifications.problems import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from nwx.steering.specifications.specification_files import (
     MOST_SPECIFICATION_CHARACTERS,

@@ -20,7 +20,8 @@ from nwx.jobs.zipnum import (
     written_shards,
 )
 from nwx.model import ReadError
-from nwx.zipnum.shards import ClusterBuildOptions, read_splits
+from nwx.zipnum import ClusterBuildOptions
+from nwx.zipnum.shards import read_splits
 from tests.unit.jobs.making import read_all
 from tests.unit.zipnum.making import build_from, cdxj_lines
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.builds import ClusterBuildReport, build_cluster
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.merges import MergeReport, merge_lines
-from nwx.zipnum.shards import ClusterBuildOptions
 
 
 def cdxj_lines(count: int, start: int = 0) -> list[bytes]:

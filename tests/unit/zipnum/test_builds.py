@@ -12,9 +12,9 @@ import pytest
 import zstandard
 
 from nwx.errors import SourceError, UsageError
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.publication import WORK
-from nwx.zipnum.shards import ClusterBuildOptions
 from tests.unit.zipnum.making import (
     LINES,
     build_from,
@@ -197,7 +197,7 @@ from pathlib import Path
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.zipnum.builds import build_cluster
-from nwx.zipnum.shards import ClusterBuildOptions
+from nwx.zipnum import ClusterBuildOptions
 
 def progress(now):
     print(now.step, now.done, flush=True)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import UsageError
-from nwx.zipnum import publication
+from nwx.zipnum import ClusterBuildOptions, publication
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.publication import WORK
-from nwx.zipnum.shards import ClusterBuildOptions
 from nwx.zipnum.verification import verify_cluster
 from tests.unit.zipnum.making import (
     LINES,

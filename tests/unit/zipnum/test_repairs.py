@@ -10,11 +10,11 @@ import pytest
 from nwx.bulk.resources import Resources
 from nwx.cdx.inputs import CdxSource
 from nwx.errors import SourceError, UsageError
+from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.builds import build_cluster
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.publication import WORK, to_cluster, to_wacz_form
 from nwx.zipnum.repairs import RepairReport, repair_cluster
-from nwx.zipnum.shards import ClusterBuildOptions
 from nwx.zipnum.verification import VerifyReport, verify_cluster
 from tests.unit.zipnum.making import cdxj_lines, write_cluster, write_wacz_index
 

@@ -9,9 +9,8 @@ from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.engine.open import open_engine
-from nwx.errors import SourceError
+from nwx.errors import SourceError, SpecificationError
 from nwx.settings import Settings
-from nwx.steering.specifications.problems import SpecificationError
 from nwx.steering.specifications.specification_store import (
     SpecificationLimits,
     UnknownCrawlError,

@@ -1,0 +1,223 @@
+"""nwx check"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.bulk.progress import ShowProgress
+from nwx.cli.deduplicate.list_options import place_and_message
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import print_above, progress_bar
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.checks.agreement import Disagreement
+    from nwx.checks.cdx_comparison import CdxComparison, Missing
+    from nwx.dedup.exclusion_lists import ExclusionList
+
+
+_SHOWN_OF_A_KIND = 100
+_PROBLEMS_SHOWN = 20
+
+
+@click.command("check")
+@click.option(
+    "--cdx",
+    "files",
+    multiple=True,
+    metavar="CDX",
+    help="Compare with the captures that a CDX or CDXJ file names (- is standard input).",
+)
+@click.option(
+    "-e",
+    "--exclude",
+    "lists",
+    multiple=True,
+    metavar="LIST",
+    help="With --cdx: captures on LIST are expected to be missing.",
+)
+@click.option(
+    "--collection", default="", metavar="NAME", help="With --cdx: check only this collection."
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List all problems, not only the first 100 of each kind.",
+)
+@click.option(
+    "--end-loading",
+    is_flag=True,
+    help="First put back the settings that killed imports with --bulk left.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    files: tuple[str, ...],
+    lists: tuple[str, ...],
+    collection: str,
+    everything: bool,
+    end_loading: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Check that the indices agree with each other and with the import ledger.
+
+    With --cdx, check instead that the archive holds the date and the document
+    of each capture in a CDX file. Missing captures are listed with the cause:
+    the file was not imported, or only in part; an exclusion list left the
+    capture out; its record could not be read; its digest differs; and so on.
+
+    On a search server, lost shards are listed first: nothing can be compared
+    without them. The exit code is 1 if something is wrong, or missing other
+    than by an exclusion list.
+    """
+    if not files and (lists or collection):
+        raise UsageError(
+            "--exclude and --collection are about the captures of CDX files; add --cdx"
+        )
+    shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
+    if end_loading:
+        _end_loading(settings)
+    if files:
+        return _compare(settings, files, lists, collection, shown)
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.checks.agreement import check
+    from nwx.engine.open import open_engine
+
+    with (
+        open_engine(settings, read_only=True) as engine,
+        progress_bar(quiet=shown.quiet) as progress,
+    ):
+        for finding in check(engine, progress):
+            shown.add(finding.kind, _of_finding(finding), finding)
+    counts = shown.counts
+    if as_json:
+        print_json({"agrees": not counts, "findings": counts, "first": shown.first})
+    else:
+        shown.end()
+        click.echo(_verdict(counts))
+    return 1 if counts else 0
+
+
+def _end_loading(settings: Settings) -> None:
+    from nwx.engine.open import open_engine
+
+    with open_engine(settings, read_only=True) as engine:  # a folder has no such settings
+        shards = engine.shards()
+        shards.end_loading(shards.loaders())
+
+
+def _verdict(counts: Counter[str]) -> str:
+    from nwx.checks.agreement import CHANGED, SHARD
+
+    if CHANGED in counts or SHARD in counts:
+        return "the indices could not be compared"
+    return counted(counts.total(), "disagreement") if counts else "the indices agree"
+
+
+class _Shown:
+    """What is wrong, printed when it is found, the first of each kind or all."""
+
+    def __init__(self, *, everything: bool, as_json: bool, quiet: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: list[dict[str, Any]] = []
+        self._limit = None if everything else _SHOWN_OF_A_KIND
+        self.as_json = as_json
+        self.quiet = quiet
+        self._printed = 0
+
+    def add(self, kind: str, text: str, entry: "Disagreement | Missing") -> None:
+        """Take the next."""
+        self.counts[kind] += 1
+        if self._limit is not None and self.counts[kind] > self._limit:
+            return
+        self._printed += 1
+        if self.as_json:
+            self.first.append(asdict(entry))
+        else:
+            print_above(text)
+
+    def end(self) -> None:
+        """Say how many were not printed."""
+        more = self.counts.total() - self._printed
+        if more:
+            click.echo(f"… and {more:,} more; --all names them")
+
+
+def _of_finding(finding: "Disagreement") -> str:
+    return clean(f"{finding.index} {finding.id}: {finding.message}")
+
+
+def _of_missing(one: "Missing") -> str:
+    return clean(f"{one.cause}: {one.timestamp} {one.digest} {one.url}: {one.message}")
+
+
+def _compare(
+    settings: Settings,
+    files: tuple[str, ...],
+    lists: tuple[str, ...],
+    collection: str,
+    shown: _Shown,
+) -> int:
+    from nwx.checks.cdx_comparison import Cause, CdxComparison
+    from nwx.engine.open import open_engine
+
+    with (
+        progress_bar(quiet=shown.quiet) as progress,
+        _loaded(lists, progress) as excluded,
+        open_engine(settings, read_only=True) as engine,
+    ):
+        comparison = CdxComparison(engine, collection, excluded.covers if excluded else None)
+        for one in comparison.missing(files, progress):
+            shown.add(one.cause, _of_missing(one), one)
+    for problem in comparison.problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+    if shown.as_json:
+        print_json(_comparison_json(comparison, shown))
+    else:
+        shown.end()
+        click.echo(_summary(comparison, shown.counts))
+    wrong = shown.counts.total() - shown.counts[Cause.EXCLUDED]
+    return 1 if wrong or (comparison.problems_total and not comparison.lines) else 0
+
+
+@contextmanager
+def _loaded(lists: tuple[str, ...], progress: ShowProgress) -> "Iterator[ExclusionList | None]":
+    if not lists:
+        yield None
+        return
+    from nwx.dedup.exclusion_lists import ExclusionList
+
+    with ExclusionList.load(lists, progress=progress) as excluded:
+        yield excluded
+
+
+def _comparison_json(comparison: "CdxComparison", shown: _Shown) -> dict[str, Any]:
+    return {
+        "lines": comparison.lines,
+        "held": comparison.held,
+        "not_captures": comparison.not_captures,
+        "missing": shown.counts,
+        "problems_total": comparison.problems_total,
+        "first": shown.first,
+    }
+
+
+def _summary(comparison: "CdxComparison", counts: Counter[str]) -> str:
+    unread, others = comparison.problems_total, comparison.not_captures
+    causes = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()))
+    return (
+        f"{counted(comparison.lines, 'capture')} in the CDX, {comparison.held:,} held,"
+        f" {counts.total():,} missing"
+        + (f" ({causes})" if causes else "")
+        + (f"; {counted(others, 'line')} of records that are no captures" if others else "")
+        + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
+    )

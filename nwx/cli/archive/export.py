@@ -1,0 +1,220 @@
+"""nwx export"""
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
+from nwx.model import STANDARD_INPUT
+from nwx.plugins import plugins
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.archive import Archive
+    from nwx.bulk.progress import ShowProgress
+    from nwx.exports import PackReport
+    from nwx.exports.captures import ExportReport
+    from nwx.exports.links import LinkExportReport
+
+_FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
+_WARC = "warc"
+_RESULT_FORMATS = ("csv", "json", "txt", _WARC)
+_ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
+_ERRORS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    what: str
+    folder: Path
+    formats: tuple[str, ...]
+    query: tuple[str, ...]
+    fields: tuple[str, ...]
+    date_from: str
+    date_to: str
+    with_resources: bool
+    year: int | None
+    collection: str
+    as_json: bool
+    quiet: bool
+
+
+@click.command("export")
+@click.argument("what", type=click.Choice(["captures", "links", "results"]))
+@click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("query", nargs=-1)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(tuple(dict.fromkeys((*_FORMATS, *_RESULT_FORMATS, *plugins("exporters"))))),
+    help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
+    " or warc.  [default: by the ending of OUT]",
+)
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME",
+    help="Results as CSV or JSON: a field of each; may be repeated.",
+)
+@click.option(
+    "--from", "date_from", default="", metavar="DATE", help="Results: captured from then on."
+)
+@click.option("--to", "date_to", default="", metavar="DATE", help="Results: captured until then.")
+@click.option(
+    "--with-resources", is_flag=True, help="Results as WARC: include what their pages load."
+)
+@click.option(
+    "--year", type=click.IntRange(1, 9999), metavar="YEAR", help="Links: of captures of this year."
+)
+@click.option("--collection", default="", metavar="NAME", help="Of this collection.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def command(settings: Settings, /, **given: Any) -> None:
+    """Write captures, links or results of a search to files for other programs.
+
+    FOLDER is created. `captures` writes Parquet with a folder for each month
+    (month=2013-01) and one row a capture. Columns are named as in Common
+    Crawl's index where it has them. `nwx build-facets --source FOLDER` reads
+    the result.
+
+    `links` writes the links as `nwx invert-links` found them last: all links
+    (`links/*.parquet`: source and target urlkey, timestamp, kind, anchor),
+    and graphs of hosts and of registrable domains with PageRank and harmonic
+    centrality, as Parquet, CSV, GEXF (for Gephi) and in the text form of
+    Common Crawl's web graphs.
+
+    `results` writes what QUERY finds to the file OUT: CSV or JSON with the
+    fields chosen by --field, a list of URLs, or a WARC with the records of
+    their captures. - is standard output, but for a WARC.
+    """
+    asked = _Options(**given)
+    _check_use(asked)
+    with opened_archive(settings) as archive:
+        if asked.what == "results":
+            _export_results(archive, asked)
+            return
+        with progress_bar(quiet=asked.quiet) as show:
+            report = _export(archive, asked, show)
+    if asked.as_json:
+        print_json(asdict(report))
+    elif not asked.quiet:
+        click.echo(_words(report))
+
+
+def _check_use(asked: _Options) -> None:
+    if asked.what == "results":
+        if asked.year is not None:
+            raise UsageError("--year is about links; for results use --from and --to")
+        known = {*_RESULT_FORMATS, *plugins("exporters")}
+        if len(asked.formats) > 1 or set(asked.formats) - known:
+            raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
+        return
+    if asked.query or asked.fields or asked.date_from or asked.date_to or asked.with_resources:
+        raise UsageError("a query, --field, --from, --to and --with-resources are for results")
+    if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
+        raise UsageError("--format, --year and --collection are options of `nwx export links`")
+    if not set(asked.formats) <= set(_FORMATS) or str(asked.folder) == STANDARD_INPUT:
+        raise UsageError(f"links are written to a folder, as {', '.join(_FORMATS)}")
+
+
+def _export(
+    archive: "Archive", asked: _Options, show: "ShowProgress"
+) -> "ExportReport | LinkExportReport":
+    if asked.what == "captures":
+        return archive.export_captures(asked.folder, show)
+    return archive.export_links(
+        asked.folder,
+        formats=asked.formats,
+        year=asked.year,
+        collection=asked.collection,
+        progress=show,
+    )
+
+
+def _export_results(archive: "Archive", asked: _Options) -> None:
+    """Write the results of a search to a file, and say how many."""
+    form = asked.formats[0] if asked.formats else _form_of(asked.folder)
+    if form != _WARC:
+        _write_text(archive, asked, form)
+        return
+    if asked.fields:
+        raise UsageError("--field is about CSV and JSON")
+    if str(asked.folder) == STANDARD_INPUT:
+        raise UsageError("a WARC is written to a file; name one")
+    with progress_bar(quiet=asked.quiet) as progress:
+        report = archive.export_warc(
+            asked.folder,
+            " ".join(asked.query),
+            from_=asked.date_from,
+            to=asked.date_to,
+            collection=asked.collection,
+            with_resources=asked.with_resources,
+            progress=progress,
+        )
+    _print_packed(report, as_json=asked.as_json, quiet=asked.quiet)
+
+
+def _form_of(out: Path) -> str:
+    for ending, form in _ENDINGS.items():
+        if out.name.endswith(ending):
+            return form
+    raise UsageError(f"what to write to {out}? Name it {', '.join(_ENDINGS)}, or give --format")
+
+
+def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
+    if asked.with_resources:
+        raise UsageError("--with-resources is about WARC files")
+    if asked.fields and form == "txt":
+        raise UsageError("--field is about CSV and JSON")
+    hits = archive.search(
+        " ".join(asked.query),
+        from_=asked.date_from,
+        to=asked.date_to,
+        snippets=False,
+        collection=asked.collection,
+    )
+    if str(asked.folder) == STANDARD_INPUT:
+        hits.write_to(sys.stdout.write, form, asked.fields)
+        return
+    count = hits.write(asked.folder, form, asked.fields)
+    if not (asked.quiet or asked.as_json):
+        click.echo(f"{counted(count, 'result')} in {clean(str(asked.folder))}")
+
+
+def _print_packed(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        click.echo(clean(f"nwx: {error.file}: {error.message} ({error.kind})"), err=True)
+    if as_json:
+        print_json(asdict(report))
+    elif not quiet:
+        missing = f", {report.missing:,} missing" if report.missing else ""
+        click.echo(f"{counted(report.captures, 'capture')}, {size_words(report.bytes)}{missing}")
+
+
+def _words(report: "ExportReport | LinkExportReport") -> str:
+    from nwx.exports.captures import ExportReport
+
+    written = f"{size_words(report.bytes)} in {report.seconds:.1f} s"
+    if isinstance(report, ExportReport):
+        return (
+            f"{counted(report.captures, 'capture')} of "
+            f"{counted(report.months, 'month')} in {counted(report.files, 'file')}, {written}"
+        )
+    estimated = "" if report.is_exact else "; harmonic centrality is estimated from a sample"
+    links = f"{counted(report.links, 'link')}, " if report.links else ""
+    return (
+        f"{links}{counted(report.hosts, 'host')} with {counted(report.host_links, 'edge')}, "
+        f"{counted(report.domains, 'domain')} with {counted(report.domain_links, 'edge')} "
+        f"in {counted(report.files, 'file')}, {written}{estimated}"
+    )

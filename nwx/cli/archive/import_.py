@@ -1,0 +1,354 @@
+"""The option of `nwx import` that takes documents which were extracted on Spark."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from nwx.cli.crawl.steering_reports import (
+    AnalysisChoices,
+    listening,
+    print_steering_errors,
+    steer_options,
+    steering_progress,
+    steering_summary,
+    taken_choices,
+)
+from nwx.cli.options import (
+    bulk_loading,
+    bulk_option,
+    extractor_option,
+    item_seconds_option,
+    parser_option,
+    verify_option,
+)
+from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar, stop_signals
+from nwx.errors import EngineError, UsageError
+from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.engine.base import Engine
+    from nwx.importing import ExclusionReport, ImportOptions, ImportReport
+    from nwx.model import ReadError
+    from nwx.steering.running.options import SteeringReport
+    from nwx.warc.sources import ArchiveSource
+
+
+_OF_EXTRACTION = ("verify", "parser", "item_seconds", "external", "extractors", "name")
+"""Options that are about how archive files are read."""
+
+documents_option = click.option(
+    "--documents",
+    multiple=True,
+    metavar="FOLDER",
+    help="Import what `nwx spark extract` wrote to FOLDER, in the place of the archive files.",
+)
+
+
+def extracted(
+    context: click.Context, documents: Sequence[str], files: Sequence[str], options: "ImportOptions"
+) -> "tuple[list[ArchiveSource | ReadError], ImportOptions]":
+    """Return the archive files that documents are of, and the options to import them with.
+
+    Raises UsageError where other arguments do not go with them, and
+    SourceError where they cannot be read.
+    """
+    # Imported here: what reads Parquet takes a while to load.
+    from nwx.importing.extracted.sources import check_extracted, extracted_sources
+
+    if files:
+        raise UsageError("import archive files and --documents by two commands")
+    given = [name for name in _OF_EXTRACTION if _is_given(context, name)]
+    if given:
+        option = given[0].replace("_", "-").replace("extractors", "extractor")
+        raise UsageError(
+            f"--{option} is about reading archive files; "
+            "documents are imported as `nwx spark extract` made them"
+        )
+    found = extracted_sources(documents)
+    if not _is_given(context, "collection"):
+        options = replace(options, collection=found.collection)
+    check_extracted(found, options)
+    return list(found.sources), options
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+_ERRORS_SHOWN = 10
+
+
+@click.command("import")
+@click.argument("files", nargs=-1)
+@click.option(
+    "-e",
+    "--exclude",
+    "lists",
+    multiple=True,
+    metavar="LIST",
+    help="Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
+)
+@click.option(
+    "--unmet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the list entries that matched no capture to FILE.",
+)
+@click.option(
+    "--no-dedup",
+    "deduplicate",
+    flag_value=False,
+    default=True,
+    help="Make a document of each capture, even if its URL and digest are known.",
+)
+@click.option(
+    "--manifest",
+    "manifests",
+    multiple=True,
+    metavar="FILE",
+    help="Import the files listed in FILE.",
+)
+@click.option(
+    "--collection",
+    default=DEFAULT_COLLECTION,
+    show_default=True,
+    metavar="NAME",
+    help="Collection of the captures.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Files to read in parallel.  [default: number of cores]",
+)
+@documents_option
+@click.option("--name", metavar="NAME", help="The file name to record for standard input (-).")
+@verify_option
+@parser_option
+@item_seconds_option
+@click.option(
+    "--lease",
+    "lease_seconds",
+    type=click.FloatRange(1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Let others take files over when this import shows no sign of life for so long.",
+)
+@click.option(
+    "--external",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Read payloads that records of type message/external-body name, in DIR and below only.",
+)
+@extractor_option
+@steer_options
+@bulk_option
+@click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    files: tuple[str, ...],
+    lists: tuple[str, ...],
+    unmet: Path | None,
+    manifests: tuple[str, ...],
+    documents: tuple[str, ...],
+    name: str | None,
+    jobs: int | None,
+    steer: str | None,
+    bulk: bool,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Import WARC, ARC and WACZ files.
+
+    FILES are files, folders (all archive files below them), globs, http(s) or
+    s3 addresses, @manifests (one name a line), or - for standard input. A file
+    that the archive already holds is skipped; an interrupted import of a file
+    is resumed where it stopped.
+
+    Imports that run at the same time into one server, on any machines, share
+    the files that they have in common: each file is read by one of them, and by
+    another where that one dies. Each ends when all its files are done. An
+    import with --no-dedup must be alone: it is refused while another is at
+    work, and others are refused until it has ended.
+
+    A capture with a known URL and digest adds only a date. LIST names captures
+    to leave out, one `date digest url` or `url digest date` a line.
+
+    The exit code is 1 if nothing was imported, or with --strict after any
+    error; 130 after Ctrl-C, 143 after SIGTERM.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.deduplicate import exclusions
+    from nwx.importing import ImportOptions, import_report_json, warm_up
+    from nwx.steering.running.options import steering_report_json
+    from nwx.warc.sources import expand
+
+    choices = taken_choices(options)
+    _check_use((*files, *manifests, *documents), (*files, *lists), name, lists, unmet)
+    wanted = ImportOptions(jobs=jobs or 0, **options)
+    warm_up(settings)
+    if documents:
+        context = click.get_current_context()
+        sources, wanted = extracted(context, documents, (*files, *manifests), wanted)
+    else:
+        sources = list(expand(files, manifests, stdin_name=name or ""))
+    with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
+        with stop_signals() as received, bulk_loading(settings, wanted=bulk):
+            report, told, steered = _import(
+                settings, sources, wanted, received, excluded, steer, choices, quiet=quiet
+            )
+        if as_json:
+            more = {"exclusion": told.as_json if told else None}
+            more |= {"steering": steering_report_json(steered)} if steered else {}
+            print_json(import_report_json(report) | more)
+        else:
+            _print_report(report, told, quiet=quiet)
+        _print_steering(steered, quiet=quiet or as_json)
+        if excluded and told and not report.interrupted:
+            exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
+    if steered and steered.interrupted and received:
+        return 128 + received[0]
+    return _exit_code(report, received, strict=strict)
+
+
+def _check_use(
+    sources: Sequence[str],
+    inputs: Sequence[str],
+    name: str | None,
+    lists: Sequence[str],
+    unmet: Path | None,
+) -> None:
+    if not sources:
+        raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
+    if STANDARD_INPUT in sources and not name:
+        raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
+    if inputs.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    if unmet and not lists:
+        raise UsageError("--unmet is about the entries of an exclusion list; add -e LIST")
+
+
+def _import(
+    settings: Settings,
+    sources: "Sequence[ArchiveSource | ReadError]",
+    options: "ImportOptions",
+    received: list[int],
+    excluded: "ExclusionList | None",
+    steer: str | None,
+    choices: AnalysisChoices,
+    *,
+    quiet: bool,
+) -> "tuple[ImportReport, ExclusionReport | None, SteeringReport | None]":
+    from nwx.engine.open import open_engine
+    from nwx.importing import import_files, report_of_errors
+
+    missing = [source for source in sources if type(source) is ReadError]
+    if len(missing) == len(sources):  # then no archive is made
+        return report_of_errors(missing), None, None
+
+    def stopping() -> bool:
+        return bool(received)
+
+    with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
+        engine.create()
+        try:
+            with listening(settings, steer, choices) as listener:
+                heard = listener.on_documents if listener else None
+                report = import_files(
+                    engine, settings, sources, options, progress, stopping, excluded, heard
+                )
+                told = _told(engine, report, options, excluded)
+                if listener is None:
+                    return report, told, None
+
+                def show(so_far: "SteeringReport") -> None:
+                    progress(steering_progress(so_far))
+
+                return report, told, listener.finish(show, stopping)
+        except EngineError as error:
+            raise type(error)(
+                f"{error}; what was imported until then is kept,"
+                " run the same command again to go on"
+            ) from error
+
+
+def _told(
+    engine: "Engine",
+    report: "ImportReport",
+    options: "ImportOptions",
+    excluded: "ExclusionList | None",
+) -> "ExclusionReport | None":
+    if excluded is None:
+        return None
+    from nwx.importing import report_exclusion
+
+    before = 0 if report.interrupted else report.excluded_before
+    return report_exclusion(engine, excluded, options.collection, before)
+
+
+def _print_steering(report: "SteeringReport | None", *, quiet: bool) -> None:
+    if report:
+        print_steering_errors(report)
+        if not quiet:
+            click.echo(steering_summary(report))
+
+
+def _exit_code(report: "ImportReport", received: list[int], *, strict: bool) -> int:
+    if report.interrupted and received:
+        return 128 + received[0]
+    return 0 if report.useful and not (strict and report.errors_total) else 1
+
+
+def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        click.echo(f"nwx: {_error_line(error)}", err=True)
+    more = report.errors_total - _ERRORS_SHOWN
+    if more > 0:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in report.errors_by_kind.items())
+        click.echo(
+            f"nwx: … and {counted(more, 'more error')} ({clean(kinds)}); --json lists them",
+            err=True,
+        )
+    if not quiet:
+        click.echo(_summary(report))
+        if told:
+            from nwx.cli.deduplicate import exclusions
+
+            click.echo(exclusions.summary(told))
+    if report.interrupted:
+        click.echo("nwx: stopped; run the same command again to go on", err=True)
+
+
+def _error_line(error: ReadError) -> str:
+    place = "" if error.offset is None else f" at {error.offset}"
+    return clean(f"{error.file}{place}: {error.message} ({error.kind})")
+
+
+def _summary(report: "ImportReport") -> str:
+    outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(report.outcomes.items()))
+    files = f"{report.files:,} {'file' if report.files == 1 else 'files'}"
+    return (
+        f"{files} ({outcomes or 'none begun'}), {size_words(report.bytes)}"
+        f" in {report.seconds:.1f} s\n"
+        f"{counted(report.captures, 'capture')}, {counted(report.documents, 'new document')},"
+        f" {counted(report.duplicates, 'duplicate')},"
+        + (f" {counted(report.renders, 'render')}," if report.renders else "")
+        + (f" {report.excluded:,} left out," if report.excluded else "")
+        + (f" {report.purged:,} purged," if report.purged else "")
+        + f" {counted(report.errors_total, 'error')}"
+    )

@@ -1,0 +1,158 @@
+"""nwx takedown"""
+
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import progress_bar
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.access.rules import AccessRule
+    from nwx.engine.base import Engine
+    from nwx.takedown.purge import PurgeReport
+    from nwx.takedown.targets import RecordPlace
+
+
+_RECORDS_SHOWN = 20
+
+
+@click.command("takedown")
+@click.argument("target", metavar="URL|DIGEST|FILE")
+@click.option("--collection", default="", metavar="NAME", help="Only captures of this collection.")
+@click.option("--from", "date_from", default="", metavar="DATE", help="Only from this date on.")
+@click.option("--to", "date_to", default="", metavar="DATE", help="Only until this date.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; kept with the rule and its log.")
+@click.option("--purge", is_flag=True, help="Remove the captures from all indices for good.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    target: str,
+    collection: str,
+    date_from: str,
+    date_to: str,
+    reason: str,
+    purge: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Take captures out of an archive.
+
+    Name a URL, a beginning of URLs with * behind it, a host, a domain as
+    *.HOST, a digest (sha1:…), or an archive file of the archive. An access rule excludes
+    the captures at once: nobody but curators and administrators finds them.
+    `nwx access remove` takes the rule back.
+
+    With --purge text, captures, dates and links are also removed from all
+    indices and their files, and importing the same files again does not bring
+    them back. This cannot be undone. If interrupted, run the same command
+    again. Archive files are not changed: the report lists the records that
+    still hold what was taken down. The exit code is 1 if deleted entries could
+    not be erased from files that others were reading, or from copies of a search
+    server on nodes that are away; run it again then.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.archive.access import command_user
+    from nwx.engine.access.scope_texts import between
+    from nwx.engine.open import open_engine
+    from nwx.takedown.targets import takedown_rule, takedown_scope
+
+    with open_engine(settings) as engine:
+        scope = between(takedown_scope(engine, target), date_from, date_to)
+        scope = replace(scope, collection=collection)
+        rule = takedown_rule(engine, scope, reason, purged=purge, by=command_user())
+        report = _purged(settings, engine, rule, quiet=quiet or as_json) if purge else None
+    if as_json:
+        print_json(_as_json(rule, report))
+    elif not quiet:
+        click.echo(_words(rule, report))
+    if report and not quiet:
+        _warn(report)
+    return 1 if report and (report.left or report.away) else 0
+
+
+def _purged(
+    settings: Settings, engine: "Engine", rule: "AccessRule", *, quiet: bool
+) -> "PurgeReport":
+    from nwx.engine.open import open_engine
+    from nwx.takedown.purge import Purge
+
+    opening = partial(open_engine, settings, read_only=True)
+    with progress_bar(quiet=quiet) as progress:
+        return Purge(engine, settings, opening, rule, progress).run()
+
+
+def _as_json(rule: "AccessRule", report: "PurgeReport | None") -> dict[str, Any]:
+    from nwx.engine.access.planned_changes import rule_entry
+
+    return {"rule": rule_entry(rule) | {"id": rule.id}, "purge": asdict(report) if report else None}
+
+
+def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
+    lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
+    if report is None:
+        return f"{lines[0]}; `nwx access remove {rule.id}` takes it back"
+    removed = (
+        (report.captures, "capture"),
+        (report.documents, "document"),
+        (report.dates, "date"),
+        (report.scores, "crawl score"),
+        (report.checks, "playback check"),
+        (report.pictures, "picture"),
+        (report.graphs, "triple graph"),
+        (report.specifications, "crawl specification changed"),
+    )
+    words = [counted(number, noun) for number, noun in removed if number]
+    lines.append(f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s")
+    if report.moved:
+        moved = counted(report.moved, "document")
+        lines.append(f"{moved} kept: the same text was captured elsewhere, and is shown from there")
+    if report.rebuilt:
+        lines.append(f"built anew: {', '.join(report.rebuilt)}")
+    if report.records:
+        lines.append(f"{counted(len(report.records), 'record')} of archive files hold it still:")
+        lines += [f"  {_place(one)}" for one in report.records[:_RECORDS_SHOWN]]
+        if (more := len(report.records) - _RECORDS_SHOWN) > 0:
+            lines.append(f"  … and {more:,} more; --json lists them")
+    return "\n".join(lines)
+
+
+def _place(record: "RecordPlace") -> str:
+    length = "" if record.length is None else f", {record.length:,} bytes"
+    where = f"{record.collection}/{record.file} at {record.offset:,}"
+    return clean(f"{where} ({record.record_type}{length})")
+
+
+def _warn(report: "PurgeReport") -> None:
+    if report.left:
+        click.echo(
+            f"nwx: deleted entries could not be erased from {', '.join(report.left)},"
+            " which others read or write; run the same command again",
+            err=True,
+        )
+    if report.away:
+        click.echo(
+            f"nwx: nodes that are away have copies of {', '.join(report.away)}, which hold it"
+            " still; start these nodes, wait until `nwx stats` is green, and run the same"
+            " command again",
+            err=True,
+        )
+    if report.naming:
+        named = clean(", ".join(report.naming))
+        click.echo(
+            f"nwx: crawl specifications still name what was purged: {named};"
+            " save them without it, or remove the crawl (`nwx crawls remove`)",
+            err=True,
+        )
+    for address in report.elsewhere:
+        click.echo(
+            f"nwx: the dates index {clean(address)} is another archive's and has dates of these"
+            " captures; purge them there",
+            err=True,
+        )

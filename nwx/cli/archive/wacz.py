@@ -1,0 +1,133 @@
+"""nwx wacz"""
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.options import date_options
+from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
+from nwx.errors import SourceError, TimestampError, UsageError
+from nwx.model import STANDARD_INPUT
+from nwx.query.dates import date_span
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.exports import PackReport
+
+
+_ERRORS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    out: Path
+    query: tuple[str, ...]
+    urls: str | None
+    collection: tuple[str, ...]
+    date_from: str
+    date_to: str
+    title: str
+    description: str
+    text: bool
+    with_resources: bool
+    as_json: bool
+    quiet: bool
+
+
+@click.command("wacz")
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("query", nargs=-1)
+@click.option("--urls", metavar="FILE", help="Pack the captures of these URLs, one a line.")
+@click.option(
+    "--collection", multiple=True, metavar="NAME", help="Only captures of this collection."
+)
+@date_options
+@click.option("--title", default="", metavar="TEXT", help="Title of the WACZ.")
+@click.option("--description", default="", metavar="TEXT", help="Description of the WACZ.")
+@click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
+@click.option(
+    "--with-resources",
+    is_flag=True,
+    help="Include what the pages need to be played: images, style sheets, scripts, frames.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def command(settings: Settings, /, **given: Any) -> int:
+    """Pack a selection of captures into a WACZ file.
+
+    The selection is the captures of the documents that QUERY finds and of the
+    URLs of --urls; without both, all captures. The originals of revisits are
+    included. With --with-resources the captures that its pages load come too,
+    nearest in time, whatever their collection and date. The WACZ file OUT
+    holds the records in WARC files, their index, and a list of pages with
+    titles and text. Captures whose record is not available are counted and
+    reported. The exit code is 1 if nothing was packed.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.exports import PackOptions, WaczSelection, pack
+
+    asked = _Options(**given)
+    selection = WaczSelection(
+        query=" ".join(asked.query),
+        urls=_urls(asked.urls) if asked.urls is not None else (),
+        collections=asked.collection,
+        date_from=_bound(asked.date_from, 0),
+        date_to=_bound(asked.date_to, 1),
+        with_resources=asked.with_resources,
+    )
+    if asked.urls is not None and not selection.urls:
+        raise UsageError(f"{asked.urls} has no URLs")
+    options = PackOptions(asked.title, asked.description, asked.text)
+    with (
+        open_for_reading(settings) as engine,
+        progress_bar(quiet=asked.quiet) as progress,
+    ):
+        report = pack(engine, selection, asked.out, options, progress)
+    _print(report, as_json=asked.as_json, quiet=asked.quiet)
+    return 0
+
+
+def _urls(file: str) -> tuple[str, ...]:
+    try:
+        if file == STANDARD_INPUT:
+            text = sys.stdin.read()
+        else:
+            text = Path(file).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror}") from error
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
+
+
+def _bound(date: str, end: int) -> str:
+    try:
+        return date_span(date)[end] if date else ""
+    except TimestampError as error:
+        raise UsageError(str(error)) from error
+
+
+def _print(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        place = "" if error.offset is None else f" at {error.offset}"
+        click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
+    if len(report.errors) > _ERRORS_SHOWN:
+        click.echo(
+            f"nwx: … and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}", err=True
+        )
+    if as_json:
+        print_json(asdict(report))
+    elif not quiet:
+        missing = f", {report.missing:,} missing" if report.missing else ""
+        click.echo(
+            f"{counted(report.captures, 'capture')} of {counted(report.files, 'file')} and "
+            f"{counted(report.pages, 'page')},"
+            f" {size_words(report.bytes)}{missing}"
+        )

@@ -1,0 +1,1 @@
+"""Commands about CDX files and ZipNum clusters."""

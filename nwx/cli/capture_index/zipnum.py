@@ -1,0 +1,390 @@
+"""nwx zipnum"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nwx.bulk.resources import MEMORY_BYTES, processors
+from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
+from nwx.cli.options import cluster_options, cluster_options_of, lines_option
+from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
+from nwx.errors import UsageError
+from nwx.model import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from nwx.cdx.inputs import CdxSource
+    from nwx.zipnum.builds import ClusterBuildReport
+    from nwx.zipnum.cluster import Cluster
+    from nwx.zipnum.repairs import RepairReport
+    from nwx.zipnum.verification import VerifyReport
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_PROBLEMS_SHOWN = 20
+_LINES_AS_BEFORE = click.option(
+    "--lines",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Lines per new block.  [default: as in the first block]",
+)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_WORK_OPTIONS = (
+    click.option(
+        "--memory",
+        type=SIZE,
+        default=MEMORY_BYTES,
+        show_default="512M",
+        help="Memory limit of all processes; the rest goes to disk, in the cluster's folder.",
+    ),
+    click.option(
+        "--jobs",
+        "--cores",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of processes.  [default: number of cores]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    click.option("--quiet", is_flag=True, help="Show only errors."),
+)
+
+
+@click.group("zipnum")
+def command() -> None:
+    """Build, read, verify and repair ZipNum clusters."""
+
+
+def _work_options(function: _Command) -> _Command:
+    for option in reversed(_WORK_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class _BuildOptions:
+    """The arguments of the command, as click names them."""
+
+    out: Path
+    files: tuple[str, ...]
+    shards: int
+    splits: Path | None
+    summary: bool
+    lines: int
+    memory: int
+    jobs: int | None
+    as_json: bool
+    quiet: bool
+
+
+@command.command("build")
+@click.argument("out", type=_FOLDER)
+@click.argument("files", metavar="CDX...", nargs=-1)
+@cluster_options
+@_work_options
+def build_command(**given: Any) -> int:
+    """Build a cluster in the folder OUT from CDX or CDXJ files.
+
+    The files may be plain, gzip or zstd, sorted or not; - is standard input.
+    OUT gets data files (cdx-00000.gz …), an index of each (part-00000 …),
+    cluster.idx, cluster.loc and cluster.splits. pywb reads them in the folder
+    indexes/ of a collection. If interrupted, run the same command again to
+    resume. Identical lines are kept once.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.zipnum.builds import build_cluster
+
+    asked = _BuildOptions(**given)
+    sources = _sources(asked.files)
+    options = cluster_options_of(asked.shards, asked.splits, asked.lines, summary=asked.summary)
+    with progress_bar(quiet=asked.quiet) as progress:
+        report = build_cluster(
+            asked.out,
+            sources,
+            options,
+            resources_of(asked.memory, None, asked.jobs),
+            progress,
+        )
+    return _print_build(report, as_json=asked.as_json, quiet=asked.quiet)
+
+
+def _sources(files: tuple[str, ...]) -> "list[CdxSource]":
+    from nwx.cdx.inputs import CdxSource
+
+    if not files:
+        raise UsageError("there is nothing to read; name CDX files, or - for standard input")
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    return [
+        CdxSource(file, name="standard input" if file == STANDARD_INPUT else file) for file in files
+    ]
+
+
+def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) -> int:
+    from nwx.zipnum.merges import MergeReport
+
+    print_problems(report.problems, report.problems_total)
+    for damage in report.damaged[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(damage)}", err=True)
+    if as_json:
+        print_json(report.as_json())
+    elif not quiet:
+        new = " new" if isinstance(report, MergeReport) else ""
+        blocks = f"{counted(report.blocks, 'block')} of {counted(report.shards, 'file')}"
+        counts = [f"{report.lines:,}{new} lines in {blocks}"]
+        if report.repeated:
+            counts.append(f"{report.repeated:,} left out as repeated")
+        if report.problems_total:
+            counts.append(f"{report.problems_total:,} that cannot be read")
+        if report.damaged:
+            counts.append(f"{len(report.damaged):,} files not read to their end")
+        click.echo(", ".join(counts))
+    if not report.is_fruitless:
+        return 0
+    click.echo("nwx: no line could be read; nothing was written", err=True)
+    return 1
+
+
+@command.command("merge")
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True))
+@click.argument("files", metavar="CDX...", nargs=-1)
+@_LINES_AS_BEFORE
+@_work_options
+def merge_command(
+    cluster: Path,
+    files: tuple[str, ...],
+    lines: int | None,
+    memory: int,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Add CDX or CDXJ files to a cluster: its folder, or its index.
+
+    Only the new lines are sorted. Data files without new lines are not
+    changed; in the others, blocks without new lines are copied. Readers see the
+    old cluster until the new one is complete.
+    """
+    from nwx.zipnum.merges import merge_lines
+
+    sources = _sources(files)
+    with progress_bar(quiet=quiet) as progress:
+        report = merge_lines(
+            cluster,
+            sources,
+            resources_of(memory, None, jobs),
+            lines_a_block=lines,
+            progress=progress,
+        )
+    return _print_build(report, as_json=as_json, quiet=quiet)
+
+
+_JOBS = click.option(
+    "--jobs",
+    "--cores",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of processes.  [default: number of cores]",
+)
+_ALLOW = click.option(
+    "--allow",
+    multiple=True,
+    metavar="PLACE",
+    help="Folder or address prefix outside the cluster that its .loc file may point to.",
+)
+_LIMIT = click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="Maximum number of lines."
+)
+
+
+@command.command("verify")
+@click.argument("cluster")
+@_ALLOW
+@_JOBS
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def verify_command(
+    cluster: str, allow: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
+) -> int:
+    """Verify every byte of a cluster; the exit code is 1 if anything is wrong.
+
+    Reported are index lines without a line number or with a wrong one, wrong
+    offsets and lengths, damaged blocks, unsorted lines, bytes that no index
+    line covers, a missing or wrong .loc file, digests that do not match (in
+    WACZ files), and leftovers of a killed command.
+    """
+    from nwx.zipnum.verification import verify_cluster
+
+    with progress_bar(quiet=quiet) as progress:
+        report = verify_cluster(cluster, allow, workers=jobs or processors(), progress=progress)
+    if as_json:
+        print_json({**asdict(report), "counts": dict(report.counts)})
+    else:
+        _print_verified(report)
+    return 1 if report.counts else 0
+
+
+def _print_verified(report: "VerifyReport") -> None:
+    for fault in report.faults[:_PROBLEMS_SHOWN]:
+        place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
+        click.echo(f"nwx: {clean(f'{place}: {fault.message}')} ({fault.kind})", err=True)
+    total = report.counts.total()
+    if total > _PROBLEMS_SHOWN:
+        click.echo(f"nwx: … and {counted(total - _PROBLEMS_SHOWN, 'more fault')}", err=True)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.counts.items()))
+    click.echo(
+        f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
+        f"{counted(report.files, 'file')}: "
+        + (f"{counted(total, 'fault')} ({kinds})" if total else "all well")
+    )
+
+
+@command.command("repair")
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True))
+@lines_option
+@_work_options
+def repair_command(
+    cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool
+) -> int:
+    """Repair a cluster: its folder, or its index.
+
+    The index and the .loc file are rebuilt from the data files: those that they
+    name, or if these are missing, the .gz files of lines beside them. Data
+    files with damaged or unsorted blocks are rewritten with all readable lines;
+    the old files are deleted when the new ones are complete.
+    """
+    from nwx.zipnum.repairs import repair_cluster
+
+    with progress_bar(quiet=quiet) as progress:
+        report = repair_cluster(
+            cluster,
+            resources_of(memory, None, jobs),
+            lines_a_block=lines,
+            progress=progress,
+        )
+    if as_json:
+        print_json(report.as_json())
+    elif not quiet:
+        click.echo(repair_words(report))
+    return 0
+
+
+@command.command("convert")
+@click.argument("cluster")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "form",
+    required=True,
+    type=click.Choice(["zipnum", "wacz", "cdx"]),
+    help="A cluster, the index of a WACZ, or plain lines (gzip if the name ends in .gz).",
+)
+@_ALLOW
+def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) -> int:
+    """Write a cluster in another form.
+
+    CLUSTER is a folder, an index, a WACZ, or an address. OUT is a folder for
+    --to zipnum and --to wacz, and a file or - for --to cdx. Blocks are copied
+    unchanged, so --to zipnum and --to wacz are fast. Use nwx zipnum build to
+    make a cluster from CDX lines.
+    """
+    from nwx.zipnum.cluster import open_cluster
+    from nwx.zipnum.publication import to_cluster, to_wacz_form
+
+    with open_cluster(cluster, allow) as opened:
+        if form == "cdx":
+            _write_lines(opened, out)
+            return 0
+        done = (to_wacz_form if form == "wacz" else to_cluster)(opened, out)
+    click.echo(f"{counted(done.blocks, 'block')}, {size_words(done.bytes)}")
+    return 0
+
+
+def _write_lines(cluster: "Cluster", out: Path) -> None:
+    from isal import igzip
+
+    from nwx.zipnum.shards import LEVEL
+
+    with list_output(None if str(out) == STANDARD_INPUT else out) as stream:
+        lines = (line + b"\n" for line in cluster.lines())
+        if out.suffix == ".gz":
+            opened: Any = igzip
+            with opened.open(stream, "wb", LEVEL) as zipped:
+                zipped.writelines(lines)
+        else:
+            stream.writelines(lines)
+
+
+@command.command("get")
+@click.argument("cluster")
+@click.argument("url")
+@_ALLOW
+@_LIMIT
+def get_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
+    """Print the captures of a URL; the exit code is 1 if there are none.
+
+    CLUSTER is a folder, an index, a WACZ, or the address of one of the first
+    two. URL may be a urlkey: org,example)/path.
+    """
+    key = _key(url).encode("utf-8", "surrogateescape")
+    return _print_lines(cluster, allow, key + b" ", key + b"!", limit)
+
+
+@command.command("prefix")
+@click.argument("cluster")
+@click.argument("url")
+@_ALLOW
+@_LIMIT
+def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | None) -> int:
+    """Print the captures of all URLs with a prefix; the exit code is 1 if there are none.
+
+    CLUSTER and URL are as for nwx zipnum get. A urlkey without its closing
+    bracket includes all hosts below it: org,example is all of example.org.
+    """
+    from nwx.zipnum.cluster import end_after
+
+    key = _key(url).encode("utf-8", "surrogateescape")
+    return _print_lines(cluster, allow, key, end_after(key), limit)
+
+
+def _key(url: str) -> str:
+    """Return a URL's urlkey, and a urlkey as it is."""
+    from nwx.values.urlkeys import urlkey
+
+    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(url)
+
+
+def _print_lines(
+    place: str, allow: tuple[str, ...], start: bytes, end: bytes | None, limit: int | None
+) -> int:
+    from nwx.zipnum.cluster import open_cluster
+
+    found = 0
+    with open_cluster(place, allow) as cluster, list_output(None) as output:
+        for line in islice(cluster.lines(start, end), limit):
+            output.write(line + b"\n")
+            found += 1
+    return 0 if found else 1
+
+
+def repair_words(report: "RepairReport") -> str:
+    """Return what was repaired, in words."""
+    what = "data and index were" if report.rewritten else "the index was"
+    words = f"{what} written anew"
+    counts = (
+        f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
+        f"{counted(report.shards, 'file')}"
+    )
+    if report.torn:
+        words += (
+            f"; {report.torn:,} torn blocks, of which {counted(report.saved, 'line')} were saved"
+        )
+    if report.unsorted:
+        words += f"; {counted(report.unsorted, 'block')} or files were out of order"
+    if report.missing:
+        words += f"; {', '.join(map(clean, report.missing))} not found, other files taken"
+    return f"{words}: {counts}"

@@ -1,0 +1,89 @@
+"""nwx cdx-server"""
+
+import click
+
+from nwx.bulk.resources import usual_workers
+from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
+from nwx.cli.output import clean
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+
+@click.command("cdx-server")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("--archive", is_flag=True, help="Also answer from the archive (--engine).")
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
+@click.option(
+    "--threads",
+    type=click.IntRange(2),
+    default=8,
+    show_default=True,
+    help="Queries that each process answers at the same time.",
+)
+@click.option(
+    "--replay-url",
+    default="",
+    metavar="URL",
+    help="Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
+)
+@click.option(
+    "--cdx-token",
+    default="",
+    metavar="TEXT",
+    help="Token that allows writing captures to the archive.  [NWX_CDX_TOKEN]",
+)
+@click.option(
+    "--cdx-origin",
+    "cdx_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin read answers, as https://replay.example; * for all.",
+)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    sources: tuple[str, ...],
+    archive: bool,
+    host: str,
+    port: int,
+    workers: int | None,
+    threads: int,
+    replay_url: str,
+    cdx_token: str,
+    cdx_origins: tuple[str, ...],
+) -> None:
+    """Answer CDX queries of crawlers and playback tools.
+
+    Runs until Ctrl-C. A SOURCE is a sorted CDX or CDXJ file, a folder of them,
+    or a ZipNum cluster (its folder, its .idx file, a WACZ, an address);
+    COLLECTION=SOURCE sets the collection of its captures. Without a SOURCE, the
+    archive is used. Queries go to /cdx, /COLLECTION/cdx and /COLLECTION; the
+    dialects are ia, pywb and outback: /cdx/ia.
+    """
+    # Imported here: the libraries of the server are no concern of the other commands.
+    from webapp.server.cdx_alone import CdxServerSettings, serve_alone
+
+    token = cdx_token or settings.cdx_token
+    if token and sources and not archive:
+        raise UsageError("captures are written to an archive; add --archive")
+    has_archive = archive or not sources
+    shown = ", ".join((*((settings.engine,) if has_archive else ()), *sources))
+    service = CdxServerSettings(
+        archive=settings if has_archive else None,
+        sources=sources,
+        host=host,
+        port=port,
+        workers=workers or usual_workers(),
+        threads=threads,
+        token=token,
+        replay_url=replay_url,
+        origins=cdx_origins,
+    )
+
+    def ready(address: str) -> None:
+        click.echo(f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)")
+
+    serve_alone(service, ready)

@@ -1,0 +1,54 @@
+"""nwx compare"""
+
+import click
+
+from nwx.cli.output import print_json
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
+from nwx.settings import Settings
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="[B]", required=False, default="")
+@click.option(
+    "--spec",
+    "specification",
+    default="",
+    metavar="SPEC",
+    help="Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.pass_obj
+def command(
+    settings: Settings, a: str, b: str, specification: str, as_json: bool, quiet: bool
+) -> None:
+    """Compare two collections, or a collection with a crawl specification.
+
+    A is a collection, B another one, or a specification: the name of one in the
+    archive, or a TOML or JSON file. Captures, errors, duplicates and freshness are
+    counted for each collection, and what both have: URLs, hosts and documents. Where
+    playback was checked (`nwx check-playback`): scores, faults, missing resources,
+    and pages that play worse or better in B than in A. With a specification, how
+    relevant the documents are, and how the harvest rate went over time; documents
+    that were not analysed yet (`nwx steer`) are analysed for the answer, which
+    takes a while and is not kept.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.steering.comparison.comparison import compare
+    from nwx.steering.comparison.comparison_json import comparison_json
+    from nwx.steering.comparison.question import comparison_question, relevance_question
+
+    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
+        asked = comparison_question(engine, a, b, specification)
+        relevance = None
+        if asked.specification is not None:
+            relevance = relevance_question(engine, asked.specification, analyse=True)
+        found = compare(engine, asked.a, asked.b, relevance, progress)
+    if as_json:
+        print_json(comparison_json(found))
+        return
+    from nwx.cli.crawl.tables import print_comparison
+
+    print_comparison(found)

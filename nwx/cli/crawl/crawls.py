@@ -1,0 +1,305 @@
+"""nwx crawls"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.output import clean, clean_lines, counted, date_words, print_json
+from nwx.cli.restricted import open_for_reading
+from nwx.model import STANDARD_INPUT
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+    from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
+
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_VERSION = click.option(
+    "--version",
+    metavar="VERSION",
+    default="",
+    help="A number or version that `nwx crawls versions` lists.  [default: the last]",
+)
+
+
+def _opened(settings: Settings) -> "Engine":
+    from nwx.engine.open import open_engine
+
+    return open_engine(settings)
+
+
+@click.group("crawls")
+def command() -> None:
+    """Keep crawl specifications, and show which links they score highest.
+
+    A crawl specification is a TOML or JSON file that says what a crawl is
+    about: seeds, keywords, entities, link rules, limits, weights. An archive
+    keeps each one that was added, with all its versions.
+    """
+
+
+@command.command("list")
+@_JSON
+@click.pass_obj
+def list_crawls(settings: Settings, as_json: bool) -> None:
+    """List the crawl specifications of the archive."""
+    with open_for_reading(settings) as engine:
+        crawls = engine.crawl_index()
+        found = [(one, crawls.analysed_versions(one.name)) for one in crawls.specifications()]
+    if as_json:
+        print_json([_crawl_json(*one) for one in found])
+    elif found:
+        _print_crawls(found)
+    else:
+        click.echo("no crawl specifications; `nwx crawls add FILE` adds one")
+
+
+def _crawl_json(
+    stored: "StoredSpecification", analysed: "Sequence[AnalysedVersion]"
+) -> dict[str, Any]:
+    return {
+        "name": stored.name,
+        "number": stored.number,
+        "version": stored.version,
+        "saved": stored.saved,
+        "analysed": [asdict(one) for one in analysed],
+    }
+
+
+def _print_crawls(
+    found: "Sequence[tuple[StoredSpecification, Sequence[AnalysedVersion]]]",
+) -> None:
+    rows = []
+    for stored, analysed in found:
+        now = next((one for one in analysed if one.version == stored.version), None)
+        documents, urls = (now.documents, now.urls) if now else (0, 0)
+        cells = (stored.name, f"{stored.number}", stored.version, date_words(stored.saved))
+        rows.append((*cells, f"{documents:,}", f"{urls:,}"))
+    _print_table(("name", "number", "version", "saved", "documents", "linked URLs"), rows)
+
+
+def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from nwx.cli.terminal import console
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in headings:
+        number = heading in ("number", "documents", "linked URLs")
+        table.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(clean(cell)) for cell in row))
+    console().print(table)
+
+
+@command.command()
+@click.argument("file")
+@_JSON
+@click.pass_obj
+def add(settings: Settings, file: str, as_json: bool) -> None:
+    """Add the crawl specification in FILE (- is standard input), or a new version of it.
+
+    It is kept under the name that it gives. All that is wrong with the file is
+    listed, and then nothing is added.
+    """
+    from nwx.steering.specifications.specification_store import save_text
+
+    text, place = _read(file)
+    with _opened(settings) as engine:
+        saved = save_text(engine.crawl_index(), text, place)
+    if as_json:
+        print_json(_saved_json(saved))
+    else:
+        click.echo(f"{saved.name}: number {saved.number}, version {saved.version}")
+
+
+def _read(file: str) -> tuple[str, str]:
+    """Return the text of a file, and how messages name it."""
+    from nwx.steering.specifications.specification_store import file_text
+
+    if file == STANDARD_INPUT:
+        return file_text(Path("/dev/stdin")), "standard input"
+    return file_text(Path(file)), file
+
+
+def _saved_json(saved: "StoredSpecification") -> dict[str, Any]:
+    return {key: value for key, value in asdict(saved).items() if key != "text"}
+
+
+@command.command("check")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_JSON
+def check_files(files: Sequence[str], as_json: bool) -> int:
+    """Check crawl specifications without adding them.
+
+    The exit code is 1 if something is wrong.
+    """
+    from nwx.errors import SpecificationError
+    from nwx.steering.specifications.specification_files import read_specification
+
+    wrong, found = False, []
+    for file in files:
+        text, place = _read(file)
+        try:
+            specification = read_specification(text, place)
+        except SpecificationError as error:
+            wrong = True
+            found += [{"file": place, **asdict(problem)} for problem in error.problems]
+            if not as_json:
+                click.echo(clean_lines(str(error)))
+        else:
+            if not as_json:
+                click.echo(f"{clean(place)}: {_summary(specification)}")
+    if as_json:
+        print_json({"valid": not wrong, "problems": found})
+    return 1 if wrong else 0
+
+
+def _summary(specification: Any) -> str:
+    counts = (
+        counted(len(getattr(specification, f"{noun}s")), noun)
+        for noun in ("seed", "keyword", "rule")
+    )
+    entities = len(specification.entities)
+    return (
+        f"{specification.name}, version {specification.version()}: {', '.join(counts)}, "
+        f"{entities:,} {'entity' if entities == 1 else 'entities'}"
+    )
+
+
+@command.command("show")
+@click.argument("name")
+@_VERSION
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["toml", "json"]),
+    help="Write it anew, without comments.  [default: the text as it was added]",
+)
+@click.pass_obj
+def show_specification(settings: Settings, name: str, version: str, form: Any) -> None:
+    """Print a crawl specification."""
+    from nwx.steering.specifications.specification_files import write_specification
+    from nwx.steering.specifications.specification_store import (
+        specification_of,
+        stored_specification,
+    )
+
+    with open_for_reading(settings) as engine:
+        stored = stored_specification(engine.crawl_index(), name, version)
+    text = write_specification(specification_of(stored), form) if form else stored.text
+    click.echo(clean_lines(text), nl=not text.endswith("\n"))
+
+
+@command.command("versions")
+@click.argument("name")
+@_JSON
+@click.pass_obj
+def list_versions(settings: Settings, name: str, as_json: bool) -> None:
+    """List all that was saved of a crawl specification, the last first."""
+    from nwx.steering.specifications.specification_store import stored_specification
+
+    with open_for_reading(settings) as engine:
+        crawls = engine.crawl_index()
+        stored_specification(crawls, name)
+        found = crawls.versions(name)
+        documents = {one.version: one.documents for one in crawls.analysed_versions(name)}
+    if as_json:
+        print_json(
+            [_saved_json(one) | {"documents": documents.get(one.version, 0)} for one in found]
+        )
+        return
+    rows = [
+        (f"{one.number}", one.version, date_words(one.saved), f"{documents.get(one.version, 0):,}")
+        for one in found
+    ]
+    _print_table(("number", "version", "saved", "documents"), rows)
+
+
+@command.command("restore")
+@click.argument("name")
+@click.argument("version")
+@click.pass_obj
+def restore_crawl(settings: Settings, name: str, version: str) -> None:
+    """Make an earlier VERSION of a crawl specification the last one again."""
+    from nwx.steering.specifications import specification_store
+
+    with _opened(settings) as engine:
+        saved = specification_store.restore(engine.crawl_index(), name, version)
+    click.echo(f"{saved.name}: number {saved.number}, version {saved.version}")
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def remove(settings: Settings, name: str) -> None:
+    """Remove a crawl specification with all its versions and scores."""
+    from nwx.errors import UsageError
+
+    with _opened(settings) as engine:
+        if not engine.crawl_index().remove_specification(name):
+            raise UsageError(f"there is no crawl specification {name!r}")
+
+
+@command.command()
+@click.argument("name")
+@click.option("--host", default="", metavar="HOST", help="List only the URLs of HOST.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of URLs."
+)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many first.")
+@click.option(
+    "--version", default="", metavar="HASH", help="Scores of this version.  [default: the last]"
+)
+@_JSON
+@click.pass_obj
+def links(
+    settings: Settings,
+    name: str,
+    host: str,
+    limit: int,
+    offset: int,
+    version: str,
+    as_json: bool,
+) -> None:
+    """List the linked URLs that a crawl scores highest, blacklisted ones at the end.
+
+    Each comes with the parts that made its relevance, and the page that links
+    to it.
+    """
+    with open_for_reading(settings) as engine:
+        found = engine.crawl_index().best_links(name, limit, offset, host.lower(), version)
+        if not found and not offset and not host:
+            _explain_nothing(engine, name, version)
+    if as_json:
+        print_json([link._asdict() for link in found])
+        return
+    for link in found:
+        _print_link(link)
+
+
+def _explain_nothing(engine: "Engine", name: str, version: str) -> None:
+    from nwx.steering.specifications.specification_store import stored_specification
+
+    stored_specification(engine.crawl_index(), name)
+    known = [one.version for one in engine.crawl_index().analysed_versions(name)]
+    if not known:
+        reason = f"no document was analysed yet; run `nwx steer {name}`"
+    elif version and version not in known:
+        reason = f"nothing was analysed at version {version}; there are {', '.join(known[:20])}"
+    else:
+        reason = "the analysed pages have no links"
+    click.echo(f"nwx: {clean(reason)}", err=True)
+
+
+def _print_link(link: "ScoredLink") -> None:
+    relevance = "blacklisted" if link.relevance is None else f"{link.relevance:.3f}"
+    click.echo(f"{relevance:11} {clean(link.url)}")
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in link.parts.items() if value)
+    why = "; ".join(filter(None, (link.role, parts, link.reason, f"on {link.via}")))
+    click.echo(f"{'':11} {clean(why)}")

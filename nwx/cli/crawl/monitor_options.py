@@ -1,0 +1,206 @@
+"""What nwx monitor and nwx watch --monitor have in common: options, and what they tell."""
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.output import clean
+from nwx.cli.restricted import is_unrestricted, open_for_reading
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.quality.monitor.monitor import MonitorOptions
+    from nwx.quality.monitor.notices import Channel
+    from nwx.quality.monitor.report import MonitorReport
+
+
+_SCHEMES = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorChoices:
+    """How a crawl is to be monitored, as options of a command tell it."""
+
+    crawl_log: Path | None = None
+    webhook: str = ""
+    alert_command: str = ""
+    thresholds: Path | None = None
+
+    def options(
+        self,
+        settings: Settings,
+        name: str,
+        collection: str,
+        interval: float,
+        folders: Sequence[Path] = (),
+        *,
+        anew: bool = False,
+    ) -> "MonitorOptions":
+        """Return the options of a monitor; raises UsageError on a name that has no page."""
+        from nwx.quality.monitor.alerts import AlertThresholds, read_thresholds
+        from nwx.quality.monitor.monitor import MonitorOptions
+        from nwx.steering.specifications.parts import name_problem
+
+        if problem := name_problem(name):
+            raise UsageError(problem)
+        place = self.thresholds or settings.alerts.thresholds
+        return MonitorOptions(
+            name,
+            collection,
+            self.crawl_log.absolute() if self.crawl_log else None,
+            interval,
+            read_thresholds(Path(place)) if place else AlertThresholds(),
+            folders,
+            anew,
+        )
+
+    def channels(self, settings: Settings) -> "list[Channel]":
+        """Return where alerts are told; raises UsageError where that makes no sense."""
+        from nwx.quality.monitor.notices import AlertCommand, Webhook
+
+        found: list[Channel] = []
+        if webhook := self.webhook or settings.alerts.webhook:
+            if not webhook.startswith(_SCHEMES):
+                raise UsageError("--webhook takes an http:// or https:// address")
+            found.append(Webhook(webhook))
+        if command := self.alert_command or settings.alerts.command:
+            try:
+                arguments = shlex.split(command)
+            except ValueError as error:
+                raise UsageError(f"--alert-command cannot be read: {error}") from error
+            if not arguments:
+                raise UsageError("--alert-command names no program")
+            found.append(AlertCommand(arguments))
+        return found
+
+
+def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
+    """Take the choices out of the arguments of a command, as click names them."""
+    return MonitorChoices(
+        given.pop("crawl_log"),
+        given.pop("webhook"),
+        given.pop("alert_command"),
+        given.pop("thresholds"),
+    )
+
+
+def monitor_options(command: Any) -> Any:
+    """Add the options for how a crawl is monitored to a command."""
+    for option in (
+        click.option(
+            "--thresholds",
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            metavar="FILE",
+            help="When to alert: the table [alerts] of a TOML file.  [default: NWX_THRESHOLDS]",
+        ),
+        click.option(
+            "--alert-command",
+            default="",
+            metavar="COMMAND",
+            help="Program that gets each alert as JSON on standard input.",
+        ),
+        click.option(
+            "--webhook", default="", metavar="URL", help="Address that gets each alert as JSON."
+        ),
+        click.option(
+            "--crawl-log",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="PATH",
+            help="crawl.log of Heritrix to follow as it is written, rotated files included.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def crawl_collection(settings: Settings, name: str) -> str:
+    """Return the collection of the crawl of a name, "" where there is no such specification."""
+    from nwx.engine.open import open_engine
+    from nwx.errors import EngineError
+    from nwx.steering.specifications.specification_store import specification_of
+
+    try:
+        with open_engine(settings, read_only=True) as engine:
+            stored = engine.crawl_index().specification(name)
+    except EngineError:
+        return ""  # there is no archive yet; the monitor tells what else is wrong
+    return specification_of(stored).collection if stored else ""
+
+
+def tell_problem(text: str) -> None:
+    """Print what went wrong with a monitor, which goes on."""
+    click.echo(f"nwx: {clean(text)}", err=True)
+    sys.stderr.flush()
+
+
+class AlertLines:
+    """Prints alerts when they begin and end, each once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str, str, bool]] = set()
+
+    def tell(self, report: "MonitorReport") -> None:
+        """Print what is new in a report."""
+        now = {(one.kind, one.host, one.since, bool(one.cleared)): one for one in report.alerts}
+        for key in sorted(now.keys() - self._told, key=lambda key: (key[2], key)):
+            alert = now[key]
+            place = f" {alert.host}:" if alert.host else ""
+            if alert.cleared:
+                tell_problem(f"alert is over: {alert.kind}:{place} {alert.message}")
+            else:
+                tell_problem(f"alert: {alert.kind}:{place} {alert.message}")
+        self._told = set(now)
+
+
+def without_hidden_hosts(settings: Settings, report: "MonitorReport") -> "MonitorReport":
+    """Return a report without the hosts that access rules hide; its sums are of all captures."""
+    from nwx.access.restricted.engine import RestrictedEngine
+
+    hosts = {*(one.host for one in report.hosts), *(one.host for one in report.alerts)}
+    addresses = {f"http://{host}/" for host in hosts if host}
+    with open_for_reading(settings) as engine:
+        if not addresses or not isinstance(engine, RestrictedEngine):
+            return report
+        hidden = engine.hidden_urls(addresses)
+    return replace(
+        report,
+        hosts=tuple(one for one in report.hosts if f"http://{one.host}/" not in hidden),
+        alerts=tuple(one for one in report.alerts if f"http://{one.host}/" not in hidden),
+    )
+
+
+@contextmanager
+def watched_monitor(
+    settings: Settings,
+    name: str | None,
+    collection: str,
+    interval: float,
+    folders: Sequence[Path],
+    choices: MonitorChoices,
+) -> Iterator[None]:
+    """Monitor a crawl beside nwx watch, where one is named."""
+    if not name:
+        if choices != MonitorChoices():
+            raise UsageError(
+                "--crawl-log, --webhook, --alert-command and --thresholds need --monitor NAME"
+            )
+        yield
+        return
+    from nwx.quality.monitor.monitor import monitor_beside
+
+    options = choices.options(settings, name, collection, interval, folders)
+    lines = AlertLines()
+    is_whole = is_unrestricted()  # asked here: the monitor has a thread of its own
+
+    def tell(report: "MonitorReport") -> None:
+        lines.tell(report if is_whole else without_hidden_hosts(settings, report))
+
+    with monitor_beside(settings, options, choices.channels(settings), tell, tell_problem):
+        yield

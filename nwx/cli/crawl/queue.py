@@ -1,0 +1,345 @@
+"""nwx queue"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nwx.bulk.resources import usual_workers
+from nwx.cli.crawl.queue_export import export_urls
+from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
+from nwx.cli.output import clean, counted, json_text, print_json
+from nwx.cli.restricted import open_for_reading
+from nwx.errors import NwxError, UsageError
+from nwx.model import STANDARD_INPUT
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+    from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
+
+
+_AT_ONCE = 1_000
+
+_CRAWL = click.option(
+    "--crawl", default="", metavar="NAME", help="The name of the crawl.  [default: none]"
+)
+_OF_CRAWL = click.option(
+    "--crawl", default="", metavar="NAME", help="Only of this crawl.  [default: all crawls]"
+)
+_FILE = click.option(
+    "--file",
+    "file",
+    metavar="FILE",
+    help="Also the URLs in FILE, one a line; - for standard input.",
+)
+_URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("queue", invoke_without_command=True)
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
+@SERVER_THREADS
+@click.option(
+    "--queue-token",
+    default="",
+    metavar="TEXT",
+    help="Token that allows using the queue.  [NWX_QUEUE_TOKEN]",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Seconds between two leases of a host.",
+)
+@click.option(
+    "--in-flight",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="URLs of a host that are leased at the same time; 0 for any number.",
+)
+@click.option(
+    "--pages-per-host",
+    type=click.IntRange(0),
+    metavar="N",
+    help="URLs leased of a host in a crawl whose specification says nothing.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    host: str,
+    port: int,
+    workers: int | None,
+    threads: int,
+    queue_token: str,
+    delay: float,
+    in_flight: int,
+    pages_per_host: int | None,
+) -> None:
+    """Serve and change the queue of URLs that crawlers fetch.
+
+    Without a command, the queue is served at /urls until Ctrl-C: programs send
+    URLs with priorities, crawlers lease the URLs to fetch next, as
+    docs/steering-protocol.md describes. `nwx serve` serves it too.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    # Imported here: the libraries of the server are no concern of the other commands.
+    from nwx.engine.indices.crawl_queue import LeaseLimits
+    from webapp.server.queue_alone import QueueServerSettings, serve_queue
+
+    settings: Settings = context.obj
+    token = queue_token or settings.queue_token
+    if not token:
+        raise UsageError("the queue is used with a token; set NWX_QUEUE_TOKEN or --queue-token")
+
+    def ready(address: str) -> None:
+        click.echo(f"nwx serves the queue of {clean(settings.engine)} at {address}/urls", nl=False)
+        click.echo(" (Ctrl-C ends)")
+
+    service = QueueServerSettings(
+        archive=settings,
+        token=token,
+        host=host,
+        port=port,
+        workers=workers or usual_workers(),
+        threads=threads,
+        limits=LeaseLimits(delay, in_flight or None, pages_per_host),
+    )
+    serve_queue(service, ready)
+
+
+command.add_command(export_urls)
+
+
+def _opened(settings: Settings) -> "Engine":
+    from nwx.engine.open import open_engine
+
+    return open_engine(settings)
+
+
+@command.command("list")
+@_OF_CRAWL
+@click.option("--host", default="", metavar="HOST", help="Only of this host.")
+@click.option(
+    "--state",
+    type=click.Choice(["waiting", "leased", "done", "blacklisted"]),
+    help="Only of this state.",
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="List so many URLs at most.")
+@_JSON
+@click.pass_obj
+def list_urls(
+    settings: Settings, crawl: str, host: str, state: str | None, limit: int | None, as_json: bool
+) -> None:
+    """List the URLs of the queue in the order they came in.
+
+    One line per URL: its priority, state and address. --json prints an object
+    per line.
+    """
+    with open_for_reading(settings) as engine:
+        found = (
+            one
+            for one in engine.crawl_queue().scan(crawl)
+            if host.lower() in ("", one.host) and state in (None, str(one.state))
+        )
+        for one in islice(found, limit):
+            click.echo(_line(one, as_json=as_json))
+
+
+def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
+    if as_json:
+        from nwx.steering.queue.protocol import queued_to_json
+
+        return json_text(queued_to_json(queued))
+    priority = "-" if queued.priority is None else f"{queued.priority:.3f}"
+    crawl = f"  {queued.crawl}" if queued.crawl else ""
+    return clean(f"{priority:>5}  {queued.state:<11}  {queued.url}{crawl}")
+
+
+@command.command("add")
+@_URLS
+@_FILE
+@_CRAWL
+@click.option(
+    "--priority",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="From 0 to 1; the highest is fetched first.",
+)
+@click.option("--via", default="", metavar="URL", help="The page that links to them.")
+@click.option("--again", is_flag=True, help="Fetch those again that were fetched.")
+@_JSON
+@click.pass_obj
+def add_urls(
+    settings: Settings,
+    urls: tuple[str, ...],
+    file: str | None,
+    crawl: str,
+    priority: float,
+    via: str,
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Add URLs, or change their priority.
+
+    URLs that are blacklisted stay so.
+    """
+    from nwx.engine.indices.crawl_queue import UrlUpdate
+
+    updates = (UrlUpdate(url, priority, via, crawl, again=again) for url in _given(urls, file))
+    _print_counts(_put(settings, updates), as_json=as_json)
+
+
+@command.command()
+@_URLS
+@_FILE
+@_CRAWL
+@_JSON
+@click.pass_obj
+def blacklist(
+    settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
+) -> None:
+    """Blacklist URLs.
+
+    They are not fetched, whatever is said of them later, unless they are lifted.
+    """
+    from nwx.engine.indices.crawl_queue import UrlUpdate
+
+    updates = (UrlUpdate(url, None, crawl=crawl) for url in _given(urls, file))
+    _print_counts(_put(settings, updates), as_json=as_json)
+
+
+@command.command()
+@_URLS
+@_FILE
+@_CRAWL
+@_JSON
+@click.pass_obj
+def lift(
+    settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
+) -> None:
+    """Lift the blacklisting of URLs.
+
+    They have the priority again that they had.
+    """
+    from nwx.engine.indices.crawl_queue import UrlUpdate
+
+    updates = (UrlUpdate(url, None, crawl=crawl, lifted=True) for url in _given(urls, file))
+    _print_counts(_put(settings, updates), as_json=as_json)
+
+
+def _given(urls: Sequence[str], file: str | None) -> Iterator[str]:
+    """Give the URLs of a command, and those of a file."""
+    if not urls and not file:
+        raise UsageError("there are no URLs; name some, or a file of them with --file")
+    yield from urls
+    if file:
+        yield from (line.strip() for line in _lines(file) if line.strip())
+
+
+def _lines(file: str) -> Iterator[str]:
+    if file == STANDARD_INPUT:
+        yield from sys.stdin
+        return
+    with Path(file).open(encoding="utf-8", errors="replace") as stream:
+        yield from stream
+
+
+def _put(settings: Settings, updates: "Iterator[UrlUpdate]") -> "PutCounts":
+    from nwx.engine.indices.crawl_queue import PutCounts
+    from nwx.steering.queue.protocol import read_updates, write_updates
+
+    total = PutCounts()
+    with _opened(settings) as engine:
+        while some := list(islice(updates, _AT_ONCE)):
+            # What is typed here keeps to the same rules as what is sent.
+            counts = engine.crawl_queue().put(read_updates(write_updates(some)).updates)
+            pairs = zip(asdict(total).items(), asdict(counts).values(), strict=True)
+            total = PutCounts(**{name: one + other for (name, one), other in pairs})
+    return total
+
+
+def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(counts))
+        return
+    blacklisted = f", {counts.blacklisted:,} blacklisted" if counts.blacklisted else ""
+    click.echo(
+        f"{counted(counts.new, 'new URL')}, {counts.changed:,} changed, "
+        f"{counts.unchanged:,} unchanged{blacklisted}"
+    )
+
+
+@command.command("counts")
+@_OF_CRAWL
+@_JSON
+@click.pass_obj
+def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
+    """Count the URLs of the queue by their state."""
+    with open_for_reading(settings) as engine:
+        found = asdict(engine.crawl_queue().counts(crawl))
+        undelivered = engine.outbox().queues()
+    if as_json:
+        print_json(found | {"outbox": undelivered})
+        return
+    click.echo(", ".join(f"{number:,} {state}" for state, number in found.items()))
+    for queue, number in undelivered.items():
+        click.echo(f"{counted(number, 'update')} for {clean(queue)} not delivered yet")
+
+
+@command.command()
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.option(
+    "--queue-token",
+    default="",
+    metavar="TEXT",
+    help="Token of the queues there.  [NWX_QUEUE_TOKEN]",
+)
+@_JSON
+@click.pass_obj
+def deliver(
+    settings: Settings, addresses: tuple[str, ...], queue_token: str, as_json: bool
+) -> None:
+    """Send what waits in the outbox to its queues.
+
+    Steering does so while it runs; this sends what it left behind, to the
+    queues at these addresses or to all. A queue that is away is tried again
+    until Ctrl-C.
+    """
+    from nwx.steering.queue.delivery import deliver_updates
+
+    with _opened(settings) as engine, suppress(KeyboardInterrupt):
+        outbox = engine.outbox()
+        for address in addresses or tuple(outbox.queues()):
+            report = deliver_updates(
+                outbox,
+                address,
+                queue_token or settings.queue_token,
+                own=engine.crawl_queue(),
+                until_empty=True,
+                tell=_tell,
+            )
+            if as_json:
+                print_json({"queue": address, **asdict(report)})
+            else:
+                click.echo(
+                    f"{counted(report.delivered, 'update')} delivered to {clean(address)}, "
+                    f"{report.refused:,} refused"
+                )
+
+
+def _tell(error: NwxError) -> None:
+    click.echo(f"nwx: {clean(str(error))}", err=True)

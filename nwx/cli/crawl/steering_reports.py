@@ -1,0 +1,201 @@
+"""What nwx import and nwx watch do for --steer, and how reports of analysis are printed."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nwx.cli.output import clean, counted, json_text
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.bulk.progress import WorkProgress
+    from nwx.captures import PagePlace
+    from nwx.steering.running.listener import SteeringListener
+    from nwx.steering.running.options import SteeringOptions, SteeringReport
+    from nwx.warc.sources import ArchiveSource
+
+
+_ERRORS_SHOWN = 5
+_TELL_SECONDS = 5.0
+
+_steer: Callable[[Any], Any] = click.option(
+    "--steer",
+    metavar="SPEC",
+    help="Analyse new pages by a crawl specification (a file, or its name in the archive),"
+    " and send links to the crawler's queue.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisChoices:
+    """How pages are to be analysed, as options of a command tell it."""
+
+    nlp: str
+    spam_hosts: str | None
+    triples: bool
+
+    def options(self, **more: Any) -> "SteeringOptions":
+        """Return the options of an analysis."""
+        from nwx.steering.running.options import SteeringOptions
+
+        return SteeringOptions(
+            nlp=self.nlp, spam_hosts=self.spam_hosts or "", triples=self.triples, **more
+        )
+
+
+def taken_choices(given: dict[str, Any]) -> AnalysisChoices:
+    """Take the choices out of the arguments of a command, as click names them."""
+    return AnalysisChoices(given.pop("nlp"), given.pop("spam_hosts"), given.pop("triples"))
+
+
+def analysis_options(command: Any) -> Any:
+    """Add the options for how pages are analysed to a command."""
+    for option in (
+        click.option("--triples", is_flag=True, help="Store what analysed pages state as triples."),
+        click.option(
+            "--spam-hosts",
+            type=click.Path(exists=True, dir_okay=False),
+            metavar="FILE",
+            help="Hosts whose links are never followed, one a line.",
+        ),
+        click.option(
+            "--nlp", default="", metavar="spacy:MODEL", help="Analyse text by a spaCy model."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def steer_options(command: Any) -> Any:
+    """Add --steer to a command, and the options for how pages are analysed then."""
+    return _steer(analysis_options(command))
+
+
+_NO_CHOICES = AnalysisChoices("", None, triples=False)
+
+
+@contextmanager
+def listening(
+    settings: Settings, specification: str | None, choices: AnalysisChoices
+) -> "Iterator[SteeringListener | None]":
+    """Give what new pages are handed to, None where no specification is named."""
+    if not specification:
+        if choices != _NO_CHOICES:
+            raise UsageError("--nlp, --spam-hosts and --triples need --steer SPEC")
+        yield None
+        return
+    from nwx.engine.open import open_engine
+    from nwx.steering.running.listener import SteeringListener
+    from nwx.steering.running.options import SteeringPlan
+    from nwx.steering.specifications.specification_store import steering_specification
+
+    with open_engine(settings) as engine:
+        chosen = steering_specification(engine.crawl_index(), specification)
+    with SteeringListener(SteeringPlan(settings, chosen, choices.options())) as listener:
+        yield listener
+
+
+def steering_progress(report: "SteeringReport") -> "WorkProgress":
+    """Return how far the analysis of pages is that wait."""
+    from nwx.bulk.progress import WorkProgress
+
+    done = report.analysed + report.failed
+    counts = {"page": report.analysed, "link": report.links, "failure": report.failed}
+    return WorkProgress("analysing", done, done + report.waiting, counts=counts)
+
+
+def print_steering_errors(report: "SteeringReport") -> None:
+    """Tell which pages could not be analysed, and why the analysis ended early."""
+    shown = report.errors[:_ERRORS_SHOWN]
+    for error in shown:
+        place = "" if error.offset is None else f" at {error.offset}"
+        click.echo(f"nwx: {clean(f'{error.file}{place}: {error.message}')}", err=True)
+    more = report.failed - len(shown)
+    if more > 0:
+        click.echo(f"nwx: … and {counted(more, 'more page')} not analysed", err=True)
+    if report.undelivered and report.delivery_problem:
+        click.echo(
+            f"nwx: {counted(report.undelivered, 'update')} not delivered:"
+            f" {clean(report.delivery_problem)}",
+            err=True,
+        )
+    if report.stopped:
+        click.echo(
+            f"nwx: the analysis ended early: {clean(report.stopped)};"
+            f" `nwx steer {clean(report.crawl)}` goes on",
+            err=True,
+        )
+
+
+def steering_summary(report: "SteeringReport") -> str:
+    """Return the figures of an analysis in words."""
+    words = [
+        f"{counted(report.analysed, 'page')} analysed ({report.relevant:,} relevant)",
+        f"{counted(report.links, 'link')} scored ({report.blacklisted:,} blacklisted)",
+        f"{counted(report.sent, 'update')} sent",
+    ]
+    if report.triples:
+        words.append(f"{counted(report.triples, 'triple')} stored")
+    if report.undelivered:
+        words.append(f"{report.undelivered:,} not delivered yet")
+    if report.failed:
+        words.append(f"{counted(report.failed, 'failure')}")
+    if report.waiting:
+        words.append(f"{counted(report.waiting, 'page')} left for `nwx steer {report.crawl}`")
+    return clean(", ".join(words))
+
+
+class ToldAnalysis:
+    """The listener of a watch, which prints how far the analysis is."""
+
+    def __init__(self, listener: "SteeringListener", *, as_json: bool) -> None:
+        self._listener, self._as_json = listener, as_json
+        self._told = listener.report()
+        self._next = 0.0
+
+    def on_documents(self, source: "ArchiveSource", pages: "Sequence[PagePlace]") -> None:
+        """Take the new pages of a file."""
+        self._listener.on_documents(source, pages)
+
+    def idle(self) -> None:
+        """Let pages be analysed that were left, and tell how far the analysis is."""
+        self._listener.idle()
+        if time.monotonic() >= self._next:
+            self._tell(self._listener.report())
+
+    def finish(self, stopping: Callable[[], bool]) -> None:
+        """Wait for what is being analysed, and tell what came of it."""
+        self._tell(self._listener.finish(stopping=stopping))
+
+    def _tell(self, report: "SteeringReport") -> None:
+        before, self._told = self._told, report
+        figures = (report.analysed, report.failed, report.waiting, report.stopped)
+        if figures == (before.analysed, before.failed, before.waiting, before.stopped):
+            return
+        self._next = time.monotonic() + _TELL_SECONDS
+        if self._as_json:
+            from nwx.steering.running.options import steering_report_json
+
+            fields = steering_report_json(report)
+            fields["errors"] = fields["errors"][len(before.errors) :]
+            click.echo(json_text({"event": "analysed"} | fields))
+        else:
+            print_steering_errors(_news(before, report))
+            click.echo(steering_summary(report))
+        sys.stdout.flush()
+
+
+def _news(before: "SteeringReport", now: "SteeringReport") -> "SteeringReport":
+    """Return a report with what went wrong since an earlier one."""
+    return replace(
+        now,
+        errors=now.errors[len(before.errors) :],
+        failed=now.failed - before.failed,
+        stopped=now.stopped if now.stopped != before.stopped else "",
+    )

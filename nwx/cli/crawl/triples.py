@@ -1,0 +1,185 @@
+"""nwx triples"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from nwx.cli.output import clean, counted, print_json
+from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.restricted import open_for_reading
+from nwx.errors import UsageError
+from nwx.model import STANDARD_INPUT
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.steering.triples.archive_triples import TriplesReport
+    from nwx.steering.triples.triple_store import TripleStore
+
+
+_ERRORS_SHOWN = 10
+_WAIT_SECONDS = 60.0
+_FORMS = ("table", "json", "xml", "csv", "tsv", "ttl", "nt", "rdf")
+
+
+@click.group("triples")
+def command() -> None:
+    """Build, export and query the facts that pages state, as RDF triples.
+
+    Facts come from JSON-LD, microdata, OpenGraph and Dublin Core of pages, and
+    from the entities that analysis found. Each is in a graph named by its
+    capture, with source and date. The store is the folder `triples` in the
+    archive, or what NWX_TRIPLES names: another folder, or the address of a
+    SPARQL 1.1 server's updates (NWX_TRIPLES_QUERY: that of its queries).
+    """
+
+
+@command.command("build")
+@click.option("--collection", default="", metavar="NAME", help="Read the pages of this collection.")
+@click.option("--names", is_flag=True, help="Find names in the text of pages too.")
+@click.option("--nlp", default="", metavar="spacy:MODEL", help="Find names by a spaCy model.")
+@click.option(
+    "--places",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Find names, and these places: one a line, or a table of GeoNames.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def build(
+    settings: Settings,
+    /,
+    collection: str,
+    names: bool,
+    nlp: str,
+    places: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Store what pages state, and the entities that analysis found in them.
+
+    Pages that are in the store are not read again. An interrupted build is
+    continued by the next.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.engine.open import open_engine
+    from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
+    from nwx.steering.triples.archive_triples import ArchiveTriples
+    from nwx.steering.triples.capture_graphs import TextNames
+    from nwx.steering.triples.visible_store import triple_store
+
+    finder = None
+    if names or nlp or places:
+        finder = TextNames(chosen_model(nlp, read_gazetteer(places) if places else None))
+    with (
+        open_engine(settings, read_only=True) as engine,
+        stop_signals() as received,
+        progress_bar(quiet=quiet or as_json) as progress,
+        triple_store(settings).writer(_WAIT_SECONDS) as writer,
+    ):
+        report = ArchiveTriples(
+            engine,
+            settings,
+            writer,
+            collection=collection,
+            names=finder,
+            progress=progress,
+            stopping=lambda: bool(received),
+        ).build()
+    if as_json:
+        print_json(asdict(report))
+    else:
+        _print_report(report, quiet=quiet)
+    return 128 + received[0] if received else 0
+
+
+def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        click.echo(f"nwx: {clean(f'{error.file} at {error.offset}: {error.message}')}", err=True)
+    if (more := report.errors_total - _ERRORS_SHOWN) > 0:
+        click.echo(f"nwx: … and {counted(more, 'more error')}; --json lists them", err=True)
+    if not quiet:
+        click.echo(
+            f"{counted(report.pages, 'page')} read, {report.known:,} known,"
+            f" {counted(report.mentions, 'page')} with entities of a specification,"
+            f" {counted(report.triples, 'new triple')}, {counted(report.errors_total, 'error')}"
+        )
+    if report.interrupted:
+        click.echo("nwx: stopped; run the same command again to go on", err=True)
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@click.pass_obj
+def export(settings: Settings, /, file: Path) -> None:
+    """Write all triples with their graphs to FILE as N-Quads; - is standard output."""
+    from nwx.bulk.whole_files import whole_file
+
+    with _visible_store(settings) as store:
+        if str(file) == STANDARD_INPUT:
+            store.export(sys.stdout.buffer)
+            return
+        with whole_file(file) as output:
+            store.export(output)
+
+
+@command.command("query")
+@click.argument("sparql", required=False)
+@click.option("--file", type=click.File(), metavar="FILE", help="Read the query from FILE.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    default="table",
+    show_default=True,
+    help="Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Time limit.",
+)
+@click.option(
+    "--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most rows."
+)
+@click.pass_obj
+def answer_query(
+    settings: Settings,
+    /,
+    sparql: str | None,
+    file: IO[str] | None,
+    form: str,
+    seconds: float,
+    rows: int,
+) -> None:
+    """Answer a SPARQL 1.1 query.
+
+    All graphs are one for a query without GRAPH, FROM and FROM NAMED.
+    Updates and SERVICE are refused.
+    """
+    from nwx.cli.crawl.tables import answer_text
+    from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery
+
+    if (sparql is None) == (file is None):
+        raise UsageError("give the query as an argument, or with --file")
+    text = sparql if sparql is not None else file.read() if file else ""
+    limits = QueryLimits(seconds, rows, bytes=1 << 30, memory_bytes=4 << 30)
+    with _visible_store(settings) as store:
+        answer = store.answer(SparqlQuery(text), limits)
+    sys.stdout.write(answer_text(answer, form))
+
+
+@contextmanager
+def _visible_store(settings: Settings) -> "Iterator[TripleStore]":
+    """Give the store of the archive as the command may show it."""
+    from nwx.steering.triples.visible_store import visible_triples
+
+    with open_for_reading(settings) as engine:
+        yield visible_triples(settings, engine)

@@ -1,0 +1,135 @@
+"""nwx dates"""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.progress import print_above, progress_bar
+from nwx.cli.restricted import open_for_reading
+from nwx.model import NamedDates
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
+
+
+def _opened(settings: Settings) -> "Engine":
+    from nwx.engine.open import open_engine
+
+    return open_engine(settings)
+
+
+@click.group("dates")
+def command() -> None:
+    """List, attach and detach dates indices.
+
+    An archive has its own dates index, `main`, and other dates indices can be
+    attached to it: every search, filter, count and page then uses their dates
+    too. No document is written again.
+    """
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def list_indices(settings: Settings, as_json: bool) -> int:
+    """List the dates indices of the archive, attached or not.
+
+    The exit code is 1 if an attached index cannot be read.
+    """
+    with open_for_reading(settings) as engine:
+        indices = engine.dates_indices()
+    if as_json:
+        print_json([asdict(one) for one in indices])
+    else:
+        _print(indices)
+    return 1 if any(one.attached and one.problem for one in indices) else 0
+
+
+def _print(indices: list[NamedDates]) -> None:
+    from rich.table import Table
+
+    from nwx.cli.terminal import console
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("index")
+    table.add_column("keys", justify="right")
+    table.add_column("dates", justify="right")
+    table.add_column("size", justify="right")
+    table.add_column("")
+    table.add_column("place", overflow="fold")
+    for one in indices:
+        counts = ["" if count is None else f"{count:,}" for count in (one.entries, one.dates)]
+        state = "attached" if one.attached else "not attached"
+        table.add_row(one.name, *counts, size_words(one.bytes), state, clean(one.address))
+    console().print(table)
+    for one in indices:
+        if one.problem:
+            click.echo(f"nwx: {clean(f'{one.name}: {one.problem}')}", err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.argument("place", default="")
+@click.pass_obj
+def attach(settings: Settings, name: str, place: str) -> None:
+    """Attach a dates index under NAME.
+
+    PLACE is a folder (a dates index, or an archive, whose own dates are used),
+    or an index on the archive's server. Without PLACE, it is the index
+    of that name that the archive already has.
+    """
+    with _opened(settings) as engine:
+        engine.attach_dates(name, place)
+        engine.access_index().renew()
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def detach(settings: Settings, name: str) -> None:
+    """Detach a dates index and keep its contents."""
+    with _opened(settings) as engine:
+        engine.detach_dates(name)
+        engine.access_index().renew()
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def drop(settings: Settings, name: str) -> None:
+    """Detach a dates index that the archive made, and delete it."""
+    with _opened(settings) as engine:
+        engine.drop_dates(name)
+        engine.access_index().renew()
+
+
+@command.command("orphans")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.option("--quiet", is_flag=True, help="Show no progress, only errors.")
+@click.pass_obj
+def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
+    """List the dates, in all indices, of keys without a document.
+
+    Lines have the form `date digest url`, which add-dates reads.
+    """
+    from nwx.cdx.rows import safe_field
+    from nwx.dedup.added_dates import orphans
+
+    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
+        for one in orphans(engine, progress):
+            url, digest = one.key.split(" ")[:2]
+            for timestamp, collection in one.seen:
+                if as_json:
+                    print_json(
+                        {
+                            "url": url,
+                            "digest": digest,
+                            "timestamp": timestamp,
+                            "collection": collection,
+                        }
+                    )
+                else:
+                    print_above(clean(f"{timestamp} {safe_field(digest)} {url}"))

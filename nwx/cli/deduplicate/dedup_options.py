@@ -1,0 +1,121 @@
+"""The options by which captures are compared, and what is held already."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.cli.deduplicate.list_options import SIZE
+from nwx.dedup.policies import Keep, Key, Revisits
+from nwx.model import IndexName
+from nwx.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from nwx.cdx.rows import CdxRow
+    from nwx.dedup.capture_filter import CaptureFilter
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
+"""The names of the options that `selection_of` takes."""
+
+_SHOWN_EVERY = 1_000
+_OPTIONS = (
+    click.option(
+        "--key",
+        type=click.Choice([each.value for each in Key]),
+        default=Key.URL_DIGEST.value,
+        show_default=True,
+        help="What duplicates have in common.",
+    ),
+    click.option(
+        "--keep",
+        type=click.Choice([each.value for each in Keep]),
+        default=Keep.OLDEST.value,
+        show_default=True,
+        help="Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
+    ),
+    click.option(
+        "--revisits",
+        type=click.Choice([Revisits.IN.value, Revisits.OUT.value]),
+        default=Revisits.IN.value,
+        show_default=True,
+        help="Include revisit records, or leave them out.",
+    ),
+    click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length."),
+    click.option(
+        "--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`)."
+    ),
+    click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types."),
+    click.option(
+        "--against",
+        multiple=True,
+        metavar="PLACE",
+        help="List also what is held already: by a CDX file, a list, or an archive"
+        " (a folder, or the address of a search server).",
+    ),
+)
+
+
+def dedup_options(command: _Command) -> _Command:
+    """Give a command the options that say what duplicates are."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def selection_of(
+    *,
+    key: str,
+    keep: str,
+    revisits: str,
+    min_size: int,
+    mime: tuple[str, ...],
+    not_mime: tuple[str, ...],
+) -> "CaptureFilter":
+    """Return what the options of `dedup_options` ask for."""
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.dedup.capture_filter import CaptureFilter
+
+    return CaptureFilter(
+        key=Key(key),
+        keep=Keep(keep),
+        min_bytes=min_size,
+        mime_in=tuple(pattern.lower() for pattern in mime),
+        mime_out=tuple(pattern.lower() for pattern in not_mime),
+        revisits=Revisits(revisits),
+    )
+
+
+def archives_of(against: Sequence[str]) -> list[str]:
+    """Return the places that are archives, and no CDX files or lists."""
+    from nwx.engine.open import is_server
+
+    return [place for place in against if is_server(place) or Path(place).is_dir()]
+
+
+def held_lines(
+    settings: Settings | None, archives: Sequence[str], progress: ShowProgress
+) -> "Iterator[CdxRow]":
+    """Yield a line for each capture that archives hold."""
+    from nwx.cdx.rows import CdxRow
+    from nwx.engine.open import open_engine
+
+    for place in archives:
+        with open_engine(
+            replace(settings or load_settings({}), engine=place), read_only=True
+        ) as engine:
+            total = engine.count(IndexName.CAPTURES)
+            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
+                if not number % _SHOWN_EVERY:
+                    progress(WorkProgress("reading what is held", number, max(number, total)))
+                yield CdxRow(
+                    urlkey=entry["urlkey"],
+                    timestamp=entry["timestamp"],
+                    url=entry["url"],
+                    digest=entry.get("digest", ""),
+                )

@@ -1,0 +1,77 @@
+"""The exclusion lists of an import: loading them, and saying what became of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.layouts import DATE_FIRST
+from nwx.cdx.rows import format_cdx
+from nwx.cli.deduplicate.list_options import place_and_message
+from nwx.cli.output import clean, counted
+from nwx.cli.progress import progress_bar
+from nwx.dedup.exclusion_lists import ExclusionList
+from nwx.errors import CdxError
+from nwx.importing import ExclusionReport
+
+_SHOWN = 10
+
+
+@contextmanager
+def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[ExclusionList | None]:
+    """Give the captures on lists, None without lists; lines that cannot be read are told.
+
+    Raises CdxError for the first of those if `strict`.
+    """
+    if not lists:
+        yield None
+        return
+    with progress_bar(quiet=quiet) as progress:
+        excluded = ExclusionList.load(lists, progress=progress)
+    with excluded:
+        problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]
+        if problems and strict:
+            raise CdxError(f"{problems[0]}; with --strict nothing is imported then")
+        for problem in problems:
+            click.echo(f"nwx: {clean(problem)}", err=True)
+        more = excluded.problems_total - len(problems)
+        if more:
+            click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
+        yield excluded
+
+
+def tell_unmet(
+    excluded: ExclusionList, report: ExclusionReport, file: Path | None, *, quiet: bool
+) -> None:
+    """Name the first entries that were never met, and write all to a file where one is given."""
+    if file:
+        _write(excluded, file)
+    if quiet or not report.unmet:
+        return
+    for line in islice(excluded.unmet(), _SHOWN):
+        click.echo(f"nwx: never met: {clean(format_cdx(line, DATE_FIRST))}", err=True)
+    more = report.unmet - _SHOWN
+    if more > 0:
+        where = f"{file} lists them" if file else "--unmet FILE lists them"
+        click.echo(f"nwx: … and {counted(more, 'more entry')} never met; {where}", err=True)
+
+
+def _write(excluded: ExclusionList, file: Path) -> None:
+    with whole_file(file) as stream:
+        for line in excluded.unmet():
+            text = format_cdx(line, DATE_FIRST)
+            stream.write(text.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def summary(report: ExclusionReport) -> str:
+    """Return what became of the lists, for people."""
+    before = f" ({report.met_before:,} by an earlier import)" if report.met_before else ""
+    unread = report.problems_total
+    return (
+        f"{counted(report.entries, 'entry')} on the exclusion list, {report.met:,} met{before},"
+        f" {report.unmet:,} never met"
+        + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
+    )

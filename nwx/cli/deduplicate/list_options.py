@@ -1,0 +1,271 @@
+"""What dedup-cdx and revisits have in common: their inputs, output and report."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+import click
+
+from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.cli.output import TerminalStream, clean, counted, json_text, print_json, size_words
+from nwx.errors import CdxError, UsageError
+from nwx.model import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from nwx.cdx.inputs import CdxSource
+    from nwx.cdx.layouts import Layout
+    from nwx.dedup.tasks import DedupReport
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.I)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_LEAST_MEMORY_BYTES = 64 << 20
+_PROBLEMS_SHOWN = 20
+_ROWS_SHOWN = 20
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: 500, 10K, 2M, 1.5G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes, or fail with a word on the form."""
+        if isinstance(value, int):
+            return value
+        found = _SIZE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no size; write 500, 10K, 2M or 1.5G", param, ctx)
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+SIZE = Size()
+
+FIELDS_OPTION = click.option(
+    "--fields",
+    metavar="LETTERS",
+    help="Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
+)
+STRICT = click.option("--strict", is_flag=True, help="Stop at the first unreadable line.")
+MEMORY = click.option(
+    "--memory",
+    type=SIZE,
+    default=MEMORY_BYTES,
+    show_default="512M",
+    help="Memory limit of all processes; the rest goes to disk.",
+)
+TMP = click.option(
+    "--tmp",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Folder for temporary files.  [default: TMPDIR]",
+)
+JOBS = click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of processes.  [default: number of cores]",
+)
+
+_OPTIONS = (
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the list to FILE, which appears when complete.  [default: standard output]",
+    ),
+    FIELDS_OPTION,
+    click.option(
+        "--summary", is_flag=True, help="Report how much would be saved, by type and host."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    STRICT,
+    MEMORY,
+    TMP,
+    JOBS,
+    click.option("--quiet", is_flag=True, help="Show only errors."),
+)
+
+
+def list_options(command: _Command) -> _Command:
+    """Give a command the options that all makers of lists have."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
+    """Return the sources of the files named; raises UsageError where there is none."""
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cdx.inputs import CdxSource
+
+    if not files:
+        raise UsageError("there is nothing to read; name CDX files, or - for standard input")
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read once only")
+    layout = layout_of(fields)
+    return [CdxSource(file, layout, name=_shown(file)) for file in files]
+
+
+def layout_of(fields: str | None) -> "Layout | None":
+    """Return the layout that --fields names; raises UsageError where it names none."""
+    from nwx.cdx.layouts import Layout, require_fields
+
+    if not fields:
+        return None
+    letters = re.sub(r"[\s,]", "", fields).removeprefix("CDX")
+    if not (letters.isascii() and letters.isalpha()):
+        raise UsageError(f"--fields {fields!r}: one letter a field is needed, like NbamskrMSVg")
+    layout = Layout(letters)
+    try:
+        require_fields(layout)
+    except CdxError as error:
+        raise UsageError(f"--fields: {error}") from error
+    return layout
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == STANDARD_INPUT else file
+
+
+def resources_of(memory: int, tmp: Path | None, jobs: int | None) -> Resources:
+    """Return what may be used; raises UsageError where it is too little or not there."""
+    if memory < _LEAST_MEMORY_BYTES:
+        raise UsageError(f"--memory {size_words(memory)} is too little; 64M are needed")
+    if tmp is not None and not tmp.is_dir():
+        raise UsageError(f"--tmp {tmp} is no folder")
+    return Resources(memory, tmp, jobs)
+
+
+@contextmanager
+def list_output(path: Path | None) -> Iterator[BinaryIO]:
+    """Give the stream that a list is written to; a terminal gets it without steering signs."""
+    if path is None:
+        output = sys.stdout.buffer
+        stream = TerminalStream(output) if output.isatty() else output
+        yield cast(BinaryIO, stream)
+        stream.flush()
+    else:
+        from nwx.bulk.whole_files import whole_file
+
+        with whole_file(path) as stream:
+            yield stream
+
+
+def print_report(
+    report: "DedupReport", noun: str, *, summary: bool, as_json: bool, listed: bool, quiet: bool
+) -> None:
+    """Say what was found.
+
+    On standard error where the list itself goes to standard output
+    (`listed`).
+    """
+    print_problems(report.problems, report.problems_total)
+    if as_json:
+        _echo_json(list_report_json(report), err=listed)
+    elif not quiet:
+        click.echo(_counts(report, noun), err=listed)
+        if summary:
+            _print_savings(report, noun, err=listed)
+
+
+def exit_code(report: "DedupReport") -> int:
+    """Return 1 where no line at all could be read, else 0."""
+    return 1 if report.problems_total and not report.lines else 0
+
+
+def list_report_json(report: "DedupReport") -> dict[str, Any]:
+    """Return a report as JSON values."""
+    savings = report.savings
+    return {
+        "lines": report.lines,
+        "keys": report.keys,
+        "duplicates": report.duplicates,
+        "spared": report.spared,
+        "not_captures": report.not_captures,
+        "without_digest": report.without_digest,
+        "filtered": report.filtered,
+        "bytes_saved": savings.bytes,
+        "by_mime": _by(savings.mime_duplicates, savings.mime_bytes),
+        "by_host": _by(savings.host_duplicates, savings.host_bytes),
+        "problems_total": report.problems_total,
+        "problems": [
+            {"file": each.file, "line": each.line, "message": str(each)} for each in report.problems
+        ],
+    }
+
+
+def _by(duplicates: Counter[str], sizes: Counter[str]) -> list[dict[str, Any]]:
+    return [
+        {"value": value, "duplicates": count, "bytes": sizes[value]}
+        for value, count in _ranked(duplicates, sizes)
+    ]
+
+
+def _ranked(duplicates: Counter[str], sizes: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(duplicates.items(), key=lambda item: (-sizes[item[0]], -item[1], item[0]))
+
+
+def _echo_json(value: Any, *, err: bool) -> None:
+    if err:
+        click.echo(json_text(value), err=True)
+    else:
+        print_json(value)
+
+
+def print_problems(problems: Sequence[CdxError], total: int) -> None:
+    """Say which lines cannot be read: the first ones, and how many more there are."""
+    for problem in problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+    more = total - min(len(problems), _PROBLEMS_SHOWN)
+    if more > 0:
+        click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
+
+
+def place_and_message(problem: CdxError) -> str:
+    """Return `file:line: message`."""
+    return f"{problem.file}:{problem.line}: {problem}"
+
+
+def _counts(report: "DedupReport", noun: str) -> str:
+    counts = [f"{counted(report.lines, 'line')}"]
+    if report.keys:
+        counts.append(f"{counted(report.keys, 'key')}")
+    counts.append(counted(report.duplicates, noun.removesuffix("s")))
+    for count, words in (
+        (report.spared, "of the same second as the one kept"),
+        (report.not_captures, "of records that are no captures"),
+        (report.without_digest, "without a digest"),
+        (report.filtered, "left out"),
+        (report.problems_total, "that cannot be read"),
+    ):
+        if count:
+            counts.append(f"{count:,} {words}")
+    return ", ".join(counts)
+
+
+def _print_savings(report: "DedupReport", noun: str, *, err: bool) -> None:
+    from rich.table import Table
+
+    from nwx.cli.terminal import console
+
+    savings = report.savings
+    click.echo(f"{size_words(savings.bytes)} in the records of these {noun}", err=err)
+    for name, duplicates, sizes in (
+        ("MIME type", savings.mime_duplicates, savings.mime_bytes),
+        ("host", savings.host_duplicates, savings.host_bytes),
+    ):
+        table = Table(name, noun, "bytes", box=None, header_style="bold")
+        ranked = _ranked(duplicates, sizes)
+        for value, count in ranked[:_ROWS_SHOWN]:
+            table.add_row(clean(value), f"{count:,}", size_words(sizes[value]))
+        if len(ranked) > _ROWS_SHOWN:
+            table.add_row(f"… and {len(ranked) - _ROWS_SHOWN:,} more", "", "")
+        console(err=err).print(table)

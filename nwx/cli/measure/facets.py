@@ -1,0 +1,224 @@
+"""nwx facets and nwx build-facets"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import open_for_reading
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.facets.sites import Sites
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    where: tuple[str, ...]
+    by: str
+    feature: str
+    sort: str
+    order: str | None
+    top: int | None
+    approximate: bool
+    as_json: bool
+    as_csv: bool
+
+
+@click.command("facets")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Count only captures that meet this condition: `tld=fr,be`, `month=2013-01..2013-12`,"
+    " `type!=html`. May be repeated; all must be met.",
+)
+@click.option(
+    "--by",
+    default="",
+    metavar="CRITERIA",
+    help="List by a criterion, or by two separated by a comma.",
+)
+@click.option(
+    "--feature",
+    default="",
+    metavar="FEATURES",
+    help="Features to show, separated by commas.  [default: all]",
+)
+@click.option(
+    "--sort", default="", metavar="FEATURE", help="Sort the list by a feature, or by `value`."
+)
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending order.")
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", help="Maximum number of rows.  [default: all]"
+)
+@click.option(
+    "--approximate",
+    is_flag=True,
+    help="Server: estimate what would have to be counted from the captures, as the facets"
+    " are not built or out of date.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.pass_obj
+def facets_command(settings: Settings, /, **given: Any) -> None:
+    """Count captures, documents, URLs and bytes by any criteria.
+
+    Criteria are status, month, year, site, type, tld, size, depth and
+    collection. Features are captures, unique_documents, unique_urls, bytes,
+    unique_bytes, average_size, average_document_size and duplication_ratio. Counts are of the
+    archive as it is now, and exact unless --approximate is given. After `nwx
+    build-facets` they are answered at once.
+    """
+    # Imported here: whoever asks for help need not wait for it.
+    from nwx.cli.measure.tables import print_facets
+    from nwx.facets.answers import FacetAnswers
+    from nwx.facets.question import parse_facet_question, parse_features
+
+    asked = _Options(**given)
+    features = parse_features(asked.feature)
+    question = parse_facet_question(
+        asked.where, asked.by, asked.sort, features, asked.order or "", asked.top
+    )
+    with open_for_reading(settings) as engine:
+        answer = FacetAnswers(engine).answer(question, approximate=asked.approximate)
+    print_facets(answer, features, as_json=asked.as_json, as_csv=asked.as_csv)
+
+
+_MIN_CAPTURES = 100
+_FAULTS_SHOWN = 20
+_MEMORY_MB = 1000
+
+MIN_CAPTURES = click.option(
+    "--min-captures",
+    type=click.IntRange(1),
+    default=_MIN_CAPTURES,
+    show_default=True,
+    help="Store combinations with at least this many captures; 1 stores all.",
+)
+SITES = click.option(
+    "--sites",
+    "sites_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File of URL prefixes and site names, one pair a line.",
+)
+
+
+@click.command("build-facets")
+@MIN_CAPTURES
+@SITES
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Read captures from an export (`nwx export captures`) instead of the archive.",
+)
+@click.option(
+    "--from",
+    "from_folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Load what `nwx spark facets` counted, instead of counting.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(64),
+    default=_MEMORY_MB,
+    show_default=True,
+    metavar="MB",
+    help="Memory limit for reading captures, in MB.",
+)
+@click.option("--anew", is_flag=True, help="Build all months again, not only those that changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Show only errors.")
+@click.pass_obj
+def build_facets_command(
+    settings: Settings,
+    min_captures: int,
+    sites_file: Path | None,
+    source: Path | None,
+    from_folder: Path | None,
+    memory: int,
+    anew: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Build the columns and combinations that answer facet questions.
+
+    These are a few columns of all captures, and all features of each
+    combination of criteria with many captures. Only months that changed since
+    the last build are read. Questions are answered from the previous build
+    until this one is complete. If interrupted, run the same command again to
+    resume. Without --sites, the site list of the previous build is used. With
+    --from, the threshold and the site list are those of `nwx spark facets`.
+    """
+    # Here and not above: what builds takes a while to load.
+    from nwx.engine.open import open_engine
+    from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+    from nwx.facets.builds.counted_facets import load_counted_facets
+    from nwx.facets.sites import read_sites
+
+    if from_folder is not None:
+        _check_alone(click.get_current_context())
+    sites = read_sites(sites_file) if sites_file else None
+    show_faults(sites_file, sites)
+    options = FacetBuildOptions(
+        min_captures=min_captures,
+        sites=sites,
+        memory_bytes=memory * 1_000_000,
+        anew=anew,
+    )
+    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
+        if from_folder is None:
+            report = build_archive_facets(engine, options, show, source)
+        else:
+            report = load_counted_facets(engine, from_folder, show)
+        is_current = report.build.notes.stamp == engine.facet_store().stamp()
+    if from_folder is not None and not is_current:
+        click.echo(
+            "nwx: captures were written since the export, or it is of another archive; "
+            "run nwx build-facets to add them",
+            err=True,
+        )
+    if as_json:
+        print_json(_report_json(report))
+    elif not quiet:
+        click.echo(
+            f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
+            f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
+            f" {size_words(report.bytes)} in {report.seconds:.1f} s"
+        )
+
+
+def _check_alone(context: click.Context) -> None:
+    """Raise UsageError where options of counting are given."""
+    for name in ("source", "sites_file", "min_captures", "anew", "memory"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.removesuffix("_file").replace("_", "-")
+            raise UsageError(f"--from takes all from the folder; leave out --{option}")
+
+
+def show_faults(file: Path | None, sites: "Sites | None") -> None:
+    """Show which lines of a list of sites have no effect."""
+    for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
+        click.echo(f"nwx: {clean(f'{file}: {fault}')}", err=True)
+
+
+def _report_json(report: "FacetBuildReport") -> dict[str, float]:
+    return {
+        "captures": report.captures,
+        "months": report.months,
+        "months_kept": report.months_kept,
+        "combinations": report.combinations,
+        "bytes": report.bytes,
+        "seconds": round(report.seconds, 3),
+    }

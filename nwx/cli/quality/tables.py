@@ -1,0 +1,76 @@
+"""Scores of playback as tables; apart from the commands, whose help needs none of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import click
+from rich.table import Table
+
+from nwx.cli.output import counted, date_words
+from nwx.cli.terminal import OneLine, console
+from nwx.engine.indices.quality_index import PlaybackScore, QualityTotals
+
+
+def print_playback_scores(scores: Iterable[PlaybackScore]) -> None:
+    """Print scores of pages, as they come."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
+    for title in ("score", "screenshot", "text", "resources"):
+        table.add_column(title, justify="right")
+    table.add_column("faults")
+    table.add_column("captured")
+    table.add_column("page")
+    for score in scores:
+        table.add_row(
+            f"{score.score:.3f}",
+            _share(score.screenshot),
+            _share(score.text),
+            _resources(score),
+            _faults(score),
+            date_words(score.timestamp),
+            OneLine(score.url),
+        )
+    if table.row_count:
+        console().print(table)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _resources(score: PlaybackScore) -> str:
+    """Return how many of the resources came."""
+    good, bad = score.replay_good or 0, score.replay_bad or 0
+    return f"{good:,}/{good + bad:,}"
+
+
+def _faults(score: PlaybackScore) -> str:
+    kinds = Counter(fault.kind.replace("_", " ") for fault in score.faults)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
+_HOSTS_SHOWN = 10
+
+
+def print_scores(totals: QualityTotals, scores: Sequence[PlaybackScore]) -> None:
+    """Print how many pages there are, their faults and sites, and some pages."""
+    click.echo(f"{counted(totals.pages, 'page')} checked, mean score {totals.mean_score or 0:.3f}")
+    for name, groups in (("fault", totals.kinds), ("site", totals.hosts[:_HOSTS_SHOWN])):
+        if groups:
+            table = _table(name, "pages", "mean score")
+            for value, pages, mean in groups:
+                table.add_row(OneLine(value), f"{pages:,}", f"{mean:.3f}")
+            console().print(table)
+    table = _table("score", "faults", "captured", "page", right=("score", "faults"))
+    for one in scores:
+        cells = (f"{one.score:.3f}", f"{one.faults_total:,}", date_words(one.timestamp))
+        table.add_row(*cells, OneLine(one.url))
+    console().print(table)
+    if len(scores) < totals.pages:
+        click.echo(f"The first {len(scores):,}; --limit shows more, --csv prints all.")
+
+
+def _table(*columns: str, right: Sequence[str] = ("pages", "mean score")) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table

@@ -1,0 +1,1 @@
+"""Commands that ask an archive, and serve it."""

@@ -1,0 +1,211 @@
+"""nwx serve"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from nwx.bulk.resources import usual_workers
+from nwx.cli.options import (
+    LISTEN_HOST,
+    LISTEN_PORT,
+    SERVER_THREADS,
+    SERVER_WORKERS,
+    USERS_FILE_OPTION,
+)
+from nwx.cli.output import clean
+from nwx.errors import UsageError
+from nwx.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The arguments of the command, as click names them."""
+
+    host: str
+    port: int
+    workers: int | None
+    threads: int
+    replay: bool
+    replay_port: int
+    search_url: str
+    replay_url: str
+    replay_host: str
+    cdx_sources: tuple[str, ...]
+    cdx_token: str
+    cdx_origins: tuple[str, ...]
+    queue_token: str
+    queue_delay: float
+    queue_in_flight: int
+    create: bool
+    search_seconds: float | None
+    title: str
+    users: str
+    users_file: str
+    access_token: str
+    trusted_proxies: tuple[str, ...]
+
+
+_HANDED_ON = (
+    *("host", "port", "threads", "replay", "replay_port", "replay_host"),
+    *("search_url", "replay_url", "cdx_origins", "cdx_sources"),
+)
+"""The options that the service takes as they are."""
+
+
+@click.command("serve")
+@LISTEN_HOST
+@LISTEN_PORT
+@SERVER_WORKERS
+@SERVER_THREADS
+@click.option("--replay/--no-replay", default=True, help="Serve playback too (default).")
+@click.option(
+    "--replay-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of playback.  [default: the one after --port, or a free one]",
+)
+@click.option("--search-url", default="", metavar="URL", help="Public address of the search page.")
+@click.option("--replay-url", default="", metavar="URL", help="Public address of playback.")
+@click.option(
+    "--replay-host",
+    default="",
+    metavar="NAME",
+    help="Host name for playback only.  [default: localhost if the search page is at 127.0.0.1]",
+)
+@click.option(
+    "--cdx-source",
+    "cdx_sources",
+    multiple=True,
+    metavar="SOURCE",
+    help="Also answer CDX queries from SOURCE, as nwx cdx-server does.",
+)
+@click.option(
+    "--cdx-token",
+    default="",
+    metavar="TEXT",
+    help="Token that allows writing captures.  [NWX_CDX_TOKEN]",
+)
+@click.option(
+    "--cdx-origin",
+    "cdx_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin read /cdx, as https://replay.example; * for all.",
+)
+@click.option(
+    "--queue-token",
+    default="",
+    metavar="TEXT",
+    help="Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
+)
+@click.option(
+    "--queue-delay",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Queue: seconds between two leases of a host.",
+)
+@click.option(
+    "--queue-in-flight",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Queue: URLs of a host that are leased at the same time; 0 for any number.",
+)
+@click.option(
+    "--search-seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
+)
+@click.option("--create", is_flag=True, help="Create an empty archive if there is none.")
+@click.option(
+    "--users",
+    default="",
+    metavar="HOW",
+    help="How users are known: none, accounts, token, or proxy=ADDRESS,… whose X-Remote-User"
+    " names them.  [NWX_USERS; none]",
+)
+@USERS_FILE_OPTION
+@click.option(
+    "--access-token",
+    default="",
+    metavar="TEXT",
+    help="--users token: the token of administrators.  [NWX_ACCESS_TOKEN]",
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+)
+@click.option("--title", default="", metavar="TEXT", help="Title of the archive on its pages.")
+@click.pass_obj
+def command(settings: Settings, /, **given: Any) -> None:
+    """Serve the search page, the JSON API, the CDX server and playback.
+
+    Runs until Ctrl-C. Playback has its own port, so that archived pages never
+    share an origin with the search page. Cookies ignore ports, so playback
+    also has a host name of its own where there is one (--replay-host, which
+    needs --search-url). Behind a reverse proxy, --search-url and --replay-url
+    are the addresses that readers use.
+
+    Without --users everybody is a reader, and writing takes a token. With it,
+    curators and administrators log in; docs/access.md describes the ways.
+    """
+    asked = _Options(**given)
+    if asked.replay_host and not asked.search_url:
+        raise UsageError(
+            "--replay-host needs --search-url, the address that playback links back to"
+        )
+    # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.engine.indices.crawl_queue import LeaseLimits
+    from webapp.application import DEFAULT_TITLE
+    from webapp.server.service import (
+        ServiceAddresses,
+        ServiceSettings,
+        login_risks,
+        prepare_archive,
+        serve_pages,
+    )
+
+    def ready(addresses: ServiceAddresses) -> None:
+        click.echo(f"nwx serves {clean(settings.engine)} at {addresses.search}/ (Ctrl-C ends)")
+        if addresses.replay:
+            click.echo(f"playback is at {addresses.replay}/")
+
+    if asked.create:
+        prepare_archive(settings)
+    service = ServiceSettings(
+        workers=asked.workers or usual_workers(),
+        cdx_token=asked.cdx_token or settings.cdx_token,
+        queue_token=asked.queue_token or settings.queue_token,
+        search_seconds=asked.search_seconds or settings.search_seconds,
+        queue_limits=LeaseLimits(asked.queue_delay, asked.queue_in_flight or None),
+        title=asked.title or DEFAULT_TITLE,
+        **_users(settings, asked),
+        **{name: getattr(asked, name) for name in _HANDED_ON},
+    )
+    for risk in login_risks(service):
+        click.echo(f"nwx: {risk}", err=True)
+    serve_pages(settings, service, ready)
+
+
+def _users(settings: Settings, asked: _Options) -> dict[str, Any]:
+    """Return what the service is told of its users."""
+    from nwx.accounts.account_file import account_file_path
+    from nwx.accounts.user_options import user_options
+
+    kept = settings.users
+    users = user_options(
+        asked.users or kept.users, asked.trusted_proxies, asked.access_token or kept.access_token
+    )
+    file = asked.users_file or kept.file
+    return {
+        "users": users,
+        "users_file": account_file_path(settings.engine, file) if users.has_users else None,
+    }

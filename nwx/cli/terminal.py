@@ -1,0 +1,109 @@
+"""Tables and bars on a terminal; apart from the commands, whose help needs no rich."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.cli.output import clean, size_words
+from nwx.cli.progress import progress_counts
+
+_LEAST_CELLS = 24
+
+
+def console(*, err: bool = False) -> Console:
+    """Return where tables and bars are drawn; wide and without colours in a pipe or a file."""
+    shown = Console(stderr=err, highlight=False, soft_wrap=False)
+    if not shown.is_terminal and "COLUMNS" not in shown._environ:
+        return Console(stderr=err, highlight=False, width=120)
+    return shown
+
+
+def shortened(text: str, width: int) -> str:
+    """Return text of at most `width` terminal cells, with "…" in place of its middle."""
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, width // 2).rstrip()
+    tail = text[-max(1, width - cell_len(head) - 1) :]
+    while cell_len(head) + 1 + cell_len(tail) > width and tail:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+class OneLine:
+    """A URL or a file name in a table: on a terminal shortened in the middle, elsewhere whole."""
+
+    def __init__(self, text: str, style: str = "") -> None:
+        self._text = clean(text)
+        self._style = style
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        width = cell_len(self._text)
+        return Measurement(min(width, _LEAST_CELLS), width).clamp(0, options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = not console.is_terminal
+        text = self._text if whole else shortened(self._text, options.max_width)
+        yield Text(text, style=self._style, overflow="fold")
+
+
+class _TwoLines(Progress):
+    """A bar with a line of counts below it where there are any, so that both fit a terminal."""
+
+    counts = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        if self.counts:
+            yield Text(self.counts, no_wrap=True, overflow="ellipsis")
+
+
+def error_console() -> Console:
+    """Return standard error as bars are drawn on it."""
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
+    """Give a function that shows progress as a bar, which appears after `quiet_seconds`."""
+    bar = _TwoLines(
+        TextColumn("{task.description}"),
+        TextColumn("{task.percentage:>3.0f}%"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[size]}"),
+        TimeRemainingColumn(compact=True),
+        console=screen,
+        transient=True,
+        expand=True,
+        # what is printed meanwhile goes above the bar, unless it goes elsewhere
+        redirect_stdout=sys.stdout.isatty(),
+    )
+    task = bar.add_task("", size="")
+    begun = time.monotonic()
+    before = ""
+
+    def show(progress: WorkProgress) -> None:
+        nonlocal before, task
+        if time.monotonic() - begun < quiet_seconds:
+            return
+        bar.start()
+        total = progress.total or None
+        if progress.step != before:
+            bar.remove_task(task)  # to reset one would keep its total where none is known
+            task = bar.add_task(progress.step, total=total, size="")
+        before = progress.step
+        bar.counts = progress_counts(progress)
+        size = size_words(progress.done) if progress.in_bytes else ""
+        bar.update(task, total=total, completed=progress.done, size=size)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
