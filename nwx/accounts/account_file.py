@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx.engine.open import is_server
+from nwx.engine.sqlite_files import connect_sqlite, transaction
 from nwx.errors import EngineVersionError, ErrorText, SettingsError, SourceError
 
 USERS_FILE = "users.db"
 _FORMAT = 1
-_WAIT_SECONDS = 30.0
 _SECRET_BYTES = 32
 _OWNER_ONLY = 0o600
 
@@ -84,9 +84,7 @@ class AccountFile:
                 )
             )
         with self._our_errors():
-            db = sqlite3.connect(
-                self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS
-            )
+            db = connect_sqlite(self.path)
             try:
                 self._prepare(db)
             except BaseException:
@@ -102,15 +100,14 @@ class AccountFile:
             )
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # attempts are counted often
-        db.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";\n"):
-            db.execute(statement)
-        db.execute(
-            "INSERT OR IGNORE INTO secrets VALUES ('sessions', ?)",
-            (secrets.token_bytes(_SECRET_BYTES),),
-        )
-        db.execute(f"PRAGMA user_version = {_FORMAT}")
-        db.execute("COMMIT")
+        with transaction(db):
+            for statement in _SCHEMA.split(";\n"):
+                db.execute(statement)
+            db.execute(
+                "INSERT OR IGNORE INTO secrets VALUES ('sessions', ?)",
+                (secrets.token_bytes(_SECRET_BYTES),),
+            )
+            db.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def secret(self) -> bytes:
         """Return the key by which all workers sign and check cookies."""
@@ -131,14 +128,8 @@ class AccountFile:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """Give the connection, and keep all changes inside, or none."""
-        with self.reading() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
+        with self.reading() as db, transaction(db):
+            yield db
 
     @contextmanager
     def _our_errors(self) -> Iterator[None]:

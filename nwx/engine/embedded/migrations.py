@@ -6,6 +6,7 @@ from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
 from nwx.engine.embedded.database import make_lookup_tables
 from nwx.engine.embedded.folder import FORMAT, Folder
+from nwx.engine.sqlite_files import transaction
 
 
 def _to_2(db: sqlite3.Connection) -> None:
@@ -46,13 +47,7 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     """
     if folder.format == FORMAT:
         return
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         for migration in pending_migrations(MIGRATIONS, folder.format):
             migration.apply(db)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
     folder.write_manifest()

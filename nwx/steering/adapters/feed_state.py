@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from nwx.engine.sqlite_files import connect_sqlite, transaction
 from nwx.errors import SourceError, UrlError
 from nwx.values.crawl_log import LoggedFetch, logged_fetch
 from nwx.values.urlkeys import urlkey
@@ -141,7 +142,7 @@ class FeedState:
         self._path = folder / FILE_NAME
         self._lock = _locked(folder / LOCK_NAME)
         try:
-            self._db = sqlite3.connect(self._path, isolation_level=None)
+            self._db = connect_sqlite(self._path)
             self._db.executescript(_SCHEMA)
         except sqlite3.Error as error:
             self._lock.close()
@@ -156,13 +157,8 @@ class FeedState:
     def changing(self) -> Iterator[None]:
         """Keep all changes inside, or none."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._db):
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise SourceError(f"{self._path} cannot be used: {error}") from error
 

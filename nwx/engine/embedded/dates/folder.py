@@ -19,6 +19,7 @@ from nwx.engine.embedded.folder import LOCK, Folder
 from nwx.engine.embedded.migrations import bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.staged_rows import dates_rows
+from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineVersionError, ErrorText
 from nwx.model import Dates, IndexName
 
@@ -158,16 +159,12 @@ class DatesWriter:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the database to change it; others wait until that is committed."""
-        with locked(self._folder), self._folder.our_errors():
-            db = self._connected()
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
+        with (
+            locked(self._folder),
+            self._folder.our_errors(),
+            transaction(self._connected()) as db,
+        ):
+            yield db
 
     def erase(self, wait_seconds: float) -> bool:
         """Take what was deleted out of the file; return whether nothing of it is left."""
@@ -233,10 +230,8 @@ class FolderBuilder(DatesBuilder):
         self._db = db
 
     def append(self, dates: Sequence[Dates]) -> int:
-        self._db.execute("BEGIN IMMEDIATE")
-        new = Registry(self._db).add_dates(dates_rows(dates))
-        self._db.execute("COMMIT")
-        return new
+        with transaction(self._db):
+            return Registry(self._db).add_dates(dates_rows(dates))
 
 
 @contextmanager
