@@ -27,7 +27,7 @@ RowWriter = Callable[[CdxRow], str]
 
 def pieces(selection: SelectedRows, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
     """Stream an answer in the form that the question and the dialect want."""
-    names, form = query.fields or dialect.fields, query.digest
+    names, form = dialect.fields_of(query), query.digest
     if query.output is OutputForm.TEXT:
         return _lines(selection, text_writer(names, form))
     if query.output is OutputForm.CDXJ:
@@ -204,7 +204,7 @@ _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}
 
 def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterator[bytes] | None:
     """Return the pieces of an answer in text; None where it has to be made of rows."""
-    names = query.fields or dialect.fields
+    names = dialect.fields_of(query)
     form = _form(names, query.digest) if _is_plain(query) else None
     if form is None:
         return None
@@ -225,13 +225,14 @@ def _form(names: tuple[str, ...], digest: DigestForm | None) -> CdxLineForm | No
 def _is_plain(query: CdxQuery) -> bool:
     """Return whether all captures of a span are asked for, or the first of them, as text."""
     dated = bool(query.date_from or query.date_to) and not query.urlkey
-    chosen = query.filters or query.collapsing or query.with_originals or query.newest or dated
+    chosen = query.filters or query.collapsing or query.newest or dated
+    revisits = query.with_originals or query.resolve_revisits
     placed = query.offset or query.show_resume_key or query.resume is not None
     return (
         query.output is OutputForm.TEXT
         and query.order is RowOrder.DEFAULT
         and query.digest in _SPELLINGS
-        and not (chosen or placed)
+        and not (chosen or revisits or placed)
     )
 
 

@@ -145,7 +145,7 @@ KNOWN = frozenset(
         *("url", "urlkey", "matchType", "method", "requestBody", "collection", "dialect"),
         *("from", "from_ts", "to", "filter", "sort", "reverse", "closest", "limit", "offset"),
         *("collapse", "collapseToFirst", "collapseToLast", "collapseTime"),
-        *("fl", "fields", "output", "digest", "gzip", "withOriginals"),
+        *("fl", "fields", "output", "digest", "gzip", "withOriginals", "resolveRevisits"),
         *("showResumeKey", "resumeKey", "page", "pageSize", "showNumPages"),
     )
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from nwx.cdx.layouts import ORIGINAL_FIELDS
 from nwx.cdxserver.filters import CdxFilter, Collapsing, Grammar
 from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
@@ -62,7 +63,8 @@ class CdxQuery:
     `limit` None means all, `newest` that the newest originals are wanted
     rather than the first captures. `digest` is how digests are spelled in
     the answer, None as they are. `with_originals` adds, behind all others,
-    the originals of revisits that are not among them. With
+    the originals of revisits that are not among them;
+    `resolve_revisits` tells of revisits where their original lies. With
     `collapse_first` captures are collapsed in their usual order, and then
     turned round.
     """
@@ -86,6 +88,7 @@ class CdxQuery:
     show_resume_key: bool = False
     paging: Paging | None = None
     with_originals: bool = False
+    resolve_revisits: bool = False
 
     def for_span(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
         """Return the same question about another place, faster than `replace` does."""
@@ -124,6 +127,12 @@ class Dialect:
     json_lines: bool = False
     json_numbers: bool = False
     resumes: bool = False
+    resolves_revisits: bool = False
+
+    def fields_of(self, query: CdxQuery) -> tuple[str, ...]:
+        """Return the fields of an answer: those asked for, or the usual ones."""
+        added = ORIGINAL_FIELDS if query.resolve_revisits else ()
+        return query.fields or (*self.fields, *added)
 
 
 _TEXT, _JSON, _LINES, _CDXJ = "text/plain", "application/json", "text/x-ndjson", "text/x-cdxj"
@@ -139,6 +148,7 @@ IA = Dialect(
     digest=DigestForm.BARE,
     page_blocks=50,
     resumes=True,
+    resolves_revisits=True,
 )
 
 PYWB = Dialect(
@@ -158,6 +168,7 @@ PYWB = Dialect(
     page_blocks=10,
     pages_as_object=True,
     json_lines=True,
+    resolves_revisits=True,
 )
 
 OUTBACK = Dialect(

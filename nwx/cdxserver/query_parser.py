@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from functools import lru_cache
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 from nwx.cdxserver.filters import (
     CdxFilter,
@@ -98,7 +98,6 @@ _ORDERS = {"": RowOrder.DEFAULT, "default": RowOrder.DEFAULT, "regular": RowOrde
     order.value: order for order in RowOrder
 }
 _UNSUPPORTED = (
-    "resolveRevisits",
     "showDupeCount",
     "showSkipCount",
     "showGroupCount",
@@ -156,6 +155,7 @@ def _understood(
         digest=form,
         paging=_paging(parameters, dialect),
         with_originals=parameters.truth("withOriginals"),
+        resolve_revisits=_resolves_revisits(parameters, dialect),
     )
     query = _resuming(_ordered(query, parameters, dialect), parameters, dialect)
     _check(query, dialect)
@@ -203,6 +203,13 @@ def _with_request(url: str, parameters: Parameters) -> str:
     body = parameters.text("requestBody")
     query = f"__wb_method={quote(method)}" + (f"&{body}" if body else "")
     return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+def _resolves_revisits(parameters: Parameters, dialect: Dialect) -> bool:
+    asked = parameters.truth("resolveRevisits")
+    if asked and not dialect.resolves_revisits:
+        raise CdxQueryError(f"the dialect {dialect.name} resolves no revisits; add dialect=ia")
+    return asked
 
 
 def _digest_form(parameters: Parameters, default: DigestForm | None) -> DigestForm | None:
@@ -319,7 +326,12 @@ def _resuming(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQ
 
 
 def _resume(text: str) -> Resume:
-    """Return the place that a resume key names: `urlkey timestamp [number]`."""
+    """Return the place that a resume key names: `urlkey timestamp [number]`.
+
+    Clients that encode the key of an answer once more are understood.
+    """
+    if " " not in text:
+        text = unquote_plus(text, errors="surrogateescape")
     parts = text.split(" ")
     number = parts[2] if len(parts) == 3 else "0"
     known = len(parts) in (2, 3) and parts[0] and number.isascii() and number.isdigit()

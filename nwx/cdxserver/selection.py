@@ -1,13 +1,14 @@
 """The captures that a question asks for, in its order; as few are held in memory as that takes."""
 
 import heapq
+import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, islice
 
-from nwx.cdx.layouts import NO_VALUE
-from nwx.cdx.rows import CdxRow, is_revisit_row
+from nwx.cdx.layouts import NO_VALUE, ORIGINAL_FIELDS
+from nwx.cdx.rows import CdxRow, extra_fields, is_revisit_row
 from nwx.cdxserver.filters import Collapsing, normal_or_same
 from nwx.cdxserver.query_model import CdxQuery, Resume, RowOrder
 from nwx.cdxserver.sources import RowSource, cdx_place
@@ -37,9 +38,12 @@ class SelectedRows:
         self.resume: Resume | None = None
 
     def __iter__(self) -> Iterator[CdxRow]:
+        found = self._rows()
+        if self._query.resolve_revisits:
+            found = resolved_revisits(found)
         if not self._query.with_originals:
-            return self._rows()
-        rows = _with_originals(list(self._rows()), self._query, self._source)
+            return found
+        rows = _with_originals(list(found), self._query, self._source)
         if self._seen is not None:
             self._seen(rows)
         return iter(rows)
@@ -251,6 +255,26 @@ def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> l
         if len(found) == len(wanted):
             break
     return rows + [found[digest] for digest in sorted(found)]
+
+
+def resolved_revisits(rows: Iterable[CdxRow]) -> Iterator[CdxRow]:
+    """Add to revisits the place of the original that came before them, of the same URL."""
+    urlkey, originals = "", dict[str, CdxRow]()
+    for row in rows:
+        if row.urlkey != urlkey:
+            urlkey, originals = row.urlkey, {}
+        digest = normal_or_same(row.digest)
+        if not is_revisit_row(row):
+            originals.setdefault(digest, row)
+            yield row
+            continue
+        original = originals.get(digest)
+        if original is None:
+            yield row
+            continue
+        place = (original.length, original.offset, original.filename)
+        told = dict(zip(ORIGINAL_FIELDS, place, strict=True)) | extra_fields(row)
+        yield row._replace(extra=json.dumps(told))
 
 
 def _closest(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:

@@ -174,7 +174,7 @@ def test_only_so_many_long_answers_at_once(
         (f"{HOME}&dialect=klingon", "ia, pywb, outback"),
         (f"{HOME}&digest=octal", "hex, base32"),
         (f"{HOME}&page=-1", "whole number"),
-        (f"{HOME}&resolveRevisits=true", "not supported"),
+        (f"{HOME}&dialect=outback&resolveRevisits=true", "dialect=ia"),
         (f"{HOME}&omitSelfRedirects=true", "not supported"),
         (f"{HOME}&accesspoint=public", "rules of access"),
         (f"{HOME}&matchtype=prefix", "did you mean matchType"),

@@ -1,7 +1,11 @@
 """The captures of an answer, in its order."""
 
+from urllib.parse import quote_plus
+
 import pytest
 
+from nwx.cdx.rows import extra_fields
+from nwx.cdxserver.output import pieces, resume_key
 from nwx.cdxserver.parameters import parameters_of
 from nwx.cdxserver.query_model import IA
 from nwx.cdxserver.query_parser import parse_cdx_query
@@ -44,3 +48,33 @@ def test_an_answer_can_be_resumed() -> None:
     assert [int(one.timestamp[:4]) for one in first] == [2000, 2001, 2002, 2003]
     assert first.resume is not None
     assert first.resume.timestamp.startswith("2003")
+
+
+def test_revisits_are_told_where_their_original_lies() -> None:
+    asked = parse_cdx_query(parameters_of("url=a.example&resolveRevisits=true"), IA)
+    source = ListSource(
+        [
+            row("", "2001", offset="5"),
+            row("", "2002", mime="warc/revisit"),
+            row("", "2003", mime="warc/revisit", digest="OTHER"),
+            row("", "2004", offset="6"),
+        ]
+    )
+    rows = list(SelectedRows(asked, source))
+    assert [extra_fields(one).get("orig.offset") for one in rows] == [None, "5", None, None]
+    text = b"".join(pieces(SelectedRows(asked, source), asked, IA)).decode()
+    ends = [line.split(" ")[7:] for line in text.splitlines()]
+    assert ends[:2] == [["-", "-", "-"], ["100", "5", "A.warc.gz"]]
+
+
+def test_a_resume_key_may_be_encoded_twice() -> None:
+    query = "url=a.example&limit=2&showResumeKey=true&resumeKey="
+    key, seen = "", []
+    while True:
+        asked = parse_cdx_query(parameters_of(f"{query}{quote_plus(key)}"), IA)
+        found = SelectedRows(asked, YEARS)
+        seen += [int(one.timestamp[:4]) for one in found]
+        if found.resume is None:
+            break
+        key = resume_key(found.resume)
+    assert seen == [*range(2000, 2011)]
