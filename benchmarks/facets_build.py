@@ -51,7 +51,7 @@ FROM read_parquet('{files}', hive_partitioning = false)
 
 def nwx(folder: Path, work: Path, least: int) -> dict[str, Any]:
     """Build with nwx and return how many combinations, and a sum over all their features."""
-    from nwx.engine.blob_folder import BlobFolder
+    from nwx.engine.facet_store import BlobFolder
     from nwx.facets.builds.build import FacetBuildOptions, build_facets
     from nwx.facets.builds.sources import ParquetSource
 

@@ -111,7 +111,7 @@ class ParquetDocuments:
     """The documents of a folder of Parquet files as an archive gives them."""
 
     def __init__(self, folder: Path, store: Path) -> None:
-        from nwx.engine.blob_folder import BlobFolder
+        from nwx.engine.facet_store import BlobFolder
 
         self._folder = folder
         self._blobs = BlobFolder(store)

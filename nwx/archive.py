@@ -167,7 +167,7 @@ class Archive(ArchiveWork):
         Of those of one visit, that of the URL as it is spelled (`www`, https) comes first.
         None where there is none. Raises HiddenError where there are some that may not be shown.
         """
-        from nwx.access.refusals import check_url_shown
+        from nwx.access.restricted.engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
         from nwx.engine.capture_index import KeysAtTime
         from nwx.values.urlkeys import urlkey

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.facet_store import BlobFolder
 from nwx.facets.stored_build import Build, current_build
 from nwx.model import Batch, Capture
 from tests.conformance.archive import capture

@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from nwx.engine.capture_index import CaptureIndex
-from nwx.engine.dates_index import DatesIndex
-from nwx.engine.document_index import DocumentIndex
+from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.indices.declarations import INDICES
 from nwx.engine.ledger import Ledger
 from nwx.engine.shards import Shards

@@ -1,19 +1,134 @@
-"""What an engine does for facets: captures in bulk, and a place for what is built from them."""
+"""What an engine does for facets: captures in bulk or by conditions, and stored builds."""
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nwx.engine.entry_columns import EntryColumns
-from nwx.errors import EngineVersionError, ErrorText
+from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError, ErrorText
 from nwx.model import Capture
 
-if TYPE_CHECKING:
-    from nwx.engine.selection import LiveSelection
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The field has one of these values."""
+
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The field is `low` or more, and less than `high`; None is open."""
+
+    field: str
+    low: str | int | None = None
+    high: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The field ends in this text."""
+
+    field: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The whole field is as a regular expression says, of what all engines know of these."""
+
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """The field has no value."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part is not met."""
+
+    part: "LiveFilter"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of the parts is met at least."""
+
+    parts: tuple["LiveFilter", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All parts are met."""
+
+    parts: tuple["LiveFilter", ...] = ()
+
+
+LiveFilter = OneOf | Between | Ending | Like | Unset | Not | AnyOf | AllOf
+
+ALL = AllOf()
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Captures that are alike in some fields: the values of these, and how many captures each."""
+
+    values: Sequence[tuple[Any, ...]]
+    captures: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What captures are, by what their own records say; documents and URLs are estimates.
+
+    `sized` captures have a size that is known, of `size_bytes` together.
+    """
+
+    captures: int
+    documents: int
+    urls: int
+    sized: int
+    size_bytes: int
+
+
+class LiveSelection(ABC):
+    """The captures of one moment, looked up by conditions.
+
+    Captures with a value that is too long to be looked up are always found,
+    so that there may be some more than those that meet a condition.
+    """
+
+    @abstractmethod
+    def count(self, wanted: LiveFilter) -> int:
+        """Return the number of captures."""
+
+    @abstractmethod
+    def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
+        """Stream captures by their values of some fields, each combination together.
+
+        Of `timestamp` there is the month (`201301`) alone.
+        """
+
+    @abstractmethod
+    def estimates(
+        self, wanted: LiveFilter, parts: Sequence[LiveFilter], sized: LiveFilter
+    ) -> list[Estimate]:
+        """Return what there is of the wanted captures in each of the parts.
+
+        `sized` is the condition of a size that is known.
+        """
+
 
 CAPTURE_ROW_FIELDS = (
     "timestamp",
@@ -167,3 +282,80 @@ class FacetStore(BlobStore):
         None where the engine is no faster at that than at reading all of them.
         """
         return None
+
+
+CURRENT_BUILD = "current.json"
+
+
+class BlobFolder(BlobStore):
+    """The files of a folder as blobs, which are shared by all who can read the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def version(self) -> str:
+        try:
+            found = (self.folder / CURRENT_BUILD).stat()
+        except FileNotFoundError:
+            return ""
+        return f"{found.st_ino} {found.st_mtime_ns}"
+
+    def current(self) -> StoredBuild | None:
+        path = self.folder / CURRENT_BUILD
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise BlobError(
+                ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+            ) from error
+        return StoredBuild.from_json(text, str(path))
+
+    def blobs(self) -> set[str]:
+        if not self.folder.is_dir():
+            return set()
+        found = {path.name for path in self.folder.iterdir() if path.is_file()}
+        return found - {CURRENT_BUILD}
+
+    def put(self, path: Path) -> None:
+        try:
+            path.replace(self.folder / path.name)
+        except OSError as error:
+            raise EngineError(
+                ErrorText(
+                    "%(folder)s cannot be written (%(reason)s)",
+                    folder=self.folder,
+                    reason=error.strerror,
+                )
+            ) from error
+
+    def get(self, blobs: Mapping[str, int]) -> None:
+        """Check that the blobs are there: the folder is the store itself."""
+        for name in blobs:
+            if not (self.folder / name).is_file():
+                raise BlobError(ErrorText("%(folder)s is missing", folder=self.folder / name))
+
+    def delete(self, names: Collection[str]) -> None:
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
+
+    def swap(self, build: StoredBuild, version: str) -> None:
+        if self.version() != version:
+            raise EngineBusyError(
+                ErrorText(
+                    "another build was put into %(folder)s meanwhile; run the same command again",
+                    folder=self.folder,
+                )
+            )
+        write_current_build(self.folder, build)
+
+
+def write_current_build(folder: Path, build: StoredBuild) -> None:
+    """Make a build the current one of a folder, at once and safe on disk."""
+    new = folder / f"{CURRENT_BUILD}.new"
+    with new.open("w", encoding="utf-8") as opened:
+        opened.write(build.to_json())
+        opened.flush()
+        os.fsync(opened.fileno())
+    new.replace(folder / CURRENT_BUILD)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nwx.access.restricted.facets import RestrictedFacetStore
+from nwx.access.restricted.built_stores import RestrictedFacetStore
 from nwx.bulk.arrays import Array
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
-from nwx.engine.blob_folder import BlobFolder
-from nwx.engine.facet_store import CapturePlace
+from nwx.engine.facet_store import BlobFolder, CapturePlace
 from nwx.engine.work import Work, working
 from nwx.errors import EngineError, ErrorText
 from nwx.facets.codes import ARCHIVE_FILE

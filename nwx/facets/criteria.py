@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from nwx.engine.selection import AnyOf, Between, Ending, Like, LiveFilter, Not, Unset
+from nwx.engine.facet_store import AnyOf, Between, Ending, Like, LiveFilter, Not, Unset
 from nwx.errors import ErrorText, UsageError
 from nwx.facets.definitions import (
     UNKNOWN,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from nwx.engine.selection import AnyOf, Between, LiveFilter, OneOf, Unset
+from nwx.engine.facet_store import AnyOf, Between, LiveFilter, OneOf, Unset
 from nwx.errors import ErrorText, UsageError
 
 UNKNOWN = "unknown"

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array
-from nwx.engine.selection import (
+from nwx.engine.facet_store import (
     ALL,
     AllOf,
     AnyOf,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from nwx.engine.selection import LiveFilter, Not
+from nwx.engine.facet_store import LiveFilter, Not
 from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 

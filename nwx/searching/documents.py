@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nwx.access.refusals import check_document_shown, check_url_shown
+from nwx.access.restricted.engine import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
 from nwx.errors import DigestError, ErrorText, UsageError
 from nwx.keys import document_id, document_key, holds

@@ -46,16 +46,13 @@ TESTED_ELSEWHERE = {
     "nwx/engine/access/planned_changes.py": "tests/conformance/test_access_rules.py",
     "nwx/engine/anchors": "tests/conformance/test_linked_search.py",
     "nwx/engine/date_rows.py": "tests/unit/engine/search_server/test_further_dates.py",
-    "nwx/engine/dates_index.py": "tests/conformance",
     "nwx/engine/document_index.py": "tests/conformance",
-    "nwx/engine/facet_store.py": "tests/conformance",
     "nwx/engine/indices": "tests/conformance/test_quality.py",
     "nwx/engine/inlinks": "tests/conformance/test_inlinks.py",
     "nwx/engine/ledger.py": "tests/conformance",
     "nwx/engine/access/purger.py": "tests/conformance/test_takedown.py",
     "nwx/engine/sqlite_files.py": "tests/unit/engine/embedded/entries/test_crawl_index.py",
     "nwx/engine/search_server": "tests/conformance",
-    "nwx/engine/selection.py": "tests/conformance",
     "nwx/engine/shards.py": "tests/elasticsearch/test_nodes.py",
     "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
@@ -202,14 +199,21 @@ def _undocumented(
 
 
 def _documented_methods(trees: Trees) -> dict[str, set[str]]:
-    """Return the names of the documented methods of each class of the source."""
+    """Return the names of the documented methods of each class of the source, inherited too."""
     found: dict[str, set[str]] = defaultdict(set)
+    bases: dict[str, set[str]] = defaultdict(set)
     for tree in trees.values():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
                 found[node.name] |= {each.name for each in methods if ast.get_docstring(each)}
-    return found
+                bases[node.name] |= {ast.unparse(base) for base in node.bases}
+    return defaultdict(set, {name: _inherited(name, found, bases) for name in found})
+
+
+def _inherited(name: str, found: Mapping[str, set[str]], bases: Mapping[str, set[str]]) -> set[str]:
+    above = (_inherited(base, found, bases) for base in bases.get(name, ()) if base in found)
+    return found[name].union(*above)
 
 
 def test_every_module_has_a_unit_test() -> None:

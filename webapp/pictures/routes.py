@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.refusals import check_url_shown
+from nwx.access.restricted.engine import check_url_shown
 from nwx.errors import (
     EngineBusyError,
     ErrorText,

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.refusals import check_url_shown
+from nwx.access.restricted.engine import check_url_shown
 from nwx.errors import QueryError, UsageError
 from nwx.links.missing_urls import page_resources
 from nwx.model import Capture, Dates, Document

@@ -11,8 +11,7 @@ from flask import current_app, g, request
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.refusals import check_document_shown
-from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines
+from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines, check_document_shown
 from nwx.engine.base import Engine
 from nwx.errors import EngineUnavailableError
 from nwx.model import Document

@@ -1,8 +1,8 @@
 """The captures, documents and dates that a viewer may see."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
@@ -18,11 +18,9 @@ from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
-from nwx.engine.dates_index import DatesBuilder
 from nwx.errors import EngineError, ErrorText
 from nwx.keys import holds
 from nwx.model import (
-    MAIN_DATES,
     Capture,
     Dates,
     Document,
@@ -35,6 +33,18 @@ from nwx.query.question import Question
 
 _BEHIND = chr(0x10FFFF)
 _MORE_NEAR, _MOST_NEAR = 8, 8_000
+
+
+def reading_only() -> EngineError:
+    """Return the error of who writes to an engine that shows a part of an archive."""
+    return EngineError(
+        ErrorText("an archive that is seen with access rules is open for reading only")
+    )
+
+
+def writing_refused(self: object, *given: Any, **named: Any) -> Any:
+    """Raise EngineError: who sees a part of an archive does not write to it."""
+    raise reading_only()
 
 
 class RestrictedCaptures:
@@ -156,14 +166,6 @@ class RestrictedCaptures:
             if not self._decisions.hides(capture):
                 yield capture, behind
 
-    def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def unload_captures(self, ids: Iterable[str]) -> int:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
     def _visible(
         self, captures: Iterator[Capture], urlkey: str, end: str | None
     ) -> Iterator[Capture]:
@@ -174,12 +176,7 @@ class RestrictedCaptures:
     def _touches(self, span: CdxSpan) -> bool:
         return span_is_touched(self._decisions, span)
 
-
-def reading_only() -> EngineError:
-    """Return the error of who writes to an engine that shows a part of an archive."""
-    return EngineError(
-        ErrorText("an archive that is seen with access rules is open for reading only")
-    )
+    load_captures = unload_captures = writing_refused
 
 
 class RestrictedDocuments:
@@ -269,25 +266,7 @@ class RestrictedDocuments:
         for dates in self._engine.scan_dates(place):
             yield from self._dates.of({"": dates}).values()
 
-    def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def attach_dates(self, name: str, address: str = "") -> None:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def detach_dates(self, name: str) -> None:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def drop_dates(self, name: str) -> None:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
+    append_dates = attach_dates = detach_dates = drop_dates = build_dates = writing_refused
 
 
 def _without_links(document: Document, out: set[str]) -> Document:

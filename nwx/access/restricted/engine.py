@@ -2,7 +2,7 @@
 
 import pkgutil
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -14,19 +14,22 @@ from cachetools import LRUCache
 from nwx.access.date_decisions import DateDecisions
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.hidden_spans import is_all_hidden
-from nwx.access.restricted.captures import RestrictedCaptures, RestrictedDocuments, reading_only
+from nwx.access.restricted.built_stores import RestrictedFacetStore, RestrictedInlinkIndex
+from nwx.access.restricted.captures import (
+    RestrictedCaptures,
+    RestrictedDocuments,
+    reading_only,
+    writing_refused,
+)
 from nwx.access.restricted.crawls import RestrictedCrawlIndex
 from nwx.access.restricted.entries import visible_entries
 from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
-from nwx.access.restricted.facets import RestrictedFacetStore
-from nwx.access.restricted.hidden_urls import HiddenUrls
-from nwx.access.restricted.inlinks import RestrictedInlinkIndex
+from nwx.access.restricted.hidden_urls import HiddenError, HiddenUrls
 from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.access.restricted.queue import RestrictedCrawlQueue
-from nwx.engine.access.access_index import AccessIndex
-from nwx.engine.access.decisions import AccessRules, Decisions
-from nwx.engine.access.rules import EVERYBODY, Viewer
-from nwx.engine.base import Engine, StagedBatch, Staging
+from nwx.engine.access.decisions import AccessRules, Decision, Decisions
+from nwx.engine.access.rules import EVERYBODY, Action, Viewer
+from nwx.engine.base import Engine
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
 from nwx.engine.indices.crawl_index import (
@@ -38,8 +41,10 @@ from nwx.engine.indices.crawl_index import (
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.entry_store import EntryStore
-from nwx.model import Batch, Collapse, IndexName, IndexStats, SourceFile, Written
+from nwx.errors import UrlError
+from nwx.model import Collapse, IndexName, IndexStats, SourceFile
 from nwx.query.question import Question
+from nwx.values.urlkeys import urlkey
 
 BUILT = (IndexName.INLINKS, IndexName.CRAWLS, IndexName.QUEUE)
 """The indices of which `visible_built_entries` gives entries."""
@@ -141,28 +146,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return f"{self._decisions.key} {self._hidden.current().key}"
 
     def hidden_urls(self, urls: Collection[str]) -> set[str]:
-        """Return those of these URLs that may not be shown, whether they were captured or not."""
         return self.urls.among(urls)
-
-    def create(self) -> None:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def write(self, batch: Batch) -> Written:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def staging(self) -> Staging:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def write_staged(self, staged: StagedBatch) -> Written:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
-
-    def delete(self, index: IndexName, ids: Collection[str]) -> int:
-        """Raise EngineError: who sees a part of an archive does not write to it."""
-        raise reading_only()
 
     def count(self, index: IndexName) -> int:
         """Return the number of visible entries of an index."""
@@ -266,10 +250,6 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         """Return the updates that are to be sent to queues elsewhere, by whoever crawls."""
         return self._engine.outbox()
 
-    def access_index(self) -> AccessIndex:
-        """Raise EngineError: rules tell what is hidden."""
-        raise reading_only()
-
     def stats(self) -> dict[IndexName, IndexStats]:
         """Return the number of visible entries of each index; bytes would tell of the others."""
         return {index: IndexStats(self.count(index), None) for index in self._engine.stats()}
@@ -283,11 +263,12 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return RestrictedCrawlIndex(self._engine, self.urls, self.dates)
 
     def refresh(self) -> None:
-        """Make all that was written visible to searches."""
         self._engine.refresh()
 
     def close(self) -> None:
         """Leave the engine open: whoever opened it closes it."""
+
+    create = write = staging = write_staged = delete = access_index = writing_refused
 
 
 _KEPT = 32
@@ -340,3 +321,37 @@ class RestrictedEngines:
                 shown = _shown(self._engine, rules, decisions, self._last)
                 self._kept[decisions.key] = self._last = shown
             return shown
+
+
+def check_document_shown(engine: Engine, id: str) -> None:
+    """Raise HiddenError where the archive has a document of an id and says so, but may not show it.
+
+    Nothing is said of documents that are excluded.
+    """
+    if isinstance(engine, RestrictedEngine) and (decision := engine.decision(id)):
+        _check([decision])
+
+
+def check_url_shown(engine: Engine, url: str, timestamp: str = "") -> None:
+    """Raise HiddenError where all captures of a URL, or those of a moment, may not be shown.
+
+    Nothing is said of URLs that are excluded, or not in the archive.
+    """
+    if not isinstance(engine, RestrictedEngine):
+        return
+    try:
+        key = urlkey(url)
+    except UrlError:
+        return
+    _check(engine.url_decisions(key, timestamp))
+
+
+def _check(decisions: Iterable[Decision]) -> None:
+    told = None
+    for decision in decisions:
+        if not decision.is_hidden:
+            return
+        if decision.action is not Action.EXCLUDE:
+            told = told or decision
+    if told is not None:
+        raise HiddenError.of(told)

@@ -9,7 +9,6 @@ from nwx.engine.access.rules import Action
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import ErrorText, NwxError, UrlError
-from nwx.model import Link
 from nwx.values.urlkeys import urlkey
 
 _AT_ONCE = 200
@@ -74,11 +73,6 @@ class HiddenUrls:
         for some in self._engine.facet_store().capture_rows():
             for row in some.rows:
                 yield row[10], hides(row[10], row[1], row[2] or "", row[11], row[12], row[0])
-
-    def shown_links(self, links: Sequence[Link]) -> tuple[Link, ...]:
-        """Return the links that do not lead to hidden URLs."""
-        hidden = self.among({link.url for link in links})
-        return tuple(link for link in links if link.url not in hidden)
 
     def _hidden(self, keys: Sequence[str], every: frozenset[str] | None) -> set[str]:
         bare = {key for key in keys if self._decisions.hides_values(key, "", "", "", "", "")}

@@ -23,7 +23,7 @@ from nwx.engine.search_server.server import (
     Server,
     from_json,
     quoted,
-    trusted_authorities,
+    tls_options,
     user_of,
     with_port,
     without_secrets,
@@ -63,7 +63,6 @@ class ElasticServer(Server):
         params: Mapping[str, Any] | None,
         seconds: float,
     ) -> Body:
-        """Return the answer to one request."""
         headers = {"accept": _MIME.format("json")}
         if body is not None:
             headers["content-type"] = _MIME.format(kind)
@@ -104,12 +103,10 @@ class ElasticServer(Server):
         return client
 
     def open_point(self, index: str, keep_alive: str) -> str:
-        """Return a point in time of an index."""
         params = {"keep_alive": keep_alive}
         return str(self.request("POST", f"/{quoted(index)}/_pit", params=params)["id"])
 
     def close_point(self, point: str) -> None:
-        """Let go of a point in time."""
         self.request("DELETE", "/_pit", {"id": point})
 
     def whole_scans(self, index: str) -> Sequence[Body]:
@@ -117,7 +114,6 @@ class ElasticServer(Server):
         return [{"sort": ["_shard_doc"]}]
 
     def close(self) -> None:
-        """Let go of the connections."""
         self._client.close()
 
 
@@ -139,20 +135,13 @@ def _client(address: str, settings: ServerSettings) -> Elasticsearch:
     elif user := user_of(address, settings):
         options["basic_auth"] = user
     if address.startswith("https:"):
-        options |= _tls(settings)
+        options |= tls_options(settings)
     try:
         return Elasticsearch(with_port(address), **options)
     except ValueError as error:
         raise SettingsError(
             f"elasticsearch cannot be reached as set up for {without_secrets(address)}: {error}"
         ) from error
-
-
-def _tls(settings: ServerSettings) -> dict[str, Any]:
-    if not settings.verify:
-        return {"verify_certs": False, "ssl_show_warn": False}
-    trusted = trusted_authorities(settings)
-    return {} if trusted is None else {"ssl_context": trusted}
 
 
 class ElasticEngine(SearchServerEngine):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
-from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
@@ -40,7 +40,7 @@ from nwx.settings import RankingSettings
 if TYPE_CHECKING:
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
-    from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
+    from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
     from nwx.engine.embedded.purger import EmbeddedPurger
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.dates import Period, TrendPoint
@@ -121,12 +121,10 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return self._writing().write(staged.content)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of those of the documents that the engine holds."""
         with self._reading() as db:
             return reader.known(db, ids)
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents of these ids that the engine holds."""
         with self._reading() as db:
             nums = reader.nums(db, ids)
         self._commit()
@@ -135,18 +133,15 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             return reader.stored_documents(view.searcher, nums)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the dates of these document ids that the engine holds, in all indices."""
         with self._reading() as db:
             found = reader.stored_dates(db, ids)
         return merged_dates([found, *self._viewer.further_dates(ids)])
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Store captures without documents, visible when it returns; return how many were new."""
         with self._loading() as loader:
             return loader.load(batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
-        """Delete captures by their ids, gone when it returns; return how many there were."""
         with self._loading() as loader:
             return loader.unload(ids)
 
@@ -169,7 +164,6 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             self._loads.end(loader)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        """Add to the dates known; return how many (timestamp, collection) pairs were new."""
         with self._guard:
             self._check_writable()
             self._make_archive()
@@ -180,54 +174,43 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             return self._main_dates.append(dates)
 
     def dates_indices(self) -> "list[NamedDates]":
-        """Return the dates indices: the main one, then the others by name, attached or not."""
         self._commit()
         return self._parallel.listed()
 
     def attach_dates(self, name: str, address: str = "") -> None:
-        """Join a dates index from now on; "" is the one that the archive has of that name."""
         self._parallel.attach(name, address)
 
     def detach_dates(self, name: str) -> None:
-        """Leave a dates index out from now on, and keep what it holds."""
         self._parallel.detach(name)
 
     def drop_dates(self, name: str) -> None:
-        """Detach and delete a dates index that the archive made."""
         self._check_writable()
         self._parallel.drop(name)
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
-        """Stream the dates of one index, by name or address, in the order of their ids."""
         self._commit()
         return self._parallel.scan(place)
 
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
     def search(self, question: "Question") -> "SearchResult":
-        """Answer a question."""
         with self._folder.our_errors():
             return self._searches.search(question)
 
     def search_state(self) -> str:
-        """Return a text that stays the same as long as each question finds the same."""
         with self._folder.our_errors():
             return self._searches.search_state()
 
     def scroll(self, question: "Question") -> "Iterator[Hit]":
-        """Stream every hit of a question, in no order, without snippets."""
         with self._folder.our_errors():
             yield from self._searches.scroll(question)
 
     def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
-        """Return when the documents of each question were captured, by period."""
         with self._folder.our_errors():
             return self._searches.trends(questions, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words of documents that are spelled like a word, the likeliest first."""
         with self._folder.our_errors():
             return self._searches.similar_words(word, most)
 
@@ -259,7 +242,6 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return self._writing().delete(index, ids)
 
     def files(self) -> list[SourceFile]:
-        """Return the import ledger, by collection and name."""
         with self._reading() as db:
             return reader.files(db)
 
@@ -273,7 +255,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return EmbeddedPurger(self._writing, self._parallel, self._separate, self)
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
-        from nwx.engine.embedded.inlinks.index import EmbeddedInlinkIndex
+        from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
 
         folder = self._folder.path / "inlinks"
         return EmbeddedInlinkIndex(
@@ -371,7 +353,6 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @contextmanager
     def _streaming(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection of its own, which knows what was written until now."""
         self._commit()
         self._folder.check()
         with (

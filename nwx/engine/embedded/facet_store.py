@@ -7,11 +7,10 @@ from operator import itemgetter
 from pathlib import Path
 
 from nwx.captures import capture_of_values
-from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded.database import count_rows
 from nwx.engine.embedded.reader import SELECT_CAPTURES
 from nwx.engine.entries import IndexEntry
-from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore
+from nwx.engine.facet_store import BlobFolder, CapturePlace, CaptureRows, FacetStore
 from nwx.model import Capture, IndexName, IndexStats
 
 _ROWS = 50_000

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase, OwnIndex
 from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.facet_store import BlobFolder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.inlinks.table import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats

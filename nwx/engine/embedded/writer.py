@@ -28,8 +28,7 @@ from nwx.engine.embedded.database import (
     make_tables,
 )
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.migrations import bring_forward
+from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
 from nwx.engine.embedded.segments import segment_entries
 from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows

@@ -60,27 +60,6 @@ def _anchor_fields(anchors: Sequence[Anchor]) -> IndexEntry:
     }
 
 
-def counts_from_entry(entry: IndexEntry) -> LinkCounts:
-    """Return the counts of an entry; hosts of anchors within a host are at most 1."""
-    anchors = zip(
-        entry.get("anchors", ()),
-        entry.get("anchor_documents", ()),
-        entry.get("anchor_hosts", ()),
-        strict=True,
-    )
-    own = zip(entry.get("own_anchors", ()), entry.get("own_anchor_documents", ()), strict=True)
-    return LinkCounts(
-        entry["documents"],
-        entry["hosts"],
-        entry["domains"],
-        entry["first"],
-        entry["last"],
-        dict(zip(entry["kinds"], entry["kind_documents"], strict=True)),
-        tuple(Anchor(*one) for one in anchors),
-        tuple(Anchor(text, documents, 1) for text, documents in own),
-    )
-
-
 def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
     """Stream the entries of a build in the order of urlkey and cell."""
     for number in range(len(table.notes.ranges)):

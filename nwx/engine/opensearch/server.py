@@ -30,7 +30,7 @@ from nwx.engine.search_server.server import (
     Server,
     from_json,
     quoted,
-    trusted_authorities,
+    tls_options,
     user_of,
     with_port,
     without_secrets,
@@ -131,13 +131,11 @@ class OpenSearchServer(Server):
         return refused(self.place, read_refusal(error.info, status))
 
     def open_point(self, index: str, keep_alive: str) -> str:
-        """Return a point in time of an index."""
         params = {"keep_alive": keep_alive}
         answer = self.request("POST", f"/{quoted(index)}/{_POINT}", params=params)
         return str(answer["pit_id"])
 
     def close_point(self, point: str) -> None:
-        """Let go of a point in time."""
         self.request("DELETE", f"/{_POINT}", {"pit_id": [point]})
 
     def whole_scans(self, index: str) -> Sequence[Body]:
@@ -155,7 +153,6 @@ class OpenSearchServer(Server):
         return [by_change | {"slice": {"id": id, "max": count}} for id in range(count)]
 
     def close(self) -> None:
-        """Let go of the connections."""
         self._client.close()
 
 
@@ -181,15 +178,8 @@ def _client(address: str, settings: ServerSettings) -> OpenSearch:
     if user := user_of(address, settings):
         options["http_auth"] = user
     if address.startswith("https:"):
-        options |= _tls(settings)
+        options |= tls_options(settings)
     return OpenSearch(with_port(address), **options)
-
-
-def _tls(settings: ServerSettings) -> dict[str, Any]:
-    if not settings.verify:
-        return {"verify_certs": False, "ssl_show_warn": False}
-    trusted = trusted_authorities(settings)
-    return {} if trusted is None else {"ssl_context": trusted}
 
 
 class OpenSearchEngine(SearchServerEngine):

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nwx.bulk.resources import temporary_folder
-from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
 from nwx.engine.entries import IndexEntry
-from nwx.engine.facet_store import BlobStore, StoredBuild
+from nwx.engine.facet_store import CURRENT_BUILD, BlobFolder, BlobStore, StoredBuild
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all

@@ -3,12 +3,13 @@
 import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
-from nwx.engine.capture_index import CdxSpan, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
 from nwx.engine.entries import capture_from_entry
 from nwx.engine.search_server.pages import pages, search_page, search_pages
 from nwx.engine.search_server.server import Body, Server
@@ -27,49 +28,6 @@ _SORT = [
 ]
 
 
-def captures_between(server: Server, index: str, urlkey: str, end: str | None) -> Iterator[Capture]:
-    """Stream captures, as `Engine.captures` does.
-
-    Urlkeys too long for the index are few: those are looked through.
-    """
-    if end is not None:
-        span = {"range": {"urlkey": {"gte": urlkey, "lt": end}}}
-        return heapq.merge(
-            _sorted(server, index, span), _long(server, index, urlkey, end), key=_order
-        )
-    if len(urlkey) > LONGEST:
-        return _long(server, index, urlkey, end)
-    return _sorted(server, index, {"term": {"urlkey": urlkey}})
-
-
-def _sorted(server: Server, index: str, query: Body) -> Iterator[Capture]:
-    # No point in time: captures do not change, and their order is total.
-    body: Body = {
-        "query": {"bool": {"filter": [query]}},
-        "sort": _SORT,
-        "size": _RANGE_PAGE,
-        "track_total_hits": False,
-    }
-    while True:
-        hits = search_page(server, index, body)["hits"]["hits"]
-        for hit in hits:
-            yield capture_from_entry(hit["_source"])
-        if len(hits) < _RANGE_PAGE:
-            return
-        body |= {"search_after": hits[-1]["sort"]}
-
-
-def _long(server: Server, index: str, urlkey: str, end: str | None) -> Iterator[Capture]:
-    """Give the captures in a span whose urlkey the index does not hold."""
-    found = []
-    for capture in _sorted(server, index, {"term": {server.ignored_field: "urlkey"}}):
-        key = capture.urlkey.encode("utf-8", "replace")
-        first, last = urlkey.encode("utf-8", "replace"), (end or "").encode("utf-8", "replace")
-        if (first <= key < last) if end is not None else key == first:
-            found.append(capture)
-    return iter(sorted(found, key=_order))
-
-
 def _order(capture: Capture) -> tuple[Any, ...]:
     return (
         capture.urlkey.encode("utf-8", "replace"),
@@ -81,44 +39,14 @@ def _order(capture: Capture) -> tuple[Any, ...]:
 
 
 _FIRST_PAGE = 20
+"""Whoever asks for captures by digest mostly takes the first."""
+
 _BY_TIME = [
     {"timestamp": "desc"},
     {"source_file": "asc"},
     {"source_file_offset": "asc"},
     {"id": "asc"},
 ]
-
-
-def captures_by_digest(server: Server, index: str, digest: str, urlkey: str) -> Iterator[Capture]:
-    """Stream captures as `Engine.captures_by_digest` does.
-
-    Whoever asks mostly takes the first, so that pages are small.
-    """
-    terms = [{"term": {"digest": digest}}]
-    if urlkey and len(urlkey) <= LONGEST:
-        terms.append({"term": {"urlkey": urlkey}})
-    query: Body = {
-        "bool": {
-            "filter": terms,
-            "must_not": [{"term": {"record_type": "revisit"}}],
-        }
-    }
-    for page in pages(server, index, {"query": query}, _BY_TIME, _FIRST_PAGE):
-        for capture in (capture_from_entry(hit["_source"]) for hit in page):
-            if urlkey in ("", capture.urlkey):
-                yield capture
-
-
-def near_captures(
-    server: Server, index: str, asked: Sequence[KeysAtTime], most: int
-) -> list[list[Capture]]:
-    """Return captures, as `Engine.captures_near` does, by one request."""
-    found = search_pages(server, index, [side for one in asked for side in _sides(one, most)])
-    sides = zip(asked, found[::2], found[1::2], strict=True)
-    return [
-        nearest_captures(map(capture_from_entry, (*later, *earlier)), one.timestamp, most)
-        for one, later, earlier in sides
-    ]
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
@@ -137,40 +65,7 @@ def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
         }
 
 
-def has_keys(server: Server, index: str, starts: Sequence[str]) -> bool:
-    """Tell whether urlkeys begin so, as `Engine.has_keys` does."""
-    if not starts:
-        return False
-    should = [{"prefix": {"urlkey": {"value": start}}} for start in starts]
-    body: Body = {
-        "query": {"bool": {"filter": [{"bool": {"should": should}}]}},
-        "size": 0,
-        "track_total_hits": 1,
-        "terminate_after": 1,
-    }
-    return bool(search_page(server, index, body)["hits"]["total"]["value"])
-
-
 _AT_ONCE = 5_000
-
-
-def lowest_statuses(server: Server, index: str, urlkeys: Sequence[str]) -> dict[str, int]:
-    """Return the lowest status by urlkey, as `Engine.statuses` does."""
-    found: dict[str, int] = {}
-    keys = [key for key in urlkeys if len(key) <= LONGEST]
-    for begin in range(0, len(keys), _AT_ONCE):
-        some = keys[begin : begin + _AT_ONCE]
-        lowest = {"min": {"field": "status_code", "missing": 0}}
-        terms = {"field": "urlkey", "size": len(some), "include": some}
-        body: Body = {
-            "size": 0,
-            "track_total_hits": False,
-            "query": {"terms": {"urlkey": some}},
-            "aggs": {"urlkeys": {"terms": terms, "aggs": {"lowest": lowest}}},
-        }
-        buckets = search_page(server, index, body)["aggregations"]["urlkeys"]["buckets"]
-        found.update({one["key"]: int(one["lowest"]["value"]) for one in buckets})
-    return found
 
 
 FIRST_PAGE = 256
@@ -193,31 +88,6 @@ _FIELDS = [
     "collection",
     "method",
 ]
-
-
-def cdx_rows(server: Server, index: str, span: CdxSpan) -> Iterator[CdxRow]:
-    """Stream the captures of a span in its order."""
-    first, _, last, _ = span.bounds()
-    found = map(_row, _entries(server, index, [_keys(span), *_others(span)], span, _FIELDS))
-    if len(first) < LONGEST and last == f"{first}!":
-        return found
-    long = _long_rows(server, index, span)
-    return heapq.merge(found, long, key=_place, reverse=span.newest_first)
-
-
-def cdx_marks(server: Server, index: str, span: CdxSpan, every: int) -> Iterator[str]:
-    """Stream the urlkey and timestamp of the first of every so many captures of a span."""
-    filters = [_keys(span), *_others(span)]
-    found = _entries(server, index, filters, span, ["urlkey", "timestamp"])
-    return (f"{entry['urlkey']} {entry['timestamp']}" for entry in islice(found, 0, None, every))
-
-
-def capture_collections(server: Server, index: str) -> list[str]:
-    """Return the names of the collections that have captures."""
-    terms = {"field": "collection", "size": MOST_COLLECTIONS}
-    body = {"size": 0, "track_total_hits": False, "aggs": {"collections": {"terms": terms}}}
-    buckets = search_page(server, index, body)["aggregations"]["collections"]["buckets"]
-    return sorted(bucket["key"] for bucket in buckets)
 
 
 def _keys(span: CdxSpan) -> Body:
@@ -251,38 +121,6 @@ def _others(span: CdxSpan) -> list[Body]:
     return found
 
 
-def _entries(
-    server: Server, index: str, filters: list[Body], span: CdxSpan, fields: list[str]
-) -> Iterator[Mapping[str, Any]]:
-    order = "desc" if span.newest_first else "asc"
-    body: Body = {
-        "query": {"bool": {"filter": filters}},
-        "sort": [{name: order} for name in _ORDER],
-        "size": FIRST_PAGE,
-        "track_total_hits": False,
-        "_source": fields,
-    }
-    while True:
-        hits = search_page(server, index, body)["hits"]["hits"]
-        for hit in hits:
-            yield hit["_source"]
-        if len(hits) < body["size"]:
-            return
-        body |= {"search_after": hits[-1]["sort"], "size": _PAGE}
-
-
-def _long_rows(server: Server, index: str, span: CdxSpan) -> Iterator[CdxRow]:
-    """Give the captures of a span whose urlkeys the index does not hold: few are so long."""
-    filters = [{"term": {server.ignored_field: "urlkey"}}, *_others(span)]
-    start, end = span.start.encode("utf-8", "replace"), span.end.encode("utf-8", "replace")
-    found = [
-        row
-        for row in map(_row, _entries(server, index, filters, span, _FIELDS))
-        if start <= f"{row.urlkey} {row.timestamp}".encode("utf-8", "replace") < end
-    ]
-    return iter(sorted(found, key=_place, reverse=span.newest_first))
-
-
 def _place(row: CdxRow) -> tuple[bytes, str, bytes, int, str]:
     return (
         row.urlkey.encode("utf-8", "replace"),
@@ -314,3 +152,154 @@ def _row(entry: Mapping[str, Any]) -> CdxRow:
         entry["collection"],
         "" if method == "GET" else json.dumps({"method": method}),
     )
+
+
+class CaptureLookups(CaptureIndex):
+    """The captures of a server, looked up."""
+
+    _server: Server
+    _captures: str
+
+    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
+        if end is not None:
+            span = {"range": {"urlkey": {"gte": urlkey, "lt": end}}}
+            return heapq.merge(self._sorted(span), self._long(urlkey, end), key=_order)
+        if len(urlkey) > LONGEST:
+            return self._long(urlkey, end)
+        return self._sorted({"term": {"urlkey": urlkey}})
+
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        terms = [{"term": {"digest": digest}}]
+        if urlkey and len(urlkey) <= LONGEST:
+            terms.append({"term": {"urlkey": urlkey}})
+        query: Body = {
+            "bool": {
+                "filter": terms,
+                "must_not": [{"term": {"record_type": "revisit"}}],
+            }
+        }
+        for page in pages(self._server, self._captures, {"query": query}, _BY_TIME, _FIRST_PAGE):
+            for capture in (capture_from_entry(hit["_source"]) for hit in page):
+                if urlkey in ("", capture.urlkey):
+                    yield capture
+
+    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        found = search_pages(
+            self._server, self._captures, [side for one in asked for side in _sides(one, most)]
+        )
+        sides = zip(asked, found[::2], found[1::2], strict=True)
+        return [
+            nearest_captures(map(capture_from_entry, (*later, *earlier)), one.timestamp, most)
+            for one, later, earlier in sides
+        ]
+
+    def has_keys(self, starts: Sequence[str]) -> bool:
+        if not starts:
+            return False
+        should = [{"prefix": {"urlkey": {"value": start}}} for start in starts]
+        body: Body = {
+            "query": {"bool": {"filter": [{"bool": {"should": should}}]}},
+            "size": 0,
+            "track_total_hits": 1,
+            "terminate_after": 1,
+        }
+        return bool(search_page(self._server, self._captures, body)["hits"]["total"]["value"])
+
+    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        keys = [key for key in urlkeys if len(key) <= LONGEST]
+        for begin in range(0, len(keys), _AT_ONCE):
+            some = keys[begin : begin + _AT_ONCE]
+            lowest = {"min": {"field": "status_code", "missing": 0}}
+            terms = {"field": "urlkey", "size": len(some), "include": some}
+            body: Body = {
+                "size": 0,
+                "track_total_hits": False,
+                "query": {"terms": {"urlkey": some}},
+                "aggs": {"urlkeys": {"terms": terms, "aggs": {"lowest": lowest}}},
+            }
+            buckets = search_page(self._server, self._captures, body)["aggregations"]["urlkeys"][
+                "buckets"
+            ]
+            found.update({one["key"]: int(one["lowest"]["value"]) for one in buckets})
+        return found
+
+    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        first, _, last, _ = span.bounds()
+        found = map(_row, self._entries([_keys(span), *_others(span)], span, _FIELDS))
+        if len(first) < LONGEST and last == f"{first}!":
+            return found
+        long = self._long_rows(span)
+        return heapq.merge(found, long, key=_place, reverse=span.newest_first)
+
+    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
+        span = replace(span, newest_first=False)
+        filters = [_keys(span), *_others(span)]
+        found = self._entries(filters, span, ["urlkey", "timestamp"])
+        return (
+            f"{entry['urlkey']} {entry['timestamp']}" for entry in islice(found, 0, None, every)
+        )
+
+    def collections(self) -> list[str]:
+        terms = {"field": "collection", "size": MOST_COLLECTIONS}
+        body = {"size": 0, "track_total_hits": False, "aggs": {"collections": {"terms": terms}}}
+        buckets = search_page(self._server, self._captures, body)["aggregations"]["collections"][
+            "buckets"
+        ]
+        return sorted(bucket["key"] for bucket in buckets)
+
+    def _sorted(self, query: Body) -> Iterator[Capture]:
+        # No point in time: captures do not change, and their order is total.
+        body: Body = {
+            "query": {"bool": {"filter": [query]}},
+            "sort": _SORT,
+            "size": _RANGE_PAGE,
+            "track_total_hits": False,
+        }
+        while True:
+            hits = search_page(self._server, self._captures, body)["hits"]["hits"]
+            for hit in hits:
+                yield capture_from_entry(hit["_source"])
+            if len(hits) < _RANGE_PAGE:
+                return
+            body |= {"search_after": hits[-1]["sort"]}
+
+    def _long(self, urlkey: str, end: str | None) -> Iterator[Capture]:
+        """Give the captures in a span whose urlkey the index does not hold."""
+        found = []
+        for capture in self._sorted({"term": {self._server.ignored_field: "urlkey"}}):
+            key = capture.urlkey.encode("utf-8", "replace")
+            first, last = urlkey.encode("utf-8", "replace"), (end or "").encode("utf-8", "replace")
+            if (first <= key < last) if end is not None else key == first:
+                found.append(capture)
+        return iter(sorted(found, key=_order))
+
+    def _entries(
+        self, filters: list[Body], span: CdxSpan, fields: list[str]
+    ) -> Iterator[Mapping[str, Any]]:
+        order = "desc" if span.newest_first else "asc"
+        body: Body = {
+            "query": {"bool": {"filter": filters}},
+            "sort": [{name: order} for name in _ORDER],
+            "size": FIRST_PAGE,
+            "track_total_hits": False,
+            "_source": fields,
+        }
+        while True:
+            hits = search_page(self._server, self._captures, body)["hits"]["hits"]
+            for hit in hits:
+                yield hit["_source"]
+            if len(hits) < body["size"]:
+                return
+            body |= {"search_after": hits[-1]["sort"], "size": _PAGE}
+
+    def _long_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Give the captures of a span whose urlkeys are too long for the index: these are few."""
+        filters = [{"term": {self._server.ignored_field: "urlkey"}}, *_others(span)]
+        start, end = span.start.encode("utf-8", "replace"), span.end.encode("utf-8", "replace")
+        found = [
+            row
+            for row in map(_row, self._entries(filters, span, _FIELDS))
+            if start <= f"{row.urlkey} {row.timestamp}".encode("utf-8", "replace") < end
+        ]
+        return iter(sorted(found, key=_place, reverse=span.newest_first))

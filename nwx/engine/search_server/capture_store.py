@@ -19,36 +19,6 @@ _AT_ONCE = 1_000
 _PLACE = ("collection", "source_file", "source_file_offset")
 
 
-def add_captures(server: Server, index: str, captures: Iterable[Capture]) -> int:
-    """Add captures; return how many were new.
-
-    Those that are there already stay as they are. Raises EngineError where
-    the entry of another capture has the id of one of these.
-    """
-    remaining = map(capture_entry, captures)
-    new = 0
-    while entries := list(islice(remaining, _AT_ONCE)):
-        new += _add_entries(server, index, entries)
-    return new
-
-
-def _add_entries(server: Server, index: str, entries: Sequence[IndexEntry]) -> int:
-    if server.ignored_field == TOO_LONG:
-        entries = list(map(own_of_capture, entries))
-    actions = (BulkAction(index, entry["id"], entry, "create") for entry in entries)
-    outcomes = send(server, actions)
-    known = {
-        entry["id"]: entry
-        for entry, outcome in zip(entries, outcomes, strict=True)
-        if outcome == "conflict"
-    }
-    found = entries_by_id(server, index, list(known), ",".join(_PLACE))
-    for id, entry in known.items():
-        if id in found:
-            _check_same(entry, found[id]["_source"])
-    return outcomes.count("created")
-
-
 def _check_same(entry: IndexEntry, other: IndexEntry) -> None:
     if _place(entry) != _place(other):
         files = " and ".join(
@@ -66,37 +36,6 @@ def _place(entry: IndexEntry) -> tuple[str, str, int]:
     return str(collection), str(source_file), int(offset or 0)
 
 
-def load_captures(server: Server, index: str, batches: Iterable[Sequence[Capture]]) -> int:
-    """Add captures, visible when it returns; return how many were new."""
-    with tempfile.TemporaryFile(prefix="nwx-load-") as spool:
-        # All of it first: what comes from outside may turn out to be wrong at its end.
-        for batch in batches:
-            spool.write(to_lines(map(capture_entry, batch)))
-        spool.seek(0)
-        new = 0
-        while lines := list(islice(spool, _AT_ONCE)):
-            new += _add_entries(server, index, list(map(json.loads, lines)))
-    _refresh(server, index)
-    return new
-
-
-def unload_captures(server: Server, index: str, ids: Iterable[str]) -> int:
-    """Delete captures; return how many there were."""
-    with tempfile.TemporaryFile(prefix="nwx-unload-") as spool:
-        spool.writelines(f"{json.dumps(id)}\n".encode() for id in ids)
-        spool.seek(0)
-        deleted = 0
-        while lines := list(islice(spool, _AT_ONCE)):
-            actions = (BulkAction(index, json.loads(line), None, "delete") for line in lines)
-            deleted += send(server, actions).count("deleted")
-    _refresh(server, index)
-    return deleted
-
-
-def _refresh(server: Server, index: str) -> None:
-    refresh(server, index)
-
-
 _PAGE = 1_000
 _NONE = -1
 
@@ -111,91 +50,6 @@ class _Mark(NamedTuple):
         return f"{self.uuid}:{','.join(map(str, self.numbers))}"
 
 
-def capture_mark(server: Server, index: str, known: str = "") -> str:
-    """Return the mark behind all captures that are written, and have them found.
-
-    Where it is still `known`, they are found already.
-    """
-    end = _end(server, index, known)
-    text = end.text()
-    if text != known:
-        refresh(server, index)
-    return text
-
-
-def captures_since(
-    server: Server, index: str, mark: str, until: str, collection: str
-) -> Iterator[tuple[Capture, str]]:
-    """Stream captures, as `CaptureIndex.captures_since` does, one shard after the other."""
-    end = _end(server, index)
-    last = _read(until, end) if until else end
-    now = _read(mark, end) if mark else _Mark(end.uuid, (_NONE,) * len(end.numbers))
-    if all(after >= before for after, before in zip(now.numbers, last.numbers, strict=True)):
-        return
-    refresh(server, index)
-    for shard, (first, final) in enumerate(zip(now.numbers, last.numbers, strict=True)):
-        done, waiting = last.numbers[:shard], now.numbers[shard + 1 :]
-        for capture, number in _of_shard(server, index, shard, (first, final), collection):
-            yield capture, _Mark(end.uuid, (*done, number, *waiting)).text()
-
-
-def _of_shard(
-    server: Server, index: str, shard: int, span: tuple[int, int], collection: str
-) -> Iterator[tuple[Capture, int]]:
-    body: Body = {"sort": [{"_seq_no": "asc"}], "size": _PAGE, "track_total_hits": False}
-    params = {"preference": f"_shards:{shard}", "allow_partial_search_results": "false"}
-    own = [{"term": {"collection": collection}}] if collection else []
-    number, final = span
-    while number < final:
-        upto = {"range": {"_seq_no": {"gt": number, "lte": final}}}
-        body |= {"query": {"bool": {"filter": [upto, *own]}}}
-        answer = server.request("POST", f"/{quoted(index)}/_search", body, params=params)
-        hits = answer["hits"]["hits"]
-        for hit in hits:
-            number = int(hit["sort"][0])
-            yield capture_from_entry(hit["_source"]), number
-        if len(hits) < _PAGE:
-            return
-
-
-def _end(server: Server, index: str, known: str = "") -> _Mark:
-    """Return up to which number all is written on each shard; `known` is an earlier end.
-
-    Raises EngineUnavailableError while shards are missing, as when a server
-    starts: a mark of the others would be one that is not known.
-    """
-    answer = server.request(
-        "GET",
-        f"/{quoted(index)}/_stats",
-        params={
-            "level": "shards",
-            "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no,"
-            "indices.*.shards.*.routing.primary",
-        },
-    )
-    found: Body = next(iter(answer.get("indices", {}).values()), {})
-    numbers = {
-        int(shard): int(copy["seq_no"]["global_checkpoint"])
-        for shard, copies in found.get("shards", {}).items()
-        for copy in copies
-        if copy["routing"]["primary"] and "seq_no" in copy
-    }
-    uuid = str(found.get("uuid", ""))
-    of_same = known.startswith(f"{uuid}:") and len(numbers) == known.count(",") + 1
-    if not uuid or not (of_same or len(numbers) >= _shards(server, index)):
-        raise EngineUnavailableError(f"{server.place} lacks shards of {index}; see how it does")
-    return _Mark(uuid, tuple(numbers[shard] for shard in sorted(numbers)))
-
-
-def _shards(server: Server, index: str) -> int:
-    """Return how many shards an index has."""
-    (found,) = server.request(
-        "GET",
-        f"/{quoted(index)}/_settings/index.number_of_shards",
-    ).values()
-    return int(found["settings"]["index"]["number_of_shards"])
-
-
 def _read(text: str, end: _Mark) -> _Mark:
     index, _, listed = text.rpartition(":")
     try:
@@ -208,3 +62,150 @@ def _read(text: str, end: _Mark) -> _Mark:
             f"the captures of the archive have no mark {text[:80]!r}; begin from the first one"
         )
     return mark
+
+
+class CaptureStore:
+    """The captures of a server, written, deleted, and in the order of their storing."""
+
+    def __init__(self, server: Server, index: str) -> None:
+        self._server = server
+        self._index = index
+
+    def add(self, captures: Iterable[Capture]) -> int:
+        """Add captures; return how many were new.
+
+        Those that are there already stay as they are. Raises EngineError where
+        the entry of another capture has the id of one of these.
+        """
+        remaining = map(capture_entry, captures)
+        new = 0
+        while entries := list(islice(remaining, _AT_ONCE)):
+            new += self._add_entries(entries)
+        return new
+
+    def load(self, batches: Iterable[Sequence[Capture]]) -> int:
+        """Add captures, visible when it returns; return how many were new."""
+        with tempfile.TemporaryFile(prefix="nwx-load-") as spool:
+            # All of it first: what comes from outside may turn out to be wrong at its end.
+            for batch in batches:
+                spool.write(to_lines(map(capture_entry, batch)))
+            spool.seek(0)
+            new = 0
+            while lines := list(islice(spool, _AT_ONCE)):
+                new += self._add_entries(list(map(json.loads, lines)))
+        refresh(self._server, self._index)
+        return new
+
+    def unload(self, ids: Iterable[str]) -> int:
+        """Delete captures; return how many there were."""
+        with tempfile.TemporaryFile(prefix="nwx-unload-") as spool:
+            spool.writelines(f"{json.dumps(id)}\n".encode() for id in ids)
+            spool.seek(0)
+            deleted = 0
+            while lines := list(islice(spool, _AT_ONCE)):
+                actions = (
+                    BulkAction(self._index, json.loads(line), None, "delete") for line in lines
+                )
+                deleted += send(self._server, actions).count("deleted")
+        refresh(self._server, self._index)
+        return deleted
+
+    def mark(self, known: str = "") -> str:
+        """Return the mark behind all captures that are written, and have them found.
+
+        Where it is still `known`, they are found already.
+        """
+        end = self._end(known)
+        text = end.text()
+        if text != known:
+            refresh(self._server, self._index)
+        return text
+
+    def since(
+        self, mark: str, until: str = "", collection: str = ""
+    ) -> Iterator[tuple[Capture, str]]:
+        """Stream captures, as `CaptureIndex.captures_since` does, one shard after the other."""
+        end = self._end()
+        last = _read(until, end) if until else end
+        now = _read(mark, end) if mark else _Mark(end.uuid, (_NONE,) * len(end.numbers))
+        if all(after >= before for after, before in zip(now.numbers, last.numbers, strict=True)):
+            return
+        refresh(self._server, self._index)
+        for shard, (first, final) in enumerate(zip(now.numbers, last.numbers, strict=True)):
+            done, waiting = last.numbers[:shard], now.numbers[shard + 1 :]
+            for capture, number in self._of_shard(shard, (first, final), collection):
+                yield capture, _Mark(end.uuid, (*done, number, *waiting)).text()
+
+    def _add_entries(self, entries: Sequence[IndexEntry]) -> int:
+        if self._server.ignored_field == TOO_LONG:
+            entries = list(map(own_of_capture, entries))
+        actions = (BulkAction(self._index, entry["id"], entry, "create") for entry in entries)
+        outcomes = send(self._server, actions)
+        known = {
+            entry["id"]: entry
+            for entry, outcome in zip(entries, outcomes, strict=True)
+            if outcome == "conflict"
+        }
+        found = entries_by_id(self._server, self._index, list(known), ",".join(_PLACE))
+        for id, entry in known.items():
+            if id in found:
+                _check_same(entry, found[id]["_source"])
+        return outcomes.count("created")
+
+    def _of_shard(
+        self, shard: int, span: tuple[int, int], collection: str
+    ) -> Iterator[tuple[Capture, int]]:
+        body: Body = {"sort": [{"_seq_no": "asc"}], "size": _PAGE, "track_total_hits": False}
+        params = {"preference": f"_shards:{shard}", "allow_partial_search_results": "false"}
+        own = [{"term": {"collection": collection}}] if collection else []
+        number, final = span
+        while number < final:
+            upto = {"range": {"_seq_no": {"gt": number, "lte": final}}}
+            body |= {"query": {"bool": {"filter": [upto, *own]}}}
+            answer = self._server.request(
+                "POST", f"/{quoted(self._index)}/_search", body, params=params
+            )
+            hits = answer["hits"]["hits"]
+            for hit in hits:
+                number = int(hit["sort"][0])
+                yield capture_from_entry(hit["_source"]), number
+            if len(hits) < _PAGE:
+                return
+
+    def _end(self, known: str = "") -> _Mark:
+        """Return up to which number all is written on each shard; `known` is an earlier end.
+
+        Raises EngineUnavailableError while shards are missing, as when a server
+        starts: a mark of the others would be one that is not known.
+        """
+        answer = self._server.request(
+            "GET",
+            f"/{quoted(self._index)}/_stats",
+            params={
+                "level": "shards",
+                "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no,"
+                "indices.*.shards.*.routing.primary",
+            },
+        )
+        found: Body = next(iter(answer.get("indices", {}).values()), {})
+        numbers = {
+            int(shard): int(copy["seq_no"]["global_checkpoint"])
+            for shard, copies in found.get("shards", {}).items()
+            for copy in copies
+            if copy["routing"]["primary"] and "seq_no" in copy
+        }
+        uuid = str(found.get("uuid", ""))
+        of_same = known.startswith(f"{uuid}:") and len(numbers) == known.count(",") + 1
+        if not uuid or not (of_same or len(numbers) >= self._shards()):
+            raise EngineUnavailableError(
+                f"{self._server.place} lacks shards of {self._index}; see how it does"
+            )
+        return _Mark(uuid, tuple(numbers[shard] for shard in sorted(numbers)))
+
+    def _shards(self) -> int:
+        """Return how many shards an index has."""
+        (found,) = self._server.request(
+            "GET",
+            f"/{quoted(self._index)}/_settings/index.number_of_shards",
+        ).values()
+        return int(found["settings"]["index"]["number_of_shards"])

@@ -2,19 +2,17 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
-from nwx.cdx.rows import CdxRow
 from nwx.engine.anchors.store import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
-from nwx.engine.capture_index import CdxSpan, KeysAtTime
-from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.entries import inlink_entries
-from nwx.engine.search_server import capture_lookups, capture_store
 from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
+from nwx.engine.search_server.capture_lookups import CaptureLookups
+from nwx.engine.search_server.capture_store import CaptureStore
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
@@ -22,6 +20,7 @@ from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
+from nwx.engine.search_server.documents.linked_search import LinkedSearches
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
@@ -30,8 +29,7 @@ from nwx.engine.search_server.entries.outbox import ServerOutbox
 from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
 from nwx.engine.search_server.facet_store import ServerFacetStore
-from nwx.engine.search_server.inlinks.index import ServerInlinkIndex
-from nwx.engine.search_server.inlinks.linked_search import LinkedSearches
+from nwx.engine.search_server.inlink_index import ServerInlinkIndex
 from nwx.engine.search_server.pages import count_hits, pages
 from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.schema import Schema
@@ -59,7 +57,7 @@ _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
 
 
-class SearchServerEngine(Engine):
+class SearchServerEngine(CaptureLookups, Engine):
     """The indices `<prefix>-documents`, `-dates`, `-captures`, … of a server."""
 
     traits = EngineTraits(
@@ -75,6 +73,8 @@ class SearchServerEngine(Engine):
         self._mark = ""
         self._name = self._schema.name
         self._documents = DocumentsIndex(self._server, self._name(IndexName.DOCUMENTS))
+        self._captures = self._name(IndexName.CAPTURES)
+        self._capture_store = CaptureStore(self._server, self._captures)
         self._dates = DatesStore(self._server, self._name(IndexName.DATES))
         self._parallel = ServerDatesIndices(self._server, self._schema)
         self._settings = settings
@@ -108,9 +108,7 @@ class SearchServerEngine(Engine):
         dates = self._dates.add(dates_of_batch(batch))
         documents = self._documents.write(batch.documents)
         documents += self._documents.write(batch.amended, amends=True)
-        captures = capture_store.add_captures(
-            self._server, self._name(IndexName.CAPTURES), batch.captures
-        )
+        captures = self._capture_store.add(batch.captures)
         return Written(documents["created"], documents["updated"], captures, dates)
 
     def write_staged(self, staged: StagedBatch) -> Written:
@@ -125,125 +123,65 @@ class SearchServerEngine(Engine):
         return send(self._server, actions)
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of those of the documents that the engine holds."""
         return self._documents.known(list(dict.fromkeys(ids)))
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents of these ids that the engine holds."""
         return self._documents.read(list(dict.fromkeys(ids)))
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the dates of these document ids that the engine holds, in all indices."""
         return self._parallel.read(list(dict.fromkeys(ids)))
 
-    def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
-        """Stream captures in the order of urlkey, timestamp, file and offset."""
-        return capture_lookups.captures_between(
-            self._server, self._name(IndexName.CAPTURES), urlkey, end
-        )
-
-    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures that hold a payload of this digest, the newest first."""
-        return capture_lookups.captures_by_digest(
-            self._server, self._name(IndexName.CAPTURES), digest, urlkey
-        )
-
-    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
-        """Return the lowest status code of the captures of each of these urlkeys that has any."""
-        return capture_lookups.lowest_statuses(
-            self._server, self._name(IndexName.CAPTURES), urlkeys
-        )
-
-    def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
-        """Return for each of the questions the captures of its urlkeys, nearest in time first."""
-        return capture_lookups.near_captures(
-            self._server, self._name(IndexName.CAPTURES), asked, most
-        )
-
-    def has_keys(self, starts: Sequence[str]) -> bool:
-        """Tell whether any capture has a urlkey that begins with one of these texts."""
-        return capture_lookups.has_keys(self._server, self._name(IndexName.CAPTURES), starts)
-
-    def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span as rows of a CDX, in its order."""
-        return capture_lookups.cdx_rows(self._server, self._name(IndexName.CAPTURES), span)
-
-    def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
-        """Stream the places of the first of every so many captures of a span."""
-        span = replace(span, newest_first=False)
-        return capture_lookups.cdx_marks(self._server, self._name(IndexName.CAPTURES), span, every)
-
-    def collections(self) -> list[str]:
-        """Return the names of the collections that have had captures, in order."""
-        return capture_lookups.capture_collections(self._server, self._name(IndexName.CAPTURES))
-
     def capture_mark(self) -> str:
-        """Return the mark behind all captures that are stored until now."""
         if not self._schema.is_made(IndexName.CAPTURES):
             return ""
-        index = self._name(IndexName.CAPTURES)
-        self._mark = capture_store.capture_mark(self._server, index, self._mark)
+        self._mark = self._capture_store.mark(self._mark)
         return self._mark
 
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the captures stored after a mark, each with the mark behind it."""
-        name = self._name(IndexName.CAPTURES)
-        return capture_store.captures_since(self._server, name, mark, until, collection)
+        return self._capture_store.since(mark, until, collection)
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Store captures without documents, visible when it returns; return how many were new."""
         self._schema.create()
-        return capture_store.load_captures(self._server, self._name(IndexName.CAPTURES), batches)
+        return self._capture_store.load(batches)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
-        """Delete captures by their ids, gone when it returns; return how many there were."""
-        return capture_store.unload_captures(self._server, self._name(IndexName.CAPTURES), ids)
+        return self._capture_store.unload(ids)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        """Add to the dates known; return how many (timestamp, collection) pairs were new."""
         if not self._schema.is_made(IndexName.DATES):
             self._schema.create()
         return self._parallel.append(into, dates)
 
     def dates_indices(self) -> list[NamedDates]:
-        """Return the dates indices: the main one, then the others by name, attached or not."""
         return self._parallel.listed()
 
     def attach_dates(self, name: str, address: str = "") -> None:
-        """Join a dates index from now on; "" is the one that the archive has of that name."""
         self._parallel.attach(name, address)
 
     def detach_dates(self, name: str) -> None:
-        """Leave a dates index out from now on, and keep what it holds."""
         self._parallel.detach(name)
 
     def drop_dates(self, name: str) -> None:
-        """Detach and delete a dates index that the archive made."""
         self._parallel.drop(name)
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
-        """Stream the dates of one index, by name or address, in the order of their ids."""
         return self._parallel.scan(place)
 
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Give what builds a dates index anew, by name or address; a new name is the archive's."""
         return self._parallel.build(place)
 
     def search(self, question: Question) -> SearchResult:
-        """Answer a question."""
         self._schema.check()
         allowed = self._settings.partial and not question.hidden
         return searched(self._searching.search, question, partial=allowed)
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
-        """Return how many documents each of several questions finds, versions counted apart."""
         self._schema.check()
         return self._searching.totals(questions)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
-        """Stream every hit of a question, in no order, without snippets."""
         self._schema.check()
         return self._searching.scroll(question)
 
@@ -253,7 +191,6 @@ class SearchServerEngine(Engine):
         return self._searching.trends(questions, period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words of documents that are spelled like a word, the likeliest first."""
         self._schema.check()
         name, partial = self._name(IndexName.DOCUMENTS), self._settings.partial
         return similar_words(self._server, name, word, most, partial=partial)
@@ -296,7 +233,6 @@ class SearchServerEngine(Engine):
         return self._put(actions).count("deleted")
 
     def files(self) -> list[SourceFile]:
-        """Return the import ledger, by collection and name."""
         name = self._name(IndexName.FILES)
         refresh(self._server, name)  # who resumes an import must see what was written just now
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]

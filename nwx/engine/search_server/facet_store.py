@@ -7,10 +7,22 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from nwx.engine.entries import IndexEntry, capture_from_entry
 from nwx.engine.facet_store import (
     CAPTURE_ROW_FIELDS,
+    AllOf,
+    AnyOf,
+    Between,
     CapturePlace,
     CaptureRows,
+    Ending,
+    Estimate,
     FacetStore,
+    Groups,
+    Like,
+    LiveFilter,
+    LiveSelection,
+    Not,
+    OneOf,
     StoredBuild,
+    Unset,
 )
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.blobs import ServerBlobs
@@ -18,20 +30,6 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.engine.selection import (
-    AllOf,
-    AnyOf,
-    Between,
-    Ending,
-    Estimate,
-    Groups,
-    Like,
-    LiveFilter,
-    LiveSelection,
-    Not,
-    OneOf,
-    Unset,
-)
 from nwx.errors import EngineError
 from nwx.model import Capture, IndexName
 from nwx.settings import ServerSettings, build_folder

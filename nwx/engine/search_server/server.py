@@ -63,6 +63,14 @@ def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
         raise SettingsError(f"the CA file {settings.ca_file} cannot be used: {error}") from error
 
 
+def tls_options(settings: ServerSettings) -> dict[str, Any]:
+    """Return the options of a vendor's client for connections by TLS."""
+    if not settings.verify:
+        return {"verify_certs": False, "ssl_show_warn": False}
+    trusted = trusted_authorities(settings)
+    return {} if trusted is None else {"ssl_context": trusted}
+
+
 Body = dict[str, Any]
 
 BUSY_ATTEMPTS = 8

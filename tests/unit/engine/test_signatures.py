@@ -10,8 +10,7 @@ import pytest
 from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.engine import base
 from nwx.engine.capture_index import CaptureIndex
-from nwx.engine.dates_index import DatesBuilder, DatesIndex
-from nwx.engine.document_index import DocumentIndex
+from nwx.engine.document_index import DatesBuilder, DatesIndex, DocumentIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
@@ -19,7 +18,7 @@ from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue
 from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
 from nwx.engine.embedded.entries.store import EmbeddedEntryStore
 from nwx.engine.embedded.facet_store import EmbeddedFacetStore
-from nwx.engine.facet_store import BlobStore, FacetStore
+from nwx.engine.facet_store import BlobStore, FacetStore, LiveSelection
 from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.entry_store import EntryStore
@@ -31,7 +30,6 @@ from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue
 from nwx.engine.search_server.entries.outbox import ServerOutbox
 from nwx.engine.search_server.entries.store import ServerEntryStore
 from nwx.engine.search_server.facet_store import ServerFacetStore, ServerLiveSelection
-from nwx.engine.selection import LiveSelection
 
 CAPABILITIES = (DocumentIndex, CaptureIndex, DatesIndex, Ledger)
 _MODULES = re.compile(r"\b(?:[a-z_]+\.)+")

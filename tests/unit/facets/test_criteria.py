@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
-from nwx.engine.selection import AllOf, AnyOf, Between, Ending, Like, LiveFilter, Not, OneOf, Unset
+from nwx.engine.facet_store import (
+    CAPTURE_ROW_FIELDS,
+    AllOf,
+    AnyOf,
+    Between,
+    Ending,
+    Like,
+    LiveFilter,
+    Not,
+    OneOf,
+    Unset,
+)
 from nwx.errors import UsageError
 from nwx.facets.codes import CAPTURE_SCHEMA
 from nwx.facets.criteria import COLUMN_CRITERIA, CUBE, Criterion, grouping_name, whole_years

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.engine.blob_folder import BlobFolder
-from nwx.engine.facet_store import StoredBuild
+from nwx.engine.facet_store import BlobFolder, StoredBuild
 from nwx.errors import BlobError, EngineVersionError
 from nwx.facets.codes import Labels
 from nwx.facets.stored_build import (

@@ -13,8 +13,7 @@ from nwx.bulk.process_limits import rare_collections
 from nwx.captures import values_of
 from nwx.engine.embedded.captures.inserts import last_capture_number
 from nwx.engine.embedded.database import add_missing, connect, fill_lookup_tables
-from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.migrations import bring_forward
+from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
 

@@ -13,10 +13,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from nwx import mappings
-from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded.database import connect, erase_deleted, make_dates_tables
-from nwx.engine.embedded.folder import LOCK, Folder
-from nwx.engine.embedded.migrations import bring_forward
+from nwx.engine.embedded.folder import LOCK, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.engine.sqlite_files import transaction

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
-from nwx.engine.dates_index import DatesBuilder, check_name, is_name
+from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows, make_attached
 from nwx.engine.embedded.dates.folder import (

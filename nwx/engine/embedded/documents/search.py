@@ -27,8 +27,12 @@ from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates, similar_words
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
-from nwx.engine.embedded.inlinks.linked_documents import DocumentJoin
-from nwx.engine.embedded.inlinks.linked_search import LinkedSearch, joined, scored_among
+from nwx.engine.embedded.linked_search import (
+    DocumentJoin,
+    LinkedSearch,
+    joined,
+    scored_among,
+)
 from nwx.engine.entries import IndexEntry
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total

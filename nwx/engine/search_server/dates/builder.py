@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from nwx.engine.dates_index import DatesBuilder
+from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.cluster.copies import block_writes, delete_unplaced, refresh
 from nwx.engine.search_server.dates.store import DatesStore

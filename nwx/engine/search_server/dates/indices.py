@@ -11,7 +11,7 @@ from functools import partial
 
 from cachetools import TTLCache
 
-from nwx.engine.dates_index import DatesBuilder, check_name, is_name
+from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.builder import BUILDING, building

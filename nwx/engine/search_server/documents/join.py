@@ -25,7 +25,7 @@ from nwx.engine.search_server.documents.id_lists import (
     encoded,
     terms_query,
 )
-from nwx.engine.search_server.inlinks.linked_search import LinkedQuery
+from nwx.engine.search_server.documents.linked_search import LinkedQuery
 from nwx.engine.search_server.pages import (
     among_search,
     count_hits,

@@ -17,7 +17,7 @@ from nwx.engine.search_server import limits
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.search_server.inlinks.linked_search import most_linked, urls_query
+from nwx.engine.search_server.documents.linked_search import most_linked, urls_query
 from nwx.engine.search_server.pages import numbers as numbers_of
 from nwx.engine.search_server.pages import pages, search_page, within
 from nwx.engine.search_server.schema import NUMBER

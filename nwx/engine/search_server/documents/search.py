@@ -19,11 +19,8 @@ from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.counts import FacetCounts, several_totals
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.hidden_reader import HiddenReader
-from nwx.engine.search_server.documents.hits import SOURCE, Highlighting, to_hit
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
-from nwx.engine.search_server.documents.order import DateOrder, InlinkOrder
-from nwx.engine.search_server.documents.trends import TrendCounts
-from nwx.engine.search_server.inlinks.linked_search import (
+from nwx.engine.search_server.documents.linked_search import (
     LinkedQuery,
     LinkedSearch,
     LinkedSearches,
@@ -31,6 +28,9 @@ from nwx.engine.search_server.inlinks.linked_search import (
     ranked_hits,
     ranking_body,
 )
+from nwx.engine.search_server.documents.order import DateOrder, InlinkOrder
+from nwx.engine.search_server.documents.store import SOURCE, Highlighting, to_hit
+from nwx.engine.search_server.documents.trends import TrendCounts
 from nwx.engine.search_server.pages import Search, pages, search_each, search_page, within
 from nwx.engine.search_server.refusals import query_errors
 from nwx.engine.search_server.schema import NUMBER, Schema

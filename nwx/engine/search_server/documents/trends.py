@@ -17,8 +17,8 @@ from nwx.engine.search_server.documents.compile import (
 )
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
 from nwx.engine.search_server.documents.join import Join
+from nwx.engine.search_server.documents.linked_search import LinkedQuery
 from nwx.engine.search_server.further_dates import FurtherDates, FurtherDatesReader
-from nwx.engine.search_server.inlinks.linked_search import LinkedQuery
 from nwx.engine.search_server.pages import (
     NAMED,
     Search,

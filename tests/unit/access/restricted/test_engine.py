@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.refusals import check_document_shown, check_url_shown
-from nwx.access.restricted.engine import RestrictedEngines, restricted_to
+from nwx.access.restricted.engine import (
+    RestrictedEngines,
+    check_document_shown,
+    check_url_shown,
+    restricted_to,
+)
 from nwx.access.restricted.hidden_urls import HiddenError
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from nwx.engine.base import Engine

@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.search_server.capture_store import (
-    add_captures,
-    capture_mark,
-    captures_since,
-    load_captures,
-)
+from nwx.engine.search_server.capture_store import CaptureStore
 from nwx.engine.search_server.server import Server
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.model import Capture
@@ -43,11 +38,11 @@ def place_of(capture: Capture, **changes: object) -> dict[str, Any]:
 
 
 def loaded(server: Server, captures: list[Capture]) -> int:
-    return load_captures(server, "captures", [captures])
+    return CaptureStore(server, "captures").load([captures])
 
 
 def added(server: Server, captures: list[Capture]) -> int:
-    return add_captures(server, "captures", captures)
+    return CaptureStore(server, "captures").add(captures)
 
 
 @pytest.mark.parametrize("store", [added, loaded])
@@ -88,7 +83,7 @@ def answering(shards: dict[str, list[dict[str, Any]]] | None) -> Any:
 def test_a_mark_of_all_shards() -> None:
     shards = {"1": [copy(3, primary=False), copy(9)], "0": [copy(-1)]}
     with serving(answering(shards)) as (_, server):
-        assert capture_mark(server, "nwx") == "abc:-1,9"
+        assert CaptureStore(server, "nwx").mark() == "abc:-1,9"
 
 
 @pytest.mark.parametrize(
@@ -98,6 +93,6 @@ def test_a_mark_of_all_shards() -> None:
 def test_a_shard_that_is_missing(shards: dict[str, list[dict[str, Any]]] | None) -> None:
     with serving(answering(shards)) as (_, server):
         with pytest.raises(EngineUnavailableError, match="lacks shards of nwx"):
-            capture_mark(server, "nwx")
+            CaptureStore(server, "nwx").mark()
         with pytest.raises(EngineUnavailableError):
-            next(captures_since(server, "nwx", "abc:3,4", "", ""))
+            next(CaptureStore(server, "nwx").since("abc:3,4"))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.facet_store import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.builds.build import FacetBuildOptions, build_facets
@@ -17,7 +17,7 @@ from tests.facets import batch, by_chance, stored_build, stored_entries
 BUILD = """
 import os, signal, sys
 from pathlib import Path
-from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.facet_store import BlobFolder
 from nwx.facets.builds import build as building
 from nwx.facets.builds.sources import ParquetSource
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress
-from nwx.engine.blob_folder import BlobFolder
+from nwx.engine.facet_store import BlobFolder
 from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
 from nwx.exports.captures import export_captures

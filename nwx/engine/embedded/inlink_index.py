@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nwx.engine.blob_folder import BlobFolder
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.facet_store import Connect
+from nwx.engine.facet_store import BlobFolder
 from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
 
 _ROWS = 50_000

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.blob_folder import CURRENT_BUILD, BlobFolder
-from nwx.engine.facet_store import StoredBuild
+from nwx.engine.facet_store import CURRENT_BUILD, BlobFolder, StoredBuild
 from nwx.errors import BlobError, EngineVersionError
 
 

@@ -1,1 +1,0 @@
-"""Inlinks of an archive in a folder."""

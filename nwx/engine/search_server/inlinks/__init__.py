@@ -1,1 +1,0 @@
-"""Inlinks of an archive on a server."""
