@@ -16,7 +16,7 @@ from nwx.extract.plain import extract_plain
 from nwx.model import PARSERS, Extract
 from nwx.plugins import extractor_plugin
 
-__all__ = ["PARSERS", "ExtractLimits", "extract", "extractable"]
+__all__ = ["PARSERS", "ExtractLimits", "ExtractPayload", "extract", "extractable"]
 
 
 def _extract_office(payload: ExtractPayload) -> Extract:

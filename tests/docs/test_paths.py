@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import nwx
+
+PLUGINS = ("extractors", "enrichers", "exporters", "commands")
+"""The groups of entry points."""
+
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 _FOLDERS = "benchmarks|docker|docs|mappings|nwx|sample|scripts|tests|webapp"
@@ -17,6 +22,8 @@ _MODULE = re.compile(r"`((?:nwx|webapp|tests|benchmarks)(?:\.\w+)+)`")
 def _exists(name: str) -> bool:
     """Tell whether a dotted name is a module, or is defined in one."""
     parent, _, last = name.rpartition(".")
+    if parent == "nwx" and (last in nwx.__all__ or last in PLUGINS):
+        return True
     if (ROOT / parent.replace(".", "/")).is_dir():
         return find_spec(name) is not None
     module = (ROOT / parent.replace(".", "/")).with_suffix(".py")

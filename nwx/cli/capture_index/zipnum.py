@@ -353,9 +353,9 @@ def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | 
 
 def _key(url: str) -> str:
     """Return a URL's urlkey, and a urlkey as it is."""
-    from nwx.values.urlkeys import urlkey
+    from nwx.values.urlkeys import urlkey, with_scheme
 
-    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(url)
+    return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(with_scheme(url))
 
 
 def _print_lines(

@@ -1,0 +1,41 @@
+"""The examples of docs/python.md run, and name all that is public."""
+
+import doctest
+import inspect
+from pathlib import Path
+
+import pytest
+
+import nwx
+
+ROOT = Path(__file__).parent.parent.parent
+DOCUMENT = ROOT / "docs" / "python.md"
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+pytestmark = pytest.mark.xdist_group("python-api")
+
+
+def test_examples_print_what_the_document_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample").symlink_to(ROOT / "sample")
+    text = DOCUMENT.read_text(encoding="utf-8").replace("…", "...")
+    parsed = doctest.DocTestParser().get_doctest(text, {}, DOCUMENT.name, str(DOCUMENT), 0)
+    told: list[str] = []
+    done = doctest.DocTestRunner(optionflags=OPTIONS).run(parsed, out=told.append)
+    assert done.failed == 0, "".join(told)
+    assert done.attempted > 50
+
+
+def test_every_public_name_has_an_example() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    shown = "".join(
+        line for line in text.splitlines(keepends=True) if line.startswith((">>>", "..."))
+    )
+    methods = {
+        name for name, _ in inspect.getmembers(nwx.Archive, inspect.isfunction) if name[0] != "_"
+    }
+    without = {"Archive", "ImportReport", "close"}  # in words, and in the type of others
+    names = ({*nwx.__all__} | methods) - without
+    assert {name for name in names if f".{name}" not in shown} == set()
+    assert {name for name in without if f"`{name}" not in text and f".{name}" not in text} == set()
