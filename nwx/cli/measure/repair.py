@@ -175,7 +175,8 @@ def _put(
 ) -> None:
     """Put resources into the queue, or into the outbox where that is elsewhere."""
     from nwx.engine.indices.crawl_queue import UrlUpdate
-    from nwx.steering.queue.protocol import check_queue_name, queue_address, queue_url
+    from nwx.steering.queue.client import queue_address
+    from nwx.steering.queue.protocol import check_queue_name, queue_url
 
     check_queue_name("crawl", asked.crawl)
     address = _address(engine, asked)

@@ -1,15 +1,19 @@
-"""The client of a crawler's queue that is served over HTTP."""
+"""The client of a crawler's queue that is served over HTTP.
+
+Crawlers load it in environments of their own, where requests is, and msgspec
+and others that nwx needs may not be.
+"""
 
 import json
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Self
+from typing import Any, Self
+from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
-from nwx.engine.indices.crawl_queue import QueuedUrl, UrlUpdate
-from nwx.errors import CrawlerError, CrawlerUnavailableError, ProtocolError
-from nwx.steering.queue.protocol import queue_address, read_leased, write_updates
+from nwx.engine.indices.crawl_queue import QueuedUrl, UrlState, UrlUpdate
+from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
 _PIECE_BYTES, _MOST_ANSWER_BYTES = 1 << 16, 32 << 20
@@ -21,6 +25,23 @@ _LATER = (
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.INSUFFICIENT_STORAGE,
 )
+
+
+def queue_address(address: str) -> str:
+    """Return the address that updates are posted to; raises UsageError for what is none."""
+    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
+    try:
+        parts = urlsplit(address)
+        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(wrong) from error
+    if not is_known:
+        raise UsageError(wrong)
+    if parts.username or parts.password:
+        raise UsageError("the address of a queue holds no password; give its token instead")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith("/urls") else f"{path}/urls"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 class QueueClient:
@@ -42,14 +63,18 @@ class QueueClient:
 
     def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
         """Send updates with their numbers."""
+        # Imported here: crawlers that lease URLs have no msgspec.
+        from nwx.steering.queue.protocol import write_updates
+
         self._ask("POST", "", {"sender": sender}, write_updates(updates, orders))
 
     def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
         """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
         asked = {"n": str(count), "crawl": self._crawl, "seconds": f"{seconds:g}"}
+        answer = self._ask("GET", "/next", asked)
         try:
-            return read_leased(self._ask("GET", "/next", asked))
-        except ProtocolError as error:
+            return [_leased(item) for item in json.loads(answer)["urls"]]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
 
     def finish(self, leases: Sequence[str]) -> int:
@@ -122,3 +147,17 @@ def _message(body: bytes) -> tuple[str, int | None]:
         return str(error["message"])[:_MOST_MESSAGE], item if isinstance(item, int) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return body[:_MOST_MESSAGE].decode("utf-8", "replace").strip(), None
+
+
+def _leased(item: Any) -> QueuedUrl:
+    priority = item["priority"]
+    return QueuedUrl(
+        str(item["url"]),
+        str(item.get("host", "")),
+        float(priority) if isinstance(priority, int | float) else None,
+        str(item.get("via", "")),
+        str(item.get("crawl", "")),
+        str(item.get("lease", "")),
+        float(item.get("leased_until", 0.0)),
+        UrlState(item.get("state", "leased")),
+    )

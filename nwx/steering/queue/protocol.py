@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
-from nwx.errors import ProtocolError, UsageError
+from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
+from nwx.errors import ProtocolError
 from nwx.values.urls import url_parts
 
 MOST_REQUEST_BYTES = 1 << 20
@@ -35,23 +34,6 @@ class _PostedUpdate(msgspec.Struct, forbid_unknown_fields=True):
     lifted: bool = False
     again: bool = False
     order: int | None = None
-
-
-class _LeasedUrl(msgspec.Struct):
-    url: str
-    priority: float | Literal["blacklisted"] | None
-    host: str = ""
-    via: str = ""
-    crawl: str = ""
-    lease: str = ""
-    leased_until: float = 0.0
-    state: UrlState = UrlState.LEASED
-
-
-class _Leased(msgspec.Struct):
-    """The answer to `GET /urls/next`."""
-
-    urls: list[_LeasedUrl]
 
 
 class PostedUpdates(msgspec.Struct, frozen=True):
@@ -96,47 +78,9 @@ def read_leases(body: bytes) -> list[str]:
     return leases
 
 
-def read_leased(body: bytes) -> list[QueuedUrl]:
-    """Return the URLs that a queue leases; raises ProtocolError where it says something else."""
-    try:
-        leased = msgspec.json.decode(body, type=_Leased).urls
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(str(error)) from error
-    return [
-        QueuedUrl(
-            one.url,
-            one.host,
-            None if isinstance(one.priority, str) else one.priority,
-            one.via,
-            one.crawl,
-            one.lease,
-            one.leased_until,
-            one.state,
-        )
-        for one in leased
-    ]
-
-
 def queue_url(url: str) -> str:
     """Return a URL as queues have it, without a fragment; "" where none takes it."""
     return url.partition("#")[0] if len(url) <= MOST_URL_CHARACTERS and _is_address(url) else ""
-
-
-def queue_address(address: str) -> str:
-    """Return the address that updates are posted to; raises UsageError for what is none."""
-    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
-    try:
-        parts = urlsplit(address)
-        is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError as error:
-        raise UsageError(wrong) from error
-    if not is_known:
-        raise UsageError(wrong)
-    if parts.username or parts.password:
-        raise UsageError("the address of a queue holds no password; give its token instead")
-    path = parts.path.rstrip("/")
-    path = path if path.endswith("/urls") else f"{path}/urls"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def counts_to_json(counts: PutCounts) -> dict[str, int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.errors import UsageError
-from nwx.steering.queue.protocol import queue_address
+from nwx.steering.queue.client import queue_address
 
 
 def test_addresses() -> None:
