@@ -26,7 +26,14 @@ from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.input_runs import make_runs
-from nwx.zipnum.publication import SPLITS, publish, recover, work_folder
+from nwx.zipnum.publication import (
+    SPLITS,
+    finished_work,
+    note_finished,
+    publish,
+    recover,
+    work_folder,
+)
 from nwx.zipnum.shards import data_name, format_splits, part_name, shard_writer
 
 _PLAN_FORM = 2
@@ -80,24 +87,27 @@ def build_cluster(
 ) -> ClusterBuildReport:
     """Write a cluster of all lines of some files into a folder that has none.
 
-    A build that was killed goes on where it was. Where files end in damage,
+    A build that was killed goes on where it was, and of one that finished
+    the report is returned again. Where files end in damage,
     the lines before it are taken, and where no line at all can be read,
     nothing is written. Raises UsageError where a cluster is there already,
     SourceError where files cannot be opened or written.
     """
     is_new = not folder.exists()
-    if found := recover(folder):
+    plan = plan_of(sources, options, resources)
+    if found := recover(folder) or finished_work(folder, plan):
         return ClusterBuildReport.from_json(found)
     if any(folder.glob("*.idx")):
         raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
     report = ClusterBuildReport()
-    with work_folder(folder, plan_of(sources, options, resources)) as work:
+    with work_folder(folder, plan) as work:
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
             if runs or not report.is_fruitless:
                 _write(workers, runs, work, options, report)
         if report.shards:
             _publish(folder, work, options, report)
+            note_finished(folder, plan, report.as_json())
     if is_new and not report.shards:
         folder.rmdir()
     return report

@@ -34,6 +34,7 @@ STEM = "cluster"
 WORK = ".nwx-zipnum"
 SPLITS = "splits"
 _PLAN, _NOTE, _LOCK = "plan.json", "publish.json", "lock"
+_FINISHED = ".nwx-zipnum-finished"
 
 Locations = dict[str, tuple[str, ...]]
 
@@ -65,6 +66,30 @@ def recover(folder: Path) -> dict[str, Any] | None:
         report = _finish(folder)
         shutil.rmtree(work)
     return report
+
+
+def note_finished(folder: Path, plan: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+    """Note which work made the index of a folder, for `finished_work`."""
+    noted = {"index": _index_state(folder), "plan": plan, "report": report}
+    with whole_file(folder / _FINISHED) as stream:
+        stream.write(json.dumps(noted).encode())
+
+
+def finished_work(folder: Path, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the report of the work that made the index of a folder, None if of another plan."""
+    path = folder / _FINISHED
+    noted = json.loads(path.read_bytes()) if path.exists() else {}
+    is_same = noted.get("plan") == json.loads(json.dumps(plan))
+    return noted["report"] if is_same and noted["index"] == _index_state(folder) else None
+
+
+def _index_state(folder: Path) -> list[int]:
+    """Return what changes whenever another index takes the place of one; [] without one."""
+    path = folder / f"{STEM}.idx"
+    if not path.exists():
+        return []
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns, found.st_ino]
 
 
 @contextmanager

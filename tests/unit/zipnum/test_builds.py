@@ -91,7 +91,7 @@ def test_several_processes_write_the_same_files(tmp_path: Path, inputs: list[Pat
     options = ClusterBuildOptions(shards=3, lines_a_block=100)
     build_from(tmp_path / "one", *inputs, options=options)
     build_from(tmp_path / "two", *inputs, options=options, workers=2)
-    for path in (tmp_path / "one").iterdir():
+    for path in (tmp_path / "one").glob("[!.]*"):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
 
 
@@ -150,7 +150,14 @@ def test_nothing_in_gives_an_empty_cluster(tmp_path: Path) -> None:
 
 
 def test_a_cluster_is_not_overwritten(tmp_path: Path, inputs: list[Path]) -> None:
-    build_from(tmp_path / "out", *inputs)
+    report = build_from(tmp_path / "out", *inputs)
+    with pytest.raises(UsageError, match="has a cluster already"):
+        build_from(tmp_path / "out", *inputs[1:])
+    before = (tmp_path / "out" / "cluster.idx").stat().st_ino
+    assert build_from(tmp_path / "out", *inputs) == report
+    assert (tmp_path / "out" / "cluster.idx").stat().st_ino == before
+    index = tmp_path / "out" / "cluster.idx"
+    index.write_bytes(index.read_bytes())  # another cluster by now
     with pytest.raises(UsageError, match="has a cluster already"):
         build_from(tmp_path / "out", *inputs)
 
