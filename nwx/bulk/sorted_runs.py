@@ -15,7 +15,6 @@ work that was stopped goes on from the runs that are whole.
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -243,13 +242,3 @@ def split_points(runs: Iterable[SortedRun], parts: int) -> list[bytes]:
                 break
         passed += weight
     return points
-
-
-def grouped_by_key(
-    batches: Iterable[LineBatch], separator: bytes = b"\t"
-) -> Iterator[tuple[bytes, Iterator[bytes]]]:
-    """Yield each key of sorted lines with its lines, which are to be read before the next key.
-
-    The key is what stands before the first separator.
-    """
-    return groupby(chain.from_iterable(batches), lambda line: line.partition(separator)[0])

@@ -63,7 +63,7 @@ _HALF = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True)
-class Lacks:
+class MissingPairs:
     """Pairs of a page and a resource that it lacks, by their numbers, each pair once.
 
     `page` and `resource` are equally long, in the order of both.
@@ -86,21 +86,21 @@ class Lacks:
         lacking[self.page] = True
         return int(np.count_nonzero(lacking))
 
-    def in_order(self, order: Array) -> "Lacks":
+    def in_order(self, order: Array) -> "MissingPairs":
         """Return the same with resources numbered by their places in `order`."""
         numbers = np.zeros(self.resources, dtype=np.int64)
         numbers[order] = np.arange(self.resources)
-        return lacks_of(self.page, numbers[self.resource], self.resources, self.beyond)
+        return missing_pairs(self.page, numbers[self.resource], self.resources, self.beyond)
 
 
-def lacks_of(page: Array, resource: Array, resources: int, beyond: Array) -> Lacks:
+def missing_pairs(page: Array, resource: Array, resources: int, beyond: Array) -> MissingPairs:
     """Return pairs in their order; those that are there several times are there once."""
     # Sorted, and not by numpy.unique, which takes twenty times as long for millions.
     keys = page.astype(np.uint64) << _HALF | resource.astype(np.uint64)
     keys.sort()
     keys = keys[is_new(keys)]
     pages = (keys >> _HALF).astype(np.int32)
-    return Lacks(resources, pages, keys.astype(np.uint32).astype(np.int32), beyond)
+    return MissingPairs(resources, pages, keys.astype(np.uint32).astype(np.int32), beyond)
 
 
 _FETCHED = ("http://", "https://")
@@ -123,7 +123,7 @@ class CheckedResource:
 
 
 @dataclass(slots=True)
-class CheckLacks:
+class CheckedMissing:
     """What checked pages lack: pages and resources by their urlkeys, numbered, and pairs of these.
 
     `beyond` counts for some pages what else they lack, in pairs that were
@@ -140,14 +140,14 @@ class CheckLacks:
     left_out: int = 0
 
 
-def check_lacks(engine: Engine, question: RepairQuestion, most_pairs: int) -> CheckLacks:
+def checked_missing(engine: Engine, question: RepairQuestion, most_pairs: int) -> CheckedMissing:
     """Return what checked pages of a question lack and the archive has not captured since.
 
     Captures of one page are one: what any of them lacks, the page lacks.
     Resources of other kinds, or on other hosts, than those asked for are
     left out altogether.
     """
-    found, asked = CheckLacks(), _asked(engine, question)
+    found, asked = CheckedMissing(), _asked(engine, question)
     while scores := list(islice(asked, _SCORES_AT_ONCE)):
         wanted = {score.id: _lacking(score, question) for score in scores}
         keys = sorted({key for missing in wanted.values() for key in missing})
@@ -197,7 +197,7 @@ def _is_wanted(kind: str, question: RepairQuestion) -> bool:
     return kind in question.kinds or (not kind and question.kinds >= EMBEDDED)
 
 
-def _add(found: CheckLacks, page: str, key: str, one: CheckedResource, most_pairs: int) -> None:
+def _add(found: CheckedMissing, page: str, key: str, one: CheckedResource, most_pairs: int) -> None:
     page_number = found.pages.setdefault(page, len(found.pages))
     if len(found.page) >= most_pairs:
         found.beyond[page_number] = found.beyond.get(page_number, 0) + 1
@@ -233,7 +233,7 @@ class RepairLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkLacks:
+class LinkedMissing:
     """Missing resources and the pages that link to them, in pairs.
 
     `needed` are the resources, those that most pages need first, and
@@ -252,9 +252,9 @@ class LinkLacks:
     unseen: int
 
 
-def link_lacks(
+def linked_missing(
     engine: Engine, table: InlinkTable, question: RepairQuestion, limits: RepairLimits
-) -> LinkLacks:
+) -> LinkedMissing:
     """Return what the pages of a question lack by their links, and those of their style sheets."""
     documents = question.pages.passing_documents(engine, table)
     all_needed = needed_urls(table, question.kinds, documents, question.host)
@@ -269,7 +269,7 @@ def link_lacks(
         pairs.append((resource[inside], page[inside]))
         beyond += np.bincount(page[~inside], minlength=len(beyond)).astype(np.int32)
     resource, page = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    return LinkLacks(
+    return LinkedMissing(
         missing.only(slice(0, held)),
         status[:held],
         resource,

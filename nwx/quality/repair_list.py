@@ -21,14 +21,14 @@ from nwx.links.missing_urls import spellings
 from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.missing_resources import (
     NEVER_CAPTURED,
-    CheckLacks,
-    Lacks,
-    LinkLacks,
+    CheckedMissing,
+    LinkedMissing,
+    MissingPairs,
     RepairLimits,
     RepairQuestion,
-    check_lacks,
-    lacks_of,
-    link_lacks,
+    checked_missing,
+    linked_missing,
+    missing_pairs,
 )
 from nwx.values.csv_cells import csv_line
 
@@ -46,15 +46,15 @@ class Repaired(NamedTuple):
     whole: int
 
 
-def greedy_order(lacks: Lacks) -> Iterator[Repaired]:
+def greedy_order(missing: MissingPairs) -> Iterator[Repaired]:
     """Yield all resources, always the one next that counts most, of equal ones the first.
 
     Shares are whole numbers, so that the order does not depend on that of
     pages. Pages that lack the same are counted as one group, and the highest
     of each block of resources is kept: it only grows until it is chosen.
     """
-    order = _Order(_grouped(lacks), lacks.resources)
-    for _ in range(lacks.resources):
+    order = _Order(_grouped(missing), missing.resources)
+    for _ in range(missing.resources):
         yield order.next()
 
 
@@ -71,25 +71,25 @@ class _Groups(NamedTuple):
     left: Array
 
 
-def _grouped(lacks: Lacks) -> _Groups:
-    begins = np.flatnonzero(np.diff(lacks.page, prepend=-1))
+def _grouped(missing: MissingPairs) -> _Groups:
+    begins = np.flatnonzero(np.diff(missing.page, prepend=-1))
     if not len(begins):
         none = np.zeros(0, dtype=np.int64)
         return _Groups(np.zeros(1, dtype=np.int64), none, none, none)
-    lengths = np.diff(begins, append=len(lacks.page))
-    beyond = lacks.beyond[lacks.page[begins]].astype(np.int64)
-    codes = np.random.default_rng(1).integers(0, 1 << 64, (2, lacks.resources), np.uint64)
+    lengths = np.diff(begins, append=len(missing.page))
+    beyond = missing.beyond[missing.page[begins]].astype(np.int64)
+    codes = np.random.default_rng(1).integers(0, 1 << 64, (2, missing.resources), np.uint64)
     # Two sums of 64 bits tell sets of resources apart.
-    sums = [np.add.reduceat(one[lacks.resource], begins) for one in codes]
+    sums = [np.add.reduceat(one[missing.resource], begins) for one in codes]
     order = np.lexsort((beyond, lengths, *sums))
     new = np.zeros(len(order), dtype=bool)
     for column in (beyond, lengths, *sums):
         new |= is_new(column[order])
     first = order[new]
     counts = np.diff(np.flatnonzero(new), append=len(order))
-    of, places = spread(np.append(begins, len(lacks.page)), first)
+    of, places = spread(np.append(begins, len(missing.page)), first)
     sizes = np.bincount(of, minlength=len(first))
-    return _Groups(_starts(sizes), lacks.resource[places], counts, sizes + beyond[first])
+    return _Groups(_starts(sizes), missing.resource[places], counts, sizes + beyond[first])
 
 
 def _starts(sizes: Array) -> Array:
@@ -148,7 +148,7 @@ _LEFT_OUT = -1
 _Find = Callable[[str], int | None]
 
 
-class MergedLacks:
+class MergedMissing:
     """Pages and resources of links and of checks, numbered together.
 
     Those of links have the numbers that they have there, those that only
@@ -157,7 +157,7 @@ class MergedLacks:
     of a page and a resource whose URL nothing tells are `left_out`.
     """
 
-    def __init__(self, linked: LinkLacks | None, checks: CheckLacks) -> None:
+    def __init__(self, linked: LinkedMissing | None, checks: CheckedMissing) -> None:
         """Number what checks found as links do, where these know it."""
         none = np.zeros(0, dtype=np.int64)
         pages = len(linked.beyond) if linked else 0
@@ -183,11 +183,11 @@ class MergedLacks:
         self.left_out = int(np.count_nonzero(~listed))
         np.add.at(beyond, own_page[~listed], 1)
         own_page, resource = own_page[listed], resource[listed]
-        own = lacks_of(own_page, resource, resources, beyond)
+        own = missing_pairs(own_page, resource, resources, beyond)
         self.checked = own.pages_by_resource()
-        self.lacks = own
+        self.pairs = own
         if linked:
-            self.lacks = lacks_of(
+            self.pairs = missing_pairs(
                 np.concatenate([linked.page, own_page]),
                 np.concatenate([linked.resource, resource]),
                 resources,
@@ -198,7 +198,7 @@ class MergedLacks:
 class _Known:
     """The numbers that pages and resources have in the links."""
 
-    def __init__(self, linked: LinkLacks) -> None:
+    def __init__(self, linked: LinkedMissing) -> None:
         self._table = linked.needed.table
         self.page: _Find = SourceNumbers(self._table).find
         codes = linked.needed.part.astype(np.uint64) << _HALF | linked.needed.place.astype(
@@ -302,15 +302,15 @@ class RepairList:
         """Find what pages lack: with links where these were inverted, with checks where any are."""
         self._engine = engine
         table = engine.inlink_index().table()
-        self._linked = None if table is None else link_lacks(engine, table, question, limits)
+        self._linked = None if table is None else linked_missing(engine, table, question, limits)
         room = limits.pairs - (len(self._linked.page) if self._linked else 0)
-        self._checks = check_lacks(engine, question, max(room, 0))
-        merged = MergedLacks(self._linked, self._checks)
+        self._checks = checked_missing(engine, question, max(room, 0))
+        merged = MergedMissing(self._linked, self._checks)
         self._of_check = merged.of_check
         self._left_out = merged.left_out + self._checks.left_out
-        self._lacks = merged.lacks
+        self._missing = merged.pairs
         self._checked = merged.checked
-        pages = self._lacks.pages_by_resource()
+        pages = self._missing.pages_by_resource()
         self._order = np.lexsort((np.arange(len(pages)), -pages))
         self._pages = pages
 
@@ -318,8 +318,8 @@ class RepairList:
         """Return what the list is made of."""
         linked = self._linked
         return RepairCounts(
-            self._lacks.broken_pages(),
-            self._lacks.resources,
+            self._missing.broken_pages(),
+            self._missing.resources,
             self._checks.checked,
             linked is not None,
             self._left_out + (linked.left_out if linked else 0),
@@ -334,7 +334,7 @@ class RepairList:
 
     def repairs(self) -> Iterator[Repair]:
         """Stream the repairs; what nothing spells any more is left out."""
-        steps = greedy_order(self._lacks.in_order(self._order))
+        steps = greedy_order(self._missing.in_order(self._order))
         while some := list(islice(steps, _AT_ONCE)):
             numbers = [int(self._order[step.resource]) for step in some]
             urls = self._urls(numbers)

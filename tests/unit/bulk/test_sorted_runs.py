@@ -13,7 +13,6 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.sorted_runs import (
     ExternalSort,
     SortedRun,
-    grouped_by_key,
     joined_runs,
     read_runs,
     split_points,
@@ -122,12 +121,6 @@ def test_split_points_cut_into_parts_of_about_one_size(
     assert sum(sizes) == 2_000
     assert min(sizes) > 400
     assert split_points(runs_of(tmp_path, [b"same"] * 100), 5) == [b"same"]
-
-
-def test_lines_are_grouped_by_their_key_over_batches() -> None:
-    batches = [[b"a\t1", b"a\t2"], [b"a\t3", b"a b\t1"], [b"c"]]
-    found = [(key, list(lines)) for key, lines in grouped_by_key(batches)]
-    assert found == [(b"a", [b"a\t1", b"a\t2", b"a\t3"]), (b"a b", [b"a b\t1"]), (b"c", [b"c"])]
 
 
 def test_a_disk_without_room_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from nwx.quality.missing_resources import Lacks, lacks_of
+from nwx.quality.missing_resources import MissingPairs, missing_pairs
 from nwx.quality.repair_list import greedy_order
 
 _WHOLE = 26_771_144_400
@@ -16,17 +16,17 @@ Broken = Mapping[int, tuple[frozenset[int], int]]
 """Pages with what they lack, and how much they lack beyond."""
 
 
-def lacks(broken: Broken, resources: int) -> Lacks:
+def pairs(broken: Broken, resources: int) -> MissingPairs:
     pairs = [(page, one) for page, (missing, _) in broken.items() for one in missing]
     beyond = np.zeros(max(broken, default=-1) + 1, dtype=np.int32)
     for page, (_, more) in broken.items():
         beyond[page] = more
     page, resource = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return lacks_of(page, resource, resources, beyond)
+    return missing_pairs(page, resource, resources, beyond)
 
 
 def order(broken: Broken, resources: int) -> list[tuple[int, int]]:
-    return [tuple(one) for one in greedy_order(lacks(broken, resources))]
+    return [tuple(one) for one in greedy_order(pairs(broken, resources))]
 
 
 def whole(broken: Broken, captured: set[int]) -> int:
