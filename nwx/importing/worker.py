@@ -11,7 +11,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Lookups, Memory
-from nwx.importing.extracted.sources import ExtractedFile
+from nwx.importing.extracted.notes import ExtractedFile
 from nwx.importing.messages import FileTask, Message, Outbox, PipeRequest
 from nwx.importing.options import ImportOptions
 from nwx.settings import Settings

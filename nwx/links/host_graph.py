@@ -3,8 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import igraph
 import numpy as np
 import polars as pl
 
@@ -13,6 +13,9 @@ from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.links.link_frames import NEVER, first_dates, targets_of_links
 from nwx.model import LinkCell
 from nwx.values.urls import host_of_urlkey
+
+if TYPE_CHECKING:
+    import igraph
 
 
 def reversed_host(name: str) -> str:
@@ -195,6 +198,8 @@ def centrality(graph: HostGraph, most_exact: int = MOST_EXACT) -> Centrality:
     if not size:
         return Centrality(np.zeros(0), np.zeros(0), True)
     edges = np.column_stack([graph.source, graph.target])
+    import igraph  # takes long to load, and few questions need it
+
     net = igraph.Graph(n=size, edges=edges, directed=True)
     is_exact = size * len(edges) <= most_exact or size <= SAMPLED_HOSTS
     harmonic = (
@@ -205,7 +210,7 @@ def centrality(graph: HostGraph, most_exact: int = MOST_EXACT) -> Centrality:
     return Centrality(np.array(net.pagerank()), harmonic, is_exact)
 
 
-def _sampled(net: igraph.Graph, size: int) -> Array:
+def _sampled(net: "igraph.Graph", size: int) -> Array:
     """Return estimates: the distances from a sample of hosts stand for those from all."""
     sources = np.random.default_rng(_SEED).choice(size, SAMPLED_HOSTS, replace=False)
     found = np.zeros(size)
@@ -317,6 +322,8 @@ def _layout(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[floa
     """Return a place for each host, the same at each call."""
     if not size:
         return []
+    import igraph  # takes long to load, and few questions need it
+
     net = igraph.Graph(n=size, edges=[(source, target) for source, target, _ in edges])
     found = np.array(net.simplify().layout_kamada_kawai(maxiter=_MOST_STEPS).coords)
     low, high = found.min(axis=0), found.max(axis=0)

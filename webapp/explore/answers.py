@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nwx.charts.fields import ADDITIVE, OTHERS
+from nwx.charts.panels import ADDITIVE, OTHERS
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import (
     AnsweredBy,

@@ -7,16 +7,8 @@ from typing import Any
 from flask_babel import gettext, lazy_gettext
 
 from nwx.charts import specs, treemap
-from nwx.charts.fields import (
-    ADDITIVE,
-    OTHERS,
-    Field,
-    FieldKind,
-    Spec,
-    criterion_field,
-    drawable,
-    feature_field,
-)
+from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.panels import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, Feature, Features

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.charts.fields import OTHERS
+from nwx.charts.panels import OTHERS
 from nwx.facets.question import Feature, Features, features_json
 from nwx.values.csv_cells import csv_line
 from webapp.explore.answers import Grid, gather

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, lazy_gettext
 
 from nwx.charts import fields
-from nwx.charts.fields import OTHERS
+from nwx.charts.panels import OTHERS
 from nwx.charts.pictures import browser_bundle, bundle_version
 from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion

@@ -19,9 +19,9 @@ from nwx.values.csv_cells import csv_line
 
 if TYPE_CHECKING:
     from nwx.engine.base import Engine
-    from nwx.links.archive_links import ArchiveLinks, AskedPlace, PageOutlink
+    from nwx.links.archive_links import ArchiveLinks
     from nwx.links.build import InlinkBuildReport
-
+    from nwx.links.outlinks import AskedPlace, PageOutlink
 
 _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
@@ -66,7 +66,7 @@ def links_command(settings: Settings, /, **given: Any) -> None:
     if asked.as_csv and asked.as_json:
         raise UsageError("--csv and --json exclude each other")
     # Here and not above: what reads links takes a while to load.
-    from nwx.links.archive_links import asked_place
+    from nwx.links.outlinks import asked_place
 
     place = asked_place(asked.place)
     cell = LinkCell(asked.year, asked.collection)
@@ -164,7 +164,7 @@ def _write_words(
 
 
 def _print_outlinks(engine: "Engine", place: "AskedPlace", cell: LinkCell, asked: _Options) -> None:
-    from nwx.links.archive_links import outlinks_of
+    from nwx.links.outlinks import outlinks_of
 
     rows = islice(outlinks_of(engine, place, cell), asked.limit)
     if asked.as_json:

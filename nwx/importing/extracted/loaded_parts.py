@@ -13,8 +13,7 @@ from nwx.errors import SourceError
 from nwx.importing.archive_file import conflict_verdict
 from nwx.importing.collector import EXTRACT, Lookups
 from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
-from nwx.importing.extracted.notes import PartNotes
-from nwx.importing.extracted.sources import ExtractedFile
+from nwx.importing.extracted.notes import ExtractedFile, PartNotes
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence

@@ -13,6 +13,7 @@ from nwx.errors import SourceError
 from nwx.importing.late_outlinks import LateOutlinks
 from nwx.model import ReadError
 from nwx.warc.record_groups import Outlink, RecordedOutlinks
+from nwx.warc.sources import ArchiveSource
 
 DOCUMENTS_FORMAT = 1
 """The version of documents files that this nwx writes and reads."""
@@ -142,3 +143,15 @@ class DocumentsNotes:
             raise SourceError(
                 f"the notes of {place} cannot be read ({error!r}); extract the documents again"
             ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFile(ArchiveSource):
+    """An archive file that was extracted already.
+
+    `path` is where it lay then, `documents` the path of the documents file,
+    `number` its place among the archive files in that.
+    """
+
+    documents: str = ""
+    number: int = 0

@@ -7,23 +7,10 @@ from pathlib import Path
 from nwx.bulk.addresses import is_address
 from nwx.errors import SourceError, UsageError
 from nwx.importing.extracted.documents_file import documents_notes
-from nwx.importing.extracted.notes import DocumentsNotes
+from nwx.importing.extracted.notes import DocumentsNotes, ExtractedFile
 from nwx.importing.options import ImportOptions
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, FileError
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractedFile(ArchiveSource):
-    """An archive file that was extracted already.
-
-    `path` is where it lay then, `documents` the path of the documents file,
-    `number` its place among the archive files in that.
-    """
-
-    documents: str = ""
-    number: int = 0
-
 
 SUCCESS_NAME = "_SUCCESS"
 """The file that a job writes into a folder when all of its output is there."""

@@ -1,5 +1,7 @@
 """Which files a process that reads has."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,9 @@ def test_a_reader_ends_when_its_parent_lets_go(tmp_path: Path) -> None:
     reader.connection.close()
     assert reader.cause_of_death() == "failed: no reason given"
     reader.end()
+
+
+def test_what_reads_archive_files_loads_no_libraries_of_tables() -> None:
+    code = "import sys, nwx.importing.worker; print({'polars', 'pyarrow'} & {*sys.modules})"
+    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    assert found.stdout == b"set()\n"

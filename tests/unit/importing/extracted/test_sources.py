@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SourceError, UsageError
-from nwx.importing.extracted.sources import ExtractedFile, check_extracted, extracted_sources
+from nwx.importing.extracted.notes import ExtractedFile
+from nwx.importing.extracted.sources import check_extracted, extracted_sources
 from nwx.importing.options import ImportOptions
 from nwx.warc.sources import FileError
 from tests.documents_files import write_documents
