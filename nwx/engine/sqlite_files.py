@@ -61,19 +61,6 @@ def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
-@contextmanager
-def snapshot(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Read one state of a file, whatever others write meanwhile."""
-    if db.in_transaction:
-        yield db
-        return
-    db.execute("BEGIN")
-    try:
-        yield db
-    finally:
-        db.execute("ROLLBACK")
-
-
 def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
     """Return the format of a file, 0 of a new one.
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
-from nwx.engine.sqlite_files import connect_sqlite, file_format, snapshot, transaction
+from nwx.engine.sqlite_files import connect_sqlite, file_format, transaction
 from nwx.errors import EngineError, ErrorText
 from nwx.model import IndexStats
 
@@ -68,13 +68,14 @@ class OwnDatabase:
         self._folder = folder
         self._make_archive = make_archive
         self._form = form
+        self._read_pragmas = ("query_only = 1", *form.read_pragmas)
         self._read_only = read_only
         self._guard = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._read_file = (0, 0)
-        self._is_copy = False
-        self._has_tables = False  # of the file that the kept reader reads
+        self._is_current = False  # the file that the kept reader reads
+        self._is_checked = False
 
     @contextmanager
     def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
@@ -91,26 +92,14 @@ class OwnDatabase:
         """Give a connection that reads one state; None where nothing was written."""
         if self._form.keeps_reader:
             with self._guard, self._folder.our_errors(self.path):
-                yield from self._read(self._kept_reader())
+                yield from _one_state(self._kept_reader())
         elif not self.path.exists():
             yield None
         else:
             with self._folder.our_errors(self.path):
-                db = self._opened_to_read()
-                try:
-                    yield from self._read(db)
-                finally:
-                    db.close()
-
-    def _read(self, db: sqlite3.Connection | None) -> Iterator[sqlite3.Connection | None]:
-        if db is None:
-            yield None
-            return
-        with snapshot(db):
-            is_known = db is self._reader and self._has_tables
-            has_tables = is_known or bool(file_format(db, self.path, self._form.format))
-            self._has_tables = has_tables and db is self._reader
-            yield db if has_tables else None
+                db, found = self._opened_to_read()
+                with closing(db):
+                    yield from _one_state(db if found else None)
 
     def _kept_reader(self) -> sqlite3.Connection | None:
         try:
@@ -118,9 +107,14 @@ class OwnDatabase:
         except FileNotFoundError:
             return None
         file = (found.st_dev, found.st_ino)
-        if self._reader is None or self._read_file != file or self._is_copy:
+        if self._reader is None or self._read_file != file or not self._is_current:
             self._close_reader()
-            self._reader, self._read_file = self._opened_to_read(), file
+            self._reader, found_format = self._opened_to_read()
+            # A file without tables, or brought forward in memory, is looked at again.
+            self._is_current = found_format == self._form.format
+            self._read_file = file
+            if not found_format:
+                return None
         return self._reader
 
     @contextmanager
@@ -150,7 +144,6 @@ class OwnDatabase:
         if self._reader is not None:
             self._reader.close()
         self._reader = None
-        self._has_tables = False
 
     def _writable(self) -> sqlite3.Connection:
         if self._read_only:
@@ -181,13 +174,15 @@ class OwnDatabase:
             raise
         return db
 
-    def _opened_to_read(self) -> sqlite3.Connection:
-        self._folder.check(writing=True)
-        pragmas = ("query_only = 1", *self._form.read_pragmas)
-        db = connect_sqlite(self.path, pragmas, read_only=True)
+    def _opened_to_read(self) -> tuple[sqlite3.Connection, int]:
+        """Return a connection, and the format of its file, 0 where it has no tables yet."""
+        if not self._is_checked:
+            self._folder.check(writing=True)
+            self._is_checked = True
+        db = connect_sqlite(self.path, self._read_pragmas, read_only=True)
         found = file_format(db, self.path, self._form.format)
-        self._is_copy = found not in (0, self._form.format)
-        return self._brought_forward(db, found) if self._is_copy else db
+        is_older = 0 < found < self._form.format
+        return self._brought_forward(db, found) if is_older else db, found
 
     def _brought_forward(self, older: sqlite3.Connection, found: int) -> sqlite3.Connection:
         """Return a copy of an older file in memory: who reads does not write the file."""
@@ -197,6 +192,18 @@ class OwnDatabase:
         with transaction(db):
             self._form.bring_forward(db, found)
         return db
+
+
+def _one_state(db: sqlite3.Connection | None) -> Iterator[sqlite3.Connection | None]:
+    """Give a connection to read one state of its file, within a transaction that it may be in."""
+    if db is None or db.in_transaction:
+        yield db
+        return
+    db.execute("BEGIN")
+    try:
+        yield db
+    finally:
+        db.execute("ROLLBACK")
 
 
 class OwnIndex(ABC):
