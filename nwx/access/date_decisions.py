@@ -1,16 +1,21 @@
 """Which dates of documents a viewer may see."""
 
-from collections.abc import Iterator, Mapping
+import threading
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from nwx.engine.access.decisions import ALLOWED, Decision, Decisions
-from nwx.engine.access.rules import Action
+from nwx.engine.access.matches import TimedRule, reached_keys
+from nwx.engine.access.rules import Action, Scope
 from nwx.engine.base import Engine
+from nwx.engine.facet_store import FacetStore
 from nwx.errors import UrlError
-from nwx.keys import holds
+from nwx.keys import capture_id, holds
 from nwx.model import Capture, Dates
-from nwx.query.hidden import SeenDate
-from nwx.values.urlkeys import urlkey
+from nwx.query.hidden import HiddenSpan, SeenDate
+from nwx.values.urlkeys import method_prefix, urlkey
 
 _KEYS_KEPT = 4_096
 
@@ -124,3 +129,150 @@ def _subject(key: str, url: str, digest: str, collection: str, timestamp: str) -
         content_type_norm="",
         content_length=None,
     )
+
+
+_FIRST, _LAST = "0" * 14, "9" * 14
+
+
+def is_broad(scope: Scope) -> bool:
+    """Tell whether a scope is known by collection and date alone."""
+    return not (scope.digest or scope.prefix or scope.source_file)
+
+
+def hidden_spans(decisions: Decisions, collections: Iterable[str]) -> tuple[HiddenSpan, ...]:
+    """Return the dates that are hidden unless a rule about less says otherwise.
+
+    Where a rule is about a collection, each of `collections`, and each that
+    rules name, has spans of its own.
+    """
+    broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
+    if not any(one.is_restricting for one in broad):
+        return ()
+    named = {one.rule.scope.collection for one in broad} - {""}
+    names = sorted(named.union(collections)) if named else [""]
+    return tuple(span for name in names for span in _spans(decisions, broad, name))
+
+
+def hides_unnamed(decisions: Decisions) -> bool:
+    """Tell whether spans have to be told for each collection, those that no rule names included."""
+    broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
+    return any(one.rule.scope.collection for one in broad) and any(
+        one.is_restricting and not one.rule.scope.collection for one in broad
+    )
+
+
+def is_all_hidden(decisions: Decisions, collection: str, source_file: str = "") -> bool:
+    """Tell whether all of a collection, or of an archive file of it, is hidden.
+
+    What rules about URLs and digests show of it is not looked at.
+    """
+    if decisions.hides_nothing:
+        return False
+    wide = [one for one in decisions.timed if not (one.rule.scope.digest or one.rule.scope.prefix)]
+    found = list(_spans(decisions, wide, collection, source_file))
+    return [span[:2] for span in found] == [(_FIRST, _LAST)]
+
+
+def _spans(
+    decisions: Decisions, rules: Sequence[TimedRule], collection: str, source_file: str = ""
+) -> Iterator[HiddenSpan]:
+    """Yield the hidden spans of a collection: what rules say changes at their ends alone."""
+    starts = {_FIRST, *(one.since for one in rules if one.since)}
+    starts |= {f"{int(one.to) + 1:014}" for one in rules if one.to < _LAST}
+    begun = ""
+    for start in sorted(starts):
+        hidden = decisions.hides_values("", "", "", collection, source_file, start)
+        if hidden and not begun:
+            begun = start
+        elif begun and not hidden:
+            yield HiddenSpan(begun, f"{int(start) - 1:014}", collection)
+            begun = ""
+    if begun:
+        yield HiddenSpan(begun, _LAST, collection)
+
+
+def in_spans(spans: Sequence[HiddenSpan], timestamp: str, collection: str) -> bool:
+    """Tell whether a date lies in one of the spans."""
+    return any(span.holds(timestamp, collection) for span in spans)
+
+
+class HiddenPlaces:
+    """The places of hidden captures; eight bytes are kept of each. Threads may share it."""
+
+    def __init__(self, store: FacetStore, decisions: Decisions) -> None:
+        self._store = store
+        self._decisions = decisions
+        self._guard = threading.Lock()
+        self._stamp = ""
+        self._found: Mapping[str, array[int]] = {}
+
+    def current(self) -> Mapping[str, "array[int]"]:
+        """Return the offsets of hidden captures by `<collection>/<file name>`, in no order.
+
+        All captures are read for it once after each change of theirs.
+        """
+        with self._guard:
+            stamp = self._store.stamp()
+            if stamp != self._stamp:
+                self._found = self._read()
+                self._stamp = stamp
+            return self._found
+
+    def _read(self) -> Mapping[str, "array[int]"]:
+        hides = self._decisions.hides_values
+        found: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        for some in self._store.capture_rows():
+            for row in some.rows:
+                collection, source_file = row[11], row[12]
+                if hides(row[10], row[1], row[2] or "", collection, source_file, row[0]):
+                    found[f"{collection}/{source_file}"].append(row[13])
+        return dict(found)
+
+
+MOST_LOOK_UPS = 500
+"""More changes than these are found sooner by looking at all captures."""
+
+_Span = tuple[str, str | None]
+
+
+def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
+    """Return spans of urlkeys with all captures of pages that rules say something else of now.
+
+    None where rules that differ are not about URLs, or are many, and where
+    other dates are known now (`AccessIndex.renew`).
+    """
+    if before.mark != after.mark:
+        return None
+    changed = {_sign(one): one for one in before.timed}
+    for one in after.timed:
+        if changed.pop(_sign(one), None) is None:
+            changed[_sign(one)] = one
+    scopes = [one.rule.scope for one in changed.values()]
+    if len(scopes) > MOST_LOOK_UPS or not all(scope.prefix for scope in scopes):
+        return None
+    spans: list[_Span] = []
+    for scope in scopes:
+        keys, starts = reached_keys(scope)
+        spans += [(key, None) for key in keys]
+        # Answers to requests with a body have the method in their urlkey.
+        spans += [_beginning(start) for start in (*map(method_prefix, keys), *starts)]
+    return spans
+
+
+def captures_in(engine: Engine, spans: Sequence[_Span]) -> Iterator[Capture]:
+    """Stream the captures of spans, each once."""
+    seen: set[str] = set()
+    for start, end in spans:
+        for capture in engine.captures(start, end):
+            id = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+            if id not in seen:
+                seen.add(id)
+                yield capture
+
+
+def _sign(timed: TimedRule) -> tuple[str, str, str, str]:
+    return timed.rule.id, timed.action, timed.since, timed.to
+
+
+def _beginning(start: str) -> _Span:
+    return start, start[:-1] + chr(ord(start[-1]) + 1)

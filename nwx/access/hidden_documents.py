@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from nwx.access.date_decisions import DateDecisions
-from nwx.access.hidden_spans import (
+from nwx.access.date_decisions import (
+    DateDecisions,
     captures_in,
     changed_spans,
     hidden_spans,

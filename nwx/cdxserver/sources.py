@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from nwx.access.hidden_spans import is_all_hidden
+from nwx.access.date_decisions import is_all_hidden
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.access.visible_rows import (
     HiddenAmong,

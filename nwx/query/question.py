@@ -144,7 +144,7 @@ def resolve(question: Question) -> DocumentQuery:
             field_name = _field(_no_filter, name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
     return DocumentQuery(
-        tree=_resolved(_parsed(query) if isinstance(query, str) else query),
+        tree=resolve_tree(_parsed(query) if isinstance(query, str) else _checked(query)),
         filters=filters,
         date_from=date_bound(question.date_from, 0),
         date_to=date_bound(question.date_to, 1),
@@ -158,9 +158,9 @@ def _parsed(query: str) -> Node:
     return parse_query(query)
 
 
-def _resolved(tree: Node) -> Node:
-    check_cost(tree)
-    return resolve_tree(tree)
+def _checked(tree: Node) -> Node:
+    check_cost(tree)  # the parser has done so with what it read
+    return tree
 
 
 def facet_fields(question: Question) -> tuple[str, ...]:

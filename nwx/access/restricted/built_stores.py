@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nwx.access.hidden_spans import HiddenPlaces
+from nwx.access.date_decisions import HiddenPlaces
 from nwx.access.restricted.captures import writing_refused
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.access.decisions import Decisions

@@ -11,18 +11,17 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from nwx.access.date_decisions import DateDecisions
+from nwx.access.date_decisions import DateDecisions, is_all_hidden
 from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.hidden_spans import is_all_hidden
 from nwx.access.restricted.built_stores import RestrictedFacetStore, RestrictedInlinkIndex
 from nwx.access.restricted.captures import (
     RestrictedCaptures,
     RestrictedDocuments,
     reading_only,
+    visible_entries,
     writing_refused,
 )
 from nwx.access.restricted.crawls import RestrictedCrawlIndex
-from nwx.access.restricted.entries import visible_entries
 from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenError, HiddenUrls
 from nwx.access.restricted.pictures import RestrictedPictureIndex

@@ -1,4 +1,4 @@
-"""How links take part in a search: which documents they find, and what they add to the order.
+"""How links take part in a search: words looked up in anchor texts, and what they add to the order.
 
 A hit's score is the higher of two: that of its own words, and that of the
 anchor texts of the links to it, times a weight. It is multiplied by
@@ -6,18 +6,242 @@ anchor texts of the links to it, times a weight. It is multiplied by
 """
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from nwx.bulk.arrays import Array
 from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Scores, TargetNumbers
-from nwx.engine.anchors.words import AnchorWords, Tokens
+from nwx.engine.work import current_work
 from nwx.model import FoundByLinks
 from nwx.query.fields import ANCHOR, INLINK_COUNTS
 from nwx.query.inlinks import LINKED_TARGETS, anchor_parts, inlink_span
-from nwx.query.tree import Leaf, Node, Phrase, Term, text_leaves
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Leaf,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+    is_any,
+    text_leaves,
+)
+from nwx.query.words import likeness, matcher, pattern_pieces, stand_near
 from nwx.settings import RankingSettings
+
+Tokens = Callable[[str], Sequence[str]]
+"""What gives the words of a text, as the analyzer `text` of the mappings has them."""
+
+_K1, _B = 1.2, 0.75
+_CHECKED = 10_000
+
+
+class AnchorWords:
+    """The words of a query, looked up in the anchors of a table.
+
+    A weight of a word in a target is the sum over the anchor texts with it
+    of 1 + log2(hosts), where a host counts once for a text: what one site
+    says a million times weighs as much as said once.
+    """
+
+    def __init__(self, table: AnchorTable, tokens: Tokens, fold: Callable[[str], str]) -> None:
+        self._table = table
+        self._tokens = cache(lambda text: tuple(tokens(text)))
+        self._fold = fold
+        self._leaves: dict[Leaf, tuple[Array, Array]] = {}
+
+    def targets(self, node: Node) -> Array:
+        """Return all targets whose anchors match, in order; every leaf is looked up in anchors."""
+        match node:
+            case All() | DateRange():
+                return self._every()
+            case Boost():
+                return self.targets(node.node)
+            case Bool():
+                return self._bool(node)
+        return self._leaf(node)[0]
+
+    def scores(self, node: Node, targets: TargetNumbers) -> Scores:
+        """Return how well targets match (BM25 of the weights), 0.0 of those that do not."""
+        match node:
+            case All() | DateRange():
+                return np.ones(len(targets))
+            case Boost():
+                return self.scores(node.node, targets) * node.factor
+            case Bool():
+                sums = np.zeros(len(targets))
+                for part in (*node.must, *node.should):
+                    sums += self.scores(part, targets)
+                return sums
+        return self._leaf_scores(node, targets)
+
+    def _every(self) -> TargetNumbers:
+        return np.arange(self._table.size)
+
+    def _bool(self, node: Bool) -> Array:
+        found: Array | None = None
+        for part in sorted(map(self.targets, node.must), key=len):
+            found = part if found is None else _both(found, part, self._table.size)
+        if found is None:
+            found = self._any(node.should) if node.should else self._every()
+        for ruled_out in node.must_not:
+            there = np.zeros(self._table.size, dtype=bool)
+            there[self.targets(ruled_out)] = True
+            found = found[~there[found]]
+        return found
+
+    def _any(self, nodes: Sequence[Node]) -> Array:
+        there = np.zeros(self._table.size, dtype=bool)
+        for node in nodes:
+            there[self.targets(node)] = True
+        return np.flatnonzero(there)
+
+    def _leaf(self, leaf: Leaf) -> tuple[Array, Array]:
+        """Return the targets of a leaf, in order, and the weight of what is asked in each."""
+        if leaf not in self._leaves:
+            current_work().check()
+            self._leaves[leaf] = self._looked_up(leaf)
+        return self._leaves[leaf]
+
+    def _looked_up(self, leaf: Leaf) -> tuple[Array, Array]:
+        table = self._table
+        if is_any(leaf):
+            there = np.flatnonzero(table.lengths > 0)
+            return there, np.ones(len(there))
+        match leaf:
+            case Term() | Phrase():
+                words = self._tokens(leaf.text)
+                terms = [self._table.terms.find(word) for word in words]
+                if not terms or None in terms:
+                    return _NOTHING
+                known = [term for term in terms if term is not None]
+                if len(known) == 1:
+                    return table.postings(known[0])
+                slop = leaf.slop if isinstance(leaf, Phrase) else 0
+                return self._of_texts(self._near(known, slop))
+            case Fuzzy():
+                return self._fuzzy(leaf)
+            case Wildcard() | Range():
+                return self._of_terms(self._fitting(leaf))
+        return _NOTHING
+
+    def _fuzzy(self, leaf: Fuzzy) -> tuple[Array, Array]:
+        found: Array | None = None
+        weights = np.zeros(self._table.size)
+        for word in self._tokens(leaf.text):
+            targets, gained = self._of_terms(self._like(word, leaf.distance))
+            weights[targets] += gained
+            found = targets if found is None else _both(found, targets, self._table.size)
+        return _NOTHING if found is None else (found, weights[found])
+
+    def _fitting(self, leaf: Wildcard | Range) -> list[int]:
+        """Return the terms that follow a pattern, or lie in a range."""
+        terms = self._table.all_terms
+        if isinstance(leaf, Wildcard):
+            return self._following(leaf.pattern)
+        low = None if leaf.low is None else self._fold(leaf.low)
+        high = None if leaf.high is None else self._fold(leaf.high)
+        return [
+            number
+            for number, term in enumerate(terms)
+            if (low is None or term > low or (leaf.include_low and term == low))
+            and (high is None or term < high or (leaf.include_high and term == high))
+        ]
+
+    def _following(self, pattern: str) -> list[int]:
+        pieces = [
+            piece if piece in ("*", "?") else f"={self._fold(piece[1:])}"
+            for piece in pattern_pieces(pattern)
+        ]
+        fits, begins = matcher(pieces), pieces[0][1:]
+        terms = self._table.all_terms
+        found = []
+        for number in range(bisect_left(terms, begins.encode(), key=str.encode), len(terms)):
+            if not terms[number].startswith(begins):
+                break
+            if number % _CHECKED == 0:
+                current_work().check()
+            if fits(terms[number]):
+                found.append(number)
+        return found
+
+    def _like(self, word: str, distance: int) -> list[int]:
+        is_like = likeness(word, distance)
+        return [
+            number
+            for number, term in enumerate(self._table.all_terms)
+            if abs(len(term) - len(word)) <= distance and is_like(term)
+        ]
+
+    def _of_terms(self, terms: Sequence[int]) -> tuple[Array, Array]:
+        there = np.zeros(self._table.size, dtype=bool)
+        for term in terms:
+            there[self._table.postings(term)[0]] = True
+        found = np.flatnonzero(there)
+        return found, np.ones(len(found))
+
+    def _near(self, terms: Sequence[int], slop: int) -> Array:
+        """Return the anchor texts that have terms as a phrase, or near each other."""
+        lists = sorted((self._table.texts_with(term) for term in set(terms)), key=len)
+        texts = lists[0].astype(np.int64)
+        for other in lists[1:]:
+            texts = texts[np.isin(texts, other, assume_unique=True)]
+        return np.array([one for one in texts.tolist() if self._stand(one, terms, slop)], np.int64)
+
+    def _stand(self, text: int, terms: Sequence[int], slop: int) -> bool:
+        places: dict[int, list[int]] = {term: [] for term in terms}
+        for place, term in enumerate(self._table.words(text)):
+            if term in places:
+                places[term].append(place)
+        return stand_near(terms, places, slop)
+
+    def _of_texts(self, texts: Array) -> tuple[Array, Array]:
+        """Return the targets that have one of some anchor texts, and the weight of these."""
+        wanted = np.zeros(len(self._table.texts), dtype=bool)
+        wanted[texts] = True
+        arrays = self._table.arrays
+        uses = np.flatnonzero(wanted[arrays["use_texts"]])
+        targets = np.searchsorted(arrays["use_starts"], uses, side="right") - 1
+        weights = np.zeros(self._table.size)
+        np.add.at(weights, targets, 1 + np.log2(arrays["use_hosts"][uses]))
+        found = np.unique(targets)
+        return found, weights[found]
+
+    def _leaf_scores(self, leaf: Leaf, targets: TargetNumbers) -> Scores:
+        found, weights = self._leaf(leaf)
+        if not len(found):
+            return np.zeros(len(targets))
+        # Of one type: else the long list would be converted.
+        places = np.searchsorted(found, targets.astype(found.dtype))
+        places = np.minimum(places, len(found) - 1)
+        there: Scores = (found[places] == targets).astype(np.float64)
+        if isinstance(leaf, Wildcard | Range):
+            return there
+        size, mean = self._table.size, self._table.mean_length or 1.0
+        rarity = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))
+        weight = weights[places].astype(np.float64)
+        norm = _K1 * (1 - _B + _B * self._table.lengths[targets].astype(np.float64) / mean)
+        scores: Scores = there * rarity * (_K1 + 1) * weight / (weight + norm)
+        return scores
+
+
+_NOTHING: tuple[Array, Array] = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def _both(one: Array, other: Array, size: int) -> Array:
+    """Return what two lists of targets share."""
+    there = np.zeros(size, dtype=bool)
+    there[other] = True
+    return one[there[one]]
+
 
 FACTOR_WINDOW = 30
 """So many hits, the first by their words and anchors, are ordered by linking domains too."""

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, write_arrays
+from nwx.engine.anchors.scores import Tokens
 from nwx.engine.anchors.table import NO_TARGET, key_hash
-from nwx.engine.anchors.words import Tokens
 from nwx.engine.inlinks.counts import count_anchors, packed_texts, spread
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange

@@ -97,7 +97,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     @property
     def _searches(self) -> "DocumentSearches":
         # Imported here: whoever reads documents and dates does without queries and links.
-        from nwx.engine.anchors.store import AnchorBlobs
+        from nwx.engine.anchors.table import AnchorBlobs
         from nwx.engine.embedded.documents.search import DocumentSearches
 
         views = self._viewer

@@ -18,8 +18,7 @@ from nwx.engine.anchors.scores import (
     counted_targets,
     linking_counts,
 )
-from nwx.engine.anchors.store import AnchorBlobs
-from nwx.engine.anchors.table import NO_TARGET, UNKNOWN, AnchorTable, Scores
+from nwx.engine.anchors.table import NO_TARGET, UNKNOWN, AnchorBlobs, AnchorTable, Scores
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns

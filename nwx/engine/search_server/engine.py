@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from nwx.engine.anchors.store import AnchorBlobs
+from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries

@@ -10,7 +10,7 @@ import numpy as np
 from tantivy import Query
 
 from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
-from nwx.engine.anchors.store import AnchorBlobs
+from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns

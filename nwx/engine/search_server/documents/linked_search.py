@@ -15,8 +15,7 @@ from nwx.engine.anchors.scores import (
     TargetSet,
     counted_targets,
 )
-from nwx.engine.anchors.store import AnchorBlobs
-from nwx.engine.anchors.table import NO_TARGET, AnchorTable
+from nwx.engine.anchors.table import NO_TARGET, AnchorBlobs, AnchorTable
 from nwx.engine.search_server.documents.compile import NOTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.schema import NUMBER

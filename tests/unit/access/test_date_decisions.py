@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nwx.access.hidden_spans import HiddenPlaces
+from nwx.access.date_decisions import HiddenPlaces
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.embedded import EmbeddedEngine

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nwx.engine.anchors.store import AnchorBlobs
-from nwx.engine.anchors.table import NO_TARGET, AnchorTable
-from nwx.engine.anchors.words import AnchorWords
+from nwx.engine.anchors.scores import AnchorWords
+from nwx.engine.anchors.table import NO_TARGET, AnchorBlobs, AnchorTable
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.links.build import InlinkBuildOptions, invert_links
