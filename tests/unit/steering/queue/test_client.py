@@ -1,6 +1,8 @@
 """The client of a queue: what each answer means, and where the token goes."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -115,3 +117,9 @@ def test_a_pause_that_is_no_number_is_passed_over(address: str) -> None:
 def test_nobody_there(address: str) -> None:
     with pytest.raises(CrawlerUnavailableError, match="check that it runs"):
         send("http://127.0.0.1:9")
+
+
+def test_crawlers_load_it_without_msgspec() -> None:
+    blocked = "import sys; sys.modules['msgspec'] = None"
+    loaded = "import nwx.steering.adapters.leases, nwx.steering.queue.client"
+    subprocess.run([sys.executable, "-c", f"{blocked}; {loaded}"], check=True)
