@@ -19,42 +19,35 @@ from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.engine.open import open_engine
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
-from webapp.access import access_page
-from webapp.access.hidden_marks import prepare_hidden_marks
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
-from webapp.cdx.origins import origins_of
-from webapp.cdx.service import CdxService
+from webapp.cdx.service import CdxService, origins_of
 from webapp.crawls import api as crawl_api
 from webapp.crawls import comparison, monitor
 from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
+from webapp.crawls.queue import QueueService, prepare_queue
 from webapp.entities import page as entities
 from webapp.entities import sparql
-from webapp.entities.backend import prepare_triples
+from webapp.entities.page import prepare_triples
 from webapp.explore import api as facets
-from webapp.explore import exports as explorer_exports
 from webapp.explore import page as explorer
-from webapp.hosts import HostCheck
+from webapp.explore import trends as trends
+from webapp.headers import HostCheck
 from webapp.links import api as link_api
-from webapp.links import missing_page
 from webapp.links import page as links
 from webapp.pictures import picture_api, picture_pages
 from webapp.pictures import routes as picture_routes
 from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
-from webapp.quality import pictures as quality_pictures
 from webapp.quality import repair_page
-from webapp.quality.labels import grade
-from webapp.quality.presence import has_playback_scores
-from webapp.queue.routes import prepare_queue
-from webapp.queue.service import QueueService
+from webapp.quality.labels import grade, has_playback_scores
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports, records
 from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
-from webapp.site import compression, failures, health, pages, question_limits, words
+from webapp.site import health, pages, question_limits, responses, words
 from webapp.site.context import (
     SERVICE_EXTENSION,
     ArchivedPlaces,
@@ -64,15 +57,13 @@ from webapp.site.context import (
     preferences,
     service,
 )
-from webapp.site.error_texts import error_text
-from webapp.site.page_addresses import kept_addresses
+from webapp.site.preferences import prepare_languages
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
-from webapp.site.reader_language import prepare_languages
-from webapp.site.translated_templates import TranslatedEnvironment
-from webapp.site.viewer import PASSES_EXTENSION
-from webapp.site.viewer_passes import ViewerPasses
-from webapp.trends import page as trends
-from webapp.users import login_page
+from webapp.site.templates import TranslatedEnvironment, kept_addresses
+from webapp.site.viewer import PASSES_EXTENSION, ViewerPasses
+from webapp.site.words import error_text
+from webapp.users import access_page, login_page
+from webapp.users.access_page import prepare_hidden_marks
 from webapp.users.guards import check_guard
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 from webapp.users.user_service import UserService, form_token, prepare_user_service, user_service
@@ -83,17 +74,14 @@ _MODULES = (
     records,
     exports,
     explorer,
-    explorer_exports,
     trends,
     links,
-    missing_page,
     crawls,
     crawl_editor,
     crawl_api,
     monitor,
     comparison,
     quality,
-    quality_pictures,
     quality_api,
     repair_page,
     entities,
@@ -250,10 +238,11 @@ def _register_pages(app: Flask) -> None:
     app.before_request(check_guard)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
+    app.register_blueprint(links.missing_blueprint)
     _prepare_templates(app)
-    failures.register_failures(app)
+    responses.register_failures(app)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
-    compression.register_compression(app)
+    responses.register_compression(app)
     app.after_request(_protect)
 
 

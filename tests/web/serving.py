@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from webapp.server.http_server import make_server
 from webapp.server.sockets import address_of, listen
+from webapp.server.worker import make_server
 
 
 @contextmanager

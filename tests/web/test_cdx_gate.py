@@ -16,11 +16,10 @@ from nwx.errors import SettingsError
 from webapp import create_app
 from webapp.cdx import streams
 from webapp.cdx.gate import Gate
-from webapp.cdx.origins import origins_of
 from webapp.cdx.routes import at_once_of
-from webapp.cdx.service import CDX_EXTENSION, CdxService
+from webapp.cdx.service import CDX_EXTENSION, CdxService, origins_of
 from webapp.cdx.streams import WHOLE_BYTES
-from webapp.server.cdx_alone import create_cdx_app
+from webapp.server.small_servers import create_cdx_app
 
 HOME = "url=http://www.example.org/"
 

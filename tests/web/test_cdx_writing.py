@@ -15,10 +15,10 @@ from flask.testing import FlaskClient
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from webapp import create_app
-from webapp.server import connections, http_server
+from webapp.server import connections, worker
 from webapp.server.http_connection import MOST_BODY_BYTES
-from webapp.server.http_server import make_server
 from webapp.server.sockets import listen, port_of
+from webapp.server.worker import make_server
 
 TOKEN = "let me in"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -169,7 +169,7 @@ def test_large_bodies_of_strangers_are_not_even_read(server: int) -> None:
 
 def test_who_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "STUCK_SECONDS", 0.5)
-    monkeypatch.setattr(http_server, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.2)
     ended = threading.Semaphore(0)
 
     def endless(environ: Any, start_response: Any) -> Iterator[bytes]:

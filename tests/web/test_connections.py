@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.web.replay.played_records import OPENER
-from webapp.server import connections, http_connection, http_server
-from webapp.server.http_server import make_server
+from webapp.server import connections, http_connection, worker
 from webapp.server.sockets import listen, port_of
+from webapp.server.worker import make_server
 
 THREADS = 2
 MOST = 40
@@ -52,7 +52,7 @@ def _running(application: Callable[..., Any]) -> Iterator[int]:
 def app(monkeypatch: pytest.MonkeyPatch) -> App:
     """The application; the server has few connections."""
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", MOST)
-    monkeypatch.setattr(http_server, "RESERVE", 5)
+    monkeypatch.setattr(worker, "RESERVE", 5)
     return App()
 
 
@@ -155,7 +155,7 @@ def test_each_state_has_its_time(
     piece: bytes,
 ) -> None:
     monkeypatch.setattr(connections, name, 0.5)
-    monkeypatch.setattr(http_server, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.1)
     with _running(app) as port:
         slow = _connect(opened, port, sent)
         stop = threading.Event()
@@ -180,7 +180,7 @@ def test_large_bodies_have_the_time_they_need(
     app: App, opened: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.3)
-    monkeypatch.setattr(http_server, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.1)
     head = f"POST /page HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
     with _running(app) as port:
         slow = _connect(opened, port, head.encode() + b"Content-Length: 20\r\n\r\n")
@@ -195,7 +195,7 @@ def test_a_reader_that_takes_next_to_nothing_is_not_waited_for(
     app: App, opened: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STUCK_SECONDS", 0.5)
-    monkeypatch.setattr(http_server, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.1)
 
     ended = threading.Event()
 

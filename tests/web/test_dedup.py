@@ -16,7 +16,7 @@ from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import KINDS, new_archive
 from webapp import create_app
 from webapp.cdx.service import CdxService
-from webapp.server.cdx_alone import create_cdx_app
+from webapp.server.small_servers import create_cdx_app
 
 SAME = sha1("payload")
 OWN, OTHER = "http://a.example/page?x=1&y=2", "http://b.example/copy"

@@ -25,7 +25,7 @@ from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.unit.exports.test_wacz import load
 from tests.warcs import Page, html, write_warc
 from webapp import create_app
-from webapp.search import packed_results
+from webapp.search import exports
 from webapp.site.viewer import VIEWER_EXTENSION
 
 
@@ -155,7 +155,7 @@ def _packed_texts(address: str, client: FlaskClient) -> set[bytes]:
 def test_too_many_results_are_not_packed(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed_results, "MOST_DOCUMENTS", 10)
+    monkeypatch.setattr(exports, "MOST_DOCUMENTS", 10)
     answer = client.get("/export/results.wacz?q=quarry")
     assert answer.status_code == 400
     assert "nwx wacz" in answer.text

@@ -6,9 +6,7 @@ from nwx.keys import capture_key, document_id, document_key
 from nwx.model import Capture, Dates
 from tests.web.archive import capture
 from webapp.search import history
-from webapp.search.bars import year_bars
-from webapp.search.calendar import busy_days, months_of
-from webapp.search.history import History, read_history
+from webapp.search.history import History, busy_days, months_of, read_history, year_bars
 
 URL = "http://a.example/"
 FIRST = capture(URL, "20100101000000", "first", 1)

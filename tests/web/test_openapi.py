@@ -16,7 +16,7 @@ from tests.web.addresses import FIRST
 from tests.web.archive import HOME
 from tests.web.checked_archive import HOME_SCORE
 from webapp.cdx.operations import CDX_OPERATIONS
-from webapp.operations import ALL_OPERATIONS
+from webapp.site.pages import ALL_OPERATIONS
 
 Json = dict[str, Any]
 

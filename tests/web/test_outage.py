@@ -15,7 +15,7 @@ from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page
 from webapp import create_app
 from webapp.cdx.service import CdxService
-from webapp.server.cdx_alone import create_cdx_app
+from webapp.server.small_servers import create_cdx_app
 
 
 def _engine(error: Exception) -> Engine:

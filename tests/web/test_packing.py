@@ -14,7 +14,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from tests.web.axe import check_modes, load_axe
-from webapp.search import packed_files, packed_results
+from webapp.search import exports, packed_files
 from webapp.search.packed_files import PackedFile
 
 PAGE = "/export/packing.wacz?q=quarry"
@@ -49,7 +49,7 @@ def packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packing
     monkeypatch.setenv("NWX_CACHE", str(tmp_path))
     found = Packing()
     formats = {"wacz": ("application/wacz", found.pack)}
-    monkeypatch.setattr(packed_results, "PACKED_FORMATS", formats)
+    monkeypatch.setattr(exports, "PACKED_FORMATS", formats)
     yield found
     found.may_end.set()
     _ended()
@@ -121,7 +121,7 @@ def test_an_unexpected_end_is_told_too(tmp_path: Path, monkeypatch: pytest.Monke
 def test_nothing_is_packed_for_too_many_results_or_as_something_else(
     client: FlaskClient, packing: Packing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed_results, "MOST_DOCUMENTS", 10)
+    monkeypatch.setattr(exports, "MOST_DOCUMENTS", 10)
     assert client.get(PAGE).status_code == 400
     assert client.get("/export/packing.csv?q=quarry").status_code == 404
     assert packing.packed == 0

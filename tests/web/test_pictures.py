@@ -28,8 +28,7 @@ from tests.warc_records import http_response, warc_bytes
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
-from webapp.pictures.backend import pictures
-from webapp.pictures.scaled_pictures import ScaledPictures
+from webapp.pictures.backend import ScaledPictures, pictures
 
 BARE = "http://bare.example/"
 SECOND = "http://second.example/"

@@ -15,8 +15,8 @@ from nwx.model import SearchResult
 from nwx.query.question import Question
 from tests.web.archive import batch
 from webapp import create_app
-from webapp.server.http_server import make_server
 from webapp.server.sockets import address_of, listen
+from webapp.server.worker import make_server
 from webapp.site.question_limits import QuestionLimits, limits_for
 
 ADDRESSES = ["/api/search?q=quarry", "/search?q=quarry", "/", "/export/results.csv?q=quarry"]

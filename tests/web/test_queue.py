@@ -16,9 +16,9 @@ from nwx.settings import Settings
 from nwx.steering.queue.protocol import MOST_REQUEST_BYTES
 from nwx.steering.specifications.specification_store import SpecificationLimits
 from webapp import create_app
-from webapp.queue.service import QueueService
-from webapp.server.queue_alone import create_queue_app
+from webapp.crawls.queue import QueueService
 from webapp.server.service import prepare_queue_file
+from webapp.server.small_servers import create_queue_app
 
 TOKEN = "let me in"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}

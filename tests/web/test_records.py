@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME
-from webapp.search.citations import cite
+from webapp.search.records import cite
 
 TIME = "20100101000000"
 

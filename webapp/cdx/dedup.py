@@ -13,15 +13,14 @@ from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import DigestError, NwxError, TimestampError, UsageError
 from nwx.model import Capture
-from nwx.searching.answers import answer_to_json
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp, to_timestamp
 from webapp.cdx.operations import DEDUP_PARAMETERS, DedupAnswer
 from webapp.cdx.service import cdx_engine
 from webapp.site import parameters
 from webapp.site.context import ArchivedPlaces
-from webapp.site.failures import status_of
 from webapp.site.openapi import check_parameters
+from webapp.site.responses import json_answer, status_of
 
 blueprint = Blueprint("dedup", __name__)
 
@@ -65,7 +64,7 @@ def dedup() -> ResponseReturnValue:
     )
     if places and finding.original:
         places.cover([(finding.original.collection, finding.original.source_file)])
-    return jsonify(answer_to_json(_answer(asked, finding)))
+    return json_answer(_answer(asked, finding))
 
 
 @blueprint.errorhandler(NwxError)

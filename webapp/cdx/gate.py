@@ -17,10 +17,9 @@ from nwx.cdxserver.query_model import DIALECTS, IA, PYWB, dialect_named
 from nwx.cdxserver.server import Answer, CdxServer
 from nwx.engine.work import working
 from nwx.errors import NwxError
-from webapp.cdx.origins import origin_headers
-from webapp.cdx.service import SPELLINGS, CdxService
+from webapp.cdx.service import SPELLINGS, CdxService, origin_headers
 from webapp.cdx.streams import COMMON_HEADERS, AnswerWork, BegunAnswer, begin, takes_gzip, whole
-from webapp.hosts import Application, is_host
+from webapp.headers import Application, is_host
 from webapp.site.question_limits import client_waits
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")

@@ -22,7 +22,7 @@ from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.cdx import routes
 from webapp.cdx.service import CdxService, cdx_server, cdx_service, require_write
 from webapp.cdx.streams import as_response
-from webapp.hosts import host_url
+from webapp.headers import host_url
 from webapp.replay.routes import SAFE
 
 blueprint = Blueprint("memento", __name__)

@@ -31,8 +31,8 @@ from webapp.cdx.service import (
     require_write,
 )
 from webapp.cdx.streams import BegunAnswer, as_response, continued
-from webapp.hosts import ShortAnswers
-from webapp.site import failures
+from webapp.headers import ShortAnswers
+from webapp.site import responses
 from webapp.site.context import SERVICE_EXTENSION
 from webapp.users.guards import with_token
 
@@ -123,7 +123,7 @@ def as_outback(collection: str) -> ResponseReturnValue:
 def _no_page() -> Response:
     """Return a page that says so where there are pages, else a line of text."""
     message = f"there is no page {request.path}"
-    return (failures.error_answer if SERVICE_EXTENSION in current_app.extensions else _failure)(
+    return (responses.error_answer if SERVICE_EXTENSION in current_app.extensions else _failure)(
         404, message
     )
 
@@ -163,7 +163,7 @@ def _answer(variant: str, collection: str = "") -> Response:
 @blueprint.errorhandler(NwxError)
 def known_failure(error: NwxError) -> Response:
     """Return one of our errors as a line of text."""
-    return _failure(failures.status_of(error), str(error))
+    return _failure(responses.status_of(error), str(error))
 
 
 @blueprint.errorhandler(HTTPException)
@@ -179,5 +179,5 @@ def http_failure(error: HTTPException) -> Response:
 def _failure(status: int, message: str) -> Response:
     response = Response(f"{message}\n", status=status, mimetype="text/plain")
     if status == 503:
-        response.headers["Retry-After"] = str(failures.RETRY_SECONDS)
+        response.headers["Retry-After"] = str(responses.RETRY_SECONDS)
     return response

@@ -1,7 +1,8 @@
-"""What the addresses of the CDX server need of the application."""
+"""What the addresses of the CDX server need of the application: viewers, places, origins."""
 
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +15,40 @@ from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import restricted_sources
 from nwx.engine.base import Engine
+from nwx.errors import SettingsError
 from nwx.values.digests import DigestForm
-from webapp.server.tokens import has_token
+from webapp.headers import has_token
 from webapp.site.context import ArchivedPlaces
 from webapp.site.viewer import viewer_of
+
+_ALL = "*"
+_VARY = ("Vary", "Accept-Encoding")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+", re.IGNORECASE)
+
+
+def origins_of(texts: Iterable[str]) -> frozenset[str]:
+    """Return origins as browsers name them; `*` stands for all.
+
+    Raises SettingsError for what is no origin.
+    """
+    found = frozenset(text.strip().rstrip("/").lower() for text in texts)
+    for origin in found:
+        if origin != _ALL and not _ORIGIN.fullmatch(origin):
+            raise SettingsError(
+                f"{origin[:80]!r} is no origin; write one as https://replay.example, or * for all"
+            )
+    return found
+
+
+def origin_headers(asking: str, allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return the headers by which a page of the origin `asking` may read an answer, or may not."""
+    if _ALL in allowed:
+        return (("Access-Control-Allow-Origin", _ALL), _VARY)
+    if not allowed:
+        return (_VARY,)
+    may_read = (("Access-Control-Allow-Origin", asking),) * (asking.lower() in allowed)
+    return (*may_read, ("Vary", f"{_VARY[1]}, Origin"))
+
 
 CDX_EXTENSION = "nwx-cdx"
 SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}

@@ -14,8 +14,7 @@ from werkzeug.http import parse_accept_header
 
 from nwx.engine.work import Work, working
 from nwx.errors import EngineBusyError, QuestionTimeoutError
-from webapp.cdx.origins import origin_headers
-from webapp.cdx.service import cdx_service
+from webapp.cdx.service import cdx_service, origin_headers
 from webapp.site.question_limits import client_waits
 
 WHOLE_BYTES = 1 << 16

@@ -12,7 +12,7 @@ from nwx.cdxserver.parameters import parameters_of
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, CdxQueryError
 from webapp.cdx.service import cdx_service
-from webapp.server.tokens import has_token
+from webapp.headers import has_token
 
 _GZIP = b"\x1f\x8b"
 MOST_NAME = 200

@@ -1,23 +1,143 @@
-"""The JSON API of crawls."""
+"""The JSON API of crawls: what programs can ask, and the answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
+from nwx.charts.fields import SCHEMES
 from nwx.quality.monitor.report import monitor_json
-from nwx.searching.answers import answer_to_json
+from nwx.searching.answers import Count, Timestamp
+from webapp.crawls.comparison import CHARTS
 from webapp.crawls.monitor import is_late, monitored_or_404
-from webapp.crawls.operations import (
-    MOST_LINKS_ANSWERED,
-    SCORED_LINKS_PARAMETERS,
-    AnalysisAnswer,
-    CrawlAnswer,
-    ScoredLinkAnswer,
-)
+from webapp.crawls.monitor_charts import MONITOR_CHARTS, Span
 from webapp.crawls.page import stored_or_404
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import check_parameters
+from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter, check_parameters
 from webapp.site.question_limits import answer_search
+from webapp.site.responses import json_answer
+
+MOST_LINKS_ANSWERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisAnswer:
+    """How many documents were analysed at a version, and how many URLs their links lead to."""
+
+    version: str
+    documents: Count
+    urls: Count
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlAnswer:
+    """A crawl specification: what was saved last, and the versions that documents were analysed at.
+
+    `number` counts what was saved under the name; `version` changes with what analysis depends on.
+    """
+
+    name: str
+    number: Count
+    version: str
+    saved: Timestamp
+    analysed: tuple[AnalysisAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLinkAnswer:
+    """A linked URL: its highest relevance, null where it is blacklisted, and what made it.
+
+    `via` is the page with that link. The parts add up to the relevance.
+    """
+
+    url: str
+    relevance: float | None
+    role: str
+    parts: Mapping[str, float]
+    reason: str
+    via: str
+
+
+SCORED_LINKS_PARAMETERS = (
+    Parameter("host", "URLs of this host"),
+    Parameter("version", "scores of this version; those that were written last without it"),
+    Parameter("offset", "the URLs to skip", {**COUNT, "default": 0}),
+    Parameter(
+        "limit", "the URLs to return", {**COUNT, "maximum": MOST_LINKS_ANSWERED, "default": 100}
+    ),
+)
+
+_COMPARED = (
+    Parameter("a", "a collection", required=True),
+    Parameter("b", "another collection"),
+    Parameter("spec", "the name of a crawl, by whose specification relevance is told"),
+)
+
+CRAWL_OPERATIONS = (
+    Operation(
+        "crawls",
+        "/api/crawls",
+        "The crawl specifications",
+        (),
+        tuple[CrawlAnswer, ...],
+        errors=ERRORS,
+        example="/api/crawls",
+    ),
+    Operation(
+        "crawlLinks",
+        "/api/crawls/{name}/links",
+        "The linked URLs of a crawl by relevance, blacklisted ones at the end",
+        (Parameter("name", "the crawl", place="path"), *SCORED_LINKS_PARAMETERS),
+        tuple[ScoredLinkAnswer, ...],
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "crawlMonitor",
+        "/api/crawls/{name}/monitor",
+        "A crawl as it runs: counts, hosts, status codes, alerts, as its monitor saw it last",
+        (Parameter("name", "the crawl", place="path"),),
+        media_types=("application/json",),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "crawlChart",
+        "/crawls/{name}/monitor/{chart}.{form}",
+        "A chart of that as a picture",
+        (
+            Parameter("name", "the crawl", place="path"),
+            Parameter("chart", "what it shows", {"enum": list(MONITOR_CHARTS)}, place="path"),
+            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
+            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
+            Parameter("span", "the time shown", {"enum": list(Span), "default": Span.DAY}),
+        ),
+        media_types=("image/svg+xml", "image/png"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "compareCrawls",
+        "/crawls/compare/numbers.json",
+        "Two collections compared, or one with a crawl specification",
+        _COMPARED,
+        media_types=("application/json",),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "exportComparison",
+        "/crawls/compare/{chart}.{form}",
+        "A chart of that as a picture",
+        (
+            Parameter("chart", "what it shows", {"enum": list(CHARTS)}, place="path"),
+            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
+            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
+            *_COMPARED,
+        ),
+        media_types=("image/svg+xml", "image/png"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+)
+
 
 blueprint = Blueprint("crawl_api", __name__, url_prefix="/api/crawls")
 
@@ -43,7 +163,7 @@ def crawls() -> ResponseReturnValue:
             for stored in index.specifications()
         )
 
-    return jsonify(answer_to_json(answer_search(find)))
+    return json_answer(answer_search(find))
 
 
 @blueprint.get("/<name>/monitor")
@@ -70,4 +190,4 @@ def scored_links(name: str) -> ResponseReturnValue:
         found = index.best_links(name, limit, offset, host, version) if limit else []
         return tuple(ScoredLinkAnswer(*link) for link in found)
 
-    return jsonify(answer_to_json(answer_search(find)))
+    return json_answer(answer_search(find))

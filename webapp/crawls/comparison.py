@@ -1,38 +1,204 @@
-"""The page of compared collections, with its charts as pictures and its numbers as JSON."""
+"""Two collections, or one and a crawl specification, compared: the page and its charts."""
 
 import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 from cachetools import TTLCache
 from flask import Blueprint, current_app, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
+from flask_babel import gettext, ngettext
 from werkzeug.exceptions import NotFound
 
+from nwx.charts import specs
+from nwx.charts.fields import Field, FieldKind, Spec, drawable
+from nwx.charts.specs import PAGES, RELEVANT, harvest_chart
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
-from nwx.steering.comparison.comparison import CollectionComparison, compare
-from nwx.steering.comparison.comparison_json import ages, comparison_json
+from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection, compare
+from nwx.steering.comparison.comparison_json import AGES, ages, comparison_json
+from nwx.steering.comparison.counts import SCORE_BINS, Overlap
+from nwx.steering.comparison.quality import QualityCounts
 from nwx.steering.comparison.question import relevance_question
 from nwx.steering.specifications.specification_store import (
     UnknownCrawlError,
     specification_of,
     stored_specification,
 )
-from webapp.crawls.comparison_charts import (
-    age_labels,
-    comparison_charts,
-    fault_kinds,
-    score_labels,
-)
-from webapp.explore.asked_pictures import asked_picture
+from webapp.explore.charts import PICTURE_WIDTH, asked_picture, with_words
 from webapp.explore.page import extended, schemes
-from webapp.quality.labels import fault_label
-from webapp.quality.presence import checks_stamp
+from webapp.quality.labels import checks_stamp, fault_label
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.error_texts import error_text
 from webapp.site.question_limits import answer_facets
+from webapp.site.words import decimal, error_text
+
+CHARTS = ("overlap", "harvest", "relevance", "quality", "faults", "freshness")
+"""The names of all charts that a comparison may have."""
+
+_ROWS_A_GROUP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonChart:
+    """A chart with what it shows, in words; the tables of the page have its numbers."""
+
+    name: str
+    title: str
+    spec: Spec
+
+
+def comparison_charts(comparison: CollectionComparison) -> dict[str, ComparisonChart]:
+    """Return the charts that a comparison has, by name."""
+    found = []
+    if comparison.b is not None:
+        found.append(("overlap", gettext("Coverage and overlap"), _overlap(comparison)))
+    if any(side.relevance and side.relevance.pages for side in comparison.sides):
+        found.append(("harvest", gettext("Relevant pages over pages"), _harvest(comparison)))
+        found.append(("relevance", gettext("Documents by score"), _relevance(comparison)))
+    if comparison.quality is not None:
+        found.append(("quality", gettext("Pages by playback score"), _quality(comparison)))
+        if any(side.faults for side in comparison.quality.sides):
+            found.append(("faults", gettext("Pages by kind of fault"), _faults(comparison)))
+    found.append(("freshness", gettext("URLs by age"), _freshness(comparison)))
+    return {name: ComparisonChart(name, title, spec) for name, title, spec in found}
+
+
+def age_labels() -> list[str]:
+    """Return the names of the groups of ages."""
+    most = gettext("more than %(count)s days", count=AGES[-1])
+    return [
+        *(
+            ngettext("up to %(count)s day", "up to %(count)s days", days, count=days)
+            for days in AGES
+        ),
+        most,
+    ]
+
+
+def score_labels() -> list[str]:
+    """Return the names of the groups of scores, of relevance as of playback."""
+    ends = [place / SCORE_BINS for place in range(SCORE_BINS + 1)]
+    return [f"{decimal(low, 1)} – {decimal(high, 1)}" for low, high in pairwise(ends)]
+
+
+def _overlap(comparison: CollectionComparison) -> Spec:
+    assert comparison.b is not None
+    a, b = drawable(comparison.a.name), drawable(comparison.b.name)
+    parts = (gettext("only %(name)s", name=a), gettext("both"), gettext("only %(name)s", name=b))
+    kinds: Mapping[str, Overlap] = {
+        gettext("URLs"): comparison.urls,
+        gettext("Hosts"): comparison.hosts,
+        gettext("Documents"): comparison.documents,
+    }
+    what = Field("what", gettext("What"), FieldKind.CATEGORY, tuple(kinds))
+    where = Field("where", gettext("Where"), FieldKind.CATEGORY, parts)
+    count = Field("count", gettext("All"), FieldKind.COUNT)
+    rows = [
+        {what.name: name, where.name: part, count.name: value}
+        for name, overlap in kinds.items()
+        for part, value in zip(parts, (overlap.only_a, overlap.both, overlap.only_b), strict=True)
+    ]
+    return _sized(specs.stacked(what, where, count, share=True), rows, len(kinds))
+
+
+def _freshness(comparison: CollectionComparison) -> Spec:
+    until = max(side.counts.last for side in comparison.sides)
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": urls}
+        for side in comparison.sides
+        for label, urls in zip(age_labels(), ages(side.counts, until), strict=True)
+    ]
+    return _grouped(
+        comparison,
+        gettext("Age"),
+        age_labels(),
+        Field("count", gettext("URLs"), FieldKind.COUNT),
+        rows,
+    )
+
+
+def _relevance(comparison: CollectionComparison) -> Spec:
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": documents}
+        for side in comparison.sides
+        if side.relevance
+        for label, documents in zip(score_labels(), side.relevance.distribution, strict=True)
+    ]
+    value = Field("count", gettext("Documents"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
+
+
+def _quality(comparison: CollectionComparison) -> Spec:
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": pages}
+        for side, counts in _checked(comparison)
+        for label, pages in zip(score_labels(), counts.distribution, strict=True)
+    ]
+    value = Field("count", gettext("Pages"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
+
+
+def _faults(comparison: CollectionComparison) -> Spec:
+    kinds = {kind: drawable(fault_label(kind)) for kind in fault_kinds(comparison)}
+    rows = [
+        {"group": label, "collection": drawable(side.name), "count": counts.faults[kind]}
+        for side, counts in _checked(comparison)
+        for kind, label in kinds.items()
+    ]
+    value = Field("count", gettext("Pages"), FieldKind.COUNT)
+    return _grouped(comparison, gettext("Fault"), list(kinds.values()), value, rows)
+
+
+def fault_kinds(comparison: CollectionComparison) -> list[str]:
+    """Return the kinds of faults that pages have, those of most pages first."""
+    counts: Counter[str] = Counter()
+    for _, side in _checked(comparison):
+        counts.update(side.faults)
+    return sorted(counts, key=lambda kind: (-counts[kind], kind))
+
+
+def _checked(
+    comparison: CollectionComparison,
+) -> Iterator[tuple[ComparedCollection, QualityCounts]]:
+    if comparison.quality is not None:
+        yield from zip(comparison.sides, comparison.quality.sides, strict=True)
+
+
+def _grouped(
+    comparison: CollectionComparison,
+    title: str,
+    labels: list[str],
+    value: Field,
+    rows: list[dict[str, Any]],
+) -> Spec:
+    group = Field("group", title, FieldKind.CATEGORY, tuple(labels))
+    names = tuple(drawable(side.name) for side in comparison.sides)
+    series = Field("collection", gettext("Collection"), FieldKind.CATEGORY, names)
+    return _sized(specs.grouped_bars(group, series, value), rows, len(labels) * _ROWS_A_GROUP)
+
+
+def _harvest(comparison: CollectionComparison) -> Spec:
+    harvests = {
+        drawable(side.name): [(point.pages, point.relevant) for point in side.relevance.harvest()]
+        for side in comparison.sides
+        if side.relevance
+    }
+    words = {
+        PAGES.title: gettext("Pages fetched"),
+        RELEVANT.title: gettext("Relevant pages"),
+        "Crawl": gettext("Crawl"),
+    }
+    spec: Spec = with_words(harvest_chart(harvests, PICTURE_WIDTH, RELEVANT), words)
+    return spec
+
+
+def _sized(spec: Spec, rows: list[dict[str, Any]], names: int) -> Spec:
+    return specs.sized_spec(specs.spec_with_rows(spec, rows), PICTURE_WIDTH, names)
+
 
 blueprint = Blueprint("comparison", __name__, url_prefix="/crawls/compare")
 

@@ -15,8 +15,8 @@ from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification
 from nwx.steering.specifications.specification_store import restore, save_text
 from webapp.crawls.page import is_writable, requested_number, stored_or_404
-from webapp.queue.service import queue_service
-from webapp.server.tokens import has_token
+from webapp.crawls.queue import queue_service
+from webapp.headers import has_token
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import answer_search

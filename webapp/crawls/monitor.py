@@ -30,7 +30,7 @@ from webapp.crawls.monitor_charts import (
     top_statuses,
     top_types,
 )
-from webapp.explore.asked_pictures import asked_picture
+from webapp.explore.charts import asked_picture
 from webapp.explore.page import schemes
 from webapp.site import parameters
 from webapp.site.context import engine, kept_of_engine

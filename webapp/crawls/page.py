@@ -28,11 +28,11 @@ from nwx.steering.specifications.specification_store import (
 )
 from nwx.values.urlkeys import urlkey
 from webapp.crawls.monitor import monitor_report, monitor_values, monitors
-from webapp.queue.service import queue_service
+from webapp.crawls.queue import queue_service
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.error_texts import error_text
 from webapp.site.question_limits import answer_search
+from webapp.site.words import error_text
 from webapp.users.guards import has_role
 
 blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")

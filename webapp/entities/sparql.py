@@ -16,9 +16,9 @@ from werkzeug.exceptions import (
 )
 
 from nwx.errors import ErrorText, NwxError, UsageError
-from webapp.entities.backend import triple_answers
-from webapp.site import failures, parameters
-from webapp.site.error_texts import error_text
+from webapp.entities.page import triple_answers
+from webapp.site import parameters, responses
+from webapp.site.words import error_text
 from webapp.users.guards import open_to_all
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def answer_sparql() -> ResponseReturnValue:
     except HTTPException as error:
         return _refusal(error.code or 400, str(error.description))
     except NwxError as error:
-        answered = make_response(_refusal(failures.status_of(error), error_text(error)))
+        answered = make_response(_refusal(responses.status_of(error), error_text(error)))
         if answered.status_code == ServiceUnavailable.code:
-            answered.headers["Retry-After"] = str(failures.RETRY_SECONDS)
+            answered.headers["Retry-After"] = str(responses.RETRY_SECONDS)
         return answered
 
 

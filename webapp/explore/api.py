@@ -1,23 +1,241 @@
-"""The JSON API of facet questions."""
+"""The JSON API of facet questions: what programs can ask, and the answers."""
 
-from flask import Blueprint, jsonify, request
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
+from msgspec import UNSET, UnsetType
 
+from nwx.charts.fields import SCHEMES
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.question import parse_conditions, parse_facet_question, parse_features
-from nwx.searching.answers import answer_to_json
-from webapp.explore.operations import (
-    CAPTURES_PARAMETERS,
-    FACET_PARAMETERS,
-    CapturesAnswer,
-    criteria_answer,
-    facets_answer,
-    selected_capture,
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import (
+    FEATURES,
+    AnsweredBy,
+    FacetAnswer,
+    Feature,
+    answer_json,
+    parse_conditions,
+    parse_facet_question,
+    parse_features,
 )
+from nwx.model import Capture
+from nwx.searching.answers import Count, OptionalCount, Timestamp
+from webapp.explore.view import TOPS, Chart, ExplorerOrder
 from webapp.site import parameters
 from webapp.site.context import kept_of_engine
-from webapp.site.openapi import check_parameters
+from webapp.site.openapi import (
+    COUNT,
+    ERRORS,
+    NOT_FOUND,
+    TEXT,
+    Json,
+    Operation,
+    Parameter,
+    check_parameters,
+)
 from webapp.site.question_limits import answer_facets
+from webapp.site.responses import json_answer
+
+OptionalRatio = float | None | UnsetType
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsAnswer:
+    """The features of a selection, and a row for each value of the criteria of `by`.
+
+    A row has the value of each criterion of `by`, and the features. `found`
+    is the number of rows before `top`, null where it is not known.
+    """
+
+    where: tuple[str, ...]
+    by: tuple[Criterion, ...]
+    rows: tuple[dict[str, str | int | float | None], ...]
+    found: int | None
+    answered_by: AnsweredBy
+    took_ms: float
+    captures: OptionalCount = UNSET
+    unique_documents: OptionalCount = UNSET
+    unique_urls: OptionalCount = UNSET
+    bytes: OptionalCount = UNSET
+    unique_bytes: OptionalCount = UNSET
+    average_size: OptionalRatio = UNSET
+    average_document_size: OptionalRatio = UNSET
+    duplication_ratio: OptionalRatio = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAnswer:
+    """A criterion; `values` are its fixed ones in order, `spans` tells whether it takes ranges."""
+
+    name: Criterion
+    title: str
+    description: str
+    values: tuple[str, ...]
+    ordinal: bool
+    spans: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureAnswer:
+    """A number that facet answers give; the unit is count, bytes or ratio."""
+
+    name: Feature
+    title: str
+    description: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaAnswer:
+    """What facet questions can ask for."""
+
+    criteria: tuple[CriterionAnswer, ...]
+    features: tuple[FeatureAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedCapture:
+    """A capture of a selection, and where its record is stored."""
+
+    url: str
+    timestamp: Timestamp
+    collection: str
+    status_code: int | None
+    content_type_norm: str
+    content_length: int | None
+    digest: str
+    document_id: str
+    record_type: str
+    source_file: str
+    source_file_offset: Count
+
+
+@dataclass(frozen=True, slots=True)
+class CapturesAnswer:
+    """Some captures of a selection, and how many it has."""
+
+    total: Count
+    captures: tuple[SelectedCapture, ...]
+
+
+def facets_answer(found: FacetAnswer, features: tuple[Feature, ...]) -> FacetsAnswer:
+    """Return the answer to a facet question as programs read it."""
+    values: dict[str, Any] = answer_json(found, features)
+    return FacetsAnswer(**values)
+
+
+def criteria_answer() -> CriteriaAnswer:
+    """Return the criteria and features as programs read them."""
+    return CriteriaAnswer(
+        tuple(
+            CriterionAnswer(
+                criterion, one.label, one.description, one.values, one.ordinal, one.spans
+            )
+            for criterion in Criterion
+            for one in [criterion.definition]
+        ),
+        tuple(
+            FeatureAnswer(name, one.title, one.description, one.unit)
+            for name, one in FEATURES.items()
+        ),
+    )
+
+
+def selected_capture(capture: Capture) -> SelectedCapture:
+    """Return a capture as programs read it."""
+    return SelectedCapture(
+        url=capture.url,
+        timestamp=capture.timestamp,
+        collection=capture.collection,
+        status_code=capture.status_code,
+        content_type_norm=capture.content_type_norm,
+        content_length=capture.content_length,
+        digest=capture.digest,
+        document_id=capture.document_id,
+        record_type=capture.record_type,
+        source_file=capture.source_file,
+        source_file_offset=capture.source_file_offset,
+    )
+
+
+_TEXTS: Json = {"type": "array", "items": TEXT}
+_WHERE = Parameter(
+    "where", "a condition: tld=fr,be, month=2013-01..2013-12, type!=html …; may be repeated", _TEXTS
+)
+
+FACET_PARAMETERS = (
+    _WHERE,
+    Parameter("by", f"one or two, separated by a comma, of {', '.join(Criterion)}"),
+    Parameter("feature", "the features to give, separated by commas; all without it"),
+    Parameter("sort", f"value, or one of {', '.join(Feature)}"),
+    Parameter("order", "asc or desc; without it values are ascending and features descending"),
+    Parameter("top", "the most rows", {**COUNT, "minimum": 1, "default": 1000}),
+    Parameter("approximate", "1: estimate what would have to be counted live", COUNT),
+)
+CAPTURES_PARAMETERS = (
+    _WHERE,
+    Parameter("offset", "the captures to skip", {**COUNT, "default": 0}),
+    Parameter("limit", "the captures to return", {**COUNT, "maximum": 1000, "default": 50}),
+)
+_VIEW = (
+    _WHERE,
+    Parameter("vs", "a condition of the selection to compare with; may be repeated", _TEXTS),
+    Parameter("by", f"one or two, separated by a comma, of {', '.join(Criterion)}"),
+    Parameter("feature", "the feature that is shown", {"enum": list(Feature)}),
+    Parameter("chart", "the kind of chart", {"enum": list(Chart)}),
+    Parameter("order", "the order of a list", {"enum": list(ExplorerOrder)}),
+    Parameter("top", "the most rows", {"enum": list(TOPS)}),
+)
+
+FACET_OPERATIONS = (
+    Operation(
+        "facets",
+        "/api/facets",
+        "Counts of captures, documents, URLs and bytes, by any criteria",
+        FACET_PARAMETERS,
+        FacetsAnswer,
+        example="/api/facets?where=status%3Dok&by=month&feature=captures,unique_bytes",
+    ),
+    Operation(
+        "facetCriteria",
+        "/api/facets/criteria",
+        "The criteria and features of facet questions",
+        answer=CriteriaAnswer,
+        example="/api/facets/criteria",
+    ),
+    Operation(
+        "facetCaptures",
+        "/api/facets/captures",
+        "The captures that a facet answer counts",
+        CAPTURES_PARAMETERS,
+        CapturesAnswer,
+        example="/api/facets/captures?where=type%3Dimage&limit=3",
+    ),
+    Operation(
+        "exportTable",
+        "/explore/table.{suffix}",
+        "The numbers of an explorer page as a file",
+        (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_VIEW),
+        media_types=("text/csv", "application/json"),
+        errors={**ERRORS, **NOT_FOUND},
+        example="/explore/table.csv?by=month",
+    ),
+    Operation(
+        "exportChart",
+        "/explore/chart.{form}",
+        "The chart of an explorer page as a picture",
+        (
+            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
+            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
+            *_VIEW,
+        ),
+        media_types=("image/svg+xml", "image/png"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+)
+
 
 blueprint = Blueprint("facets", __name__, url_prefix="/api/facets")
 
@@ -48,13 +266,13 @@ def answer() -> ResponseReturnValue:
     approximate = parameters.number_parameter(arguments, "approximate", 0, 0, 1) == 1
     answers = facets()
     found = answer_facets(lambda: answers.answer(question, approximate=approximate))
-    return jsonify(answer_to_json(facets_answer(found, tuple(features))))
+    return json_answer(facets_answer(found, tuple(features)))
 
 
 @blueprint.get("/criteria")
 def criteria() -> ResponseReturnValue:
     """Answer with what can be asked."""
-    return jsonify(answer_to_json(criteria_answer()))
+    return json_answer(criteria_answer())
 
 
 @blueprint.get("/captures", endpoint="captures")
@@ -66,4 +284,4 @@ def facet_captures() -> ResponseReturnValue:
     limit = parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES)
     answers = facets()
     total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
-    return jsonify(answer_to_json(CapturesAnswer(total, tuple(map(selected_capture, found)))))
+    return json_answer(CapturesAnswer(total, tuple(map(selected_capture, found))))

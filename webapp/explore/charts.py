@@ -1,22 +1,106 @@
-"""The chart of a grid: which kinds suit it, its rows, its specification."""
+"""The charts of pages: what is drawn, in which colours and words, and as which pictures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flask import Response, request
 from flask_babel import gettext, lazy_gettext
+from werkzeug.exceptions import NotFound
 
-from nwx.charts import specs, treemap
+from nwx.charts import fields, specs, treemap
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.panels import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.pictures import PictureFormat, draw_picture
+from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, Feature, Features
 from webapp.explore.answers import Grid, Line, cell_value
-from webapp.explore.chart_looks import chart_looks, with_words
-from webapp.explore.labels import in_sentence
-from webapp.explore.names import CRITERION_LABELS, described_feature
+from webapp.explore.labels import CRITERION_LABELS, described_feature, in_sentence
 from webapp.explore.view import Chart, ExplorerView
+from webapp.site import parameters
+from webapp.site.preferences import page_locale
+
+_NAMES = frozenset({"field", "host", "source", "target"})
+"""What a specification has under these keys is no word for people."""
+
+
+def chart_looks(scheme: str, *, background: bool = False) -> Spec:
+    """Return the Vega configuration of a scheme, as `theme.config` has it, with number signs."""
+    signs = page_locale().number_symbols["latn"]
+    number = {
+        "decimal": signs["decimal"],
+        "thousands": signs["group"],
+        "grouping": [3],
+        "currency": ["", ""],
+    }
+    return {**fields.config(scheme, background=background), "locale": {"number": number}}
+
+
+def with_words(spec: Any, words: Mapping[str, str]) -> Any:
+    """Return a specification with words replaced by others, in titles, scales and values."""
+    if isinstance(spec, str):
+        return words.get(spec, spec)
+    if isinstance(spec, list):
+        return [with_words(one, words) for one in spec]
+    if isinstance(spec, dict):
+        return {key: one if key in _NAMES else with_words(one, words) for key, one in spec.items()}
+    return spec
+
+
+_FORMS: dict[str, tuple[PictureFormat, str]] = {
+    "svg": ("svg", "image/svg+xml"),
+    "png": ("png", "image/png"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPicture:
+    """A picture as a request wants it; `suffix` is the form as its address names it."""
+
+    suffix: str
+    scheme: str
+    format: PictureFormat
+    mimetype: str
+
+    def of_chart(self, spec: Spec, name: str) -> Response:
+        """Return the answer with a chart, in the words and numbers of the page's language."""
+        return self.answer(
+            draw_picture(spec, chart_looks(self.scheme, background=True), self.format), name
+        )
+
+    def answer(self, drawn: bytes, name: str) -> Response:
+        """Return the answer with a picture that is drawn, as a file of a name."""
+        response = Response(drawn, mimetype=self.mimetype)
+        response.headers["Content-Disposition"] = f'inline; filename="{name}.{self.suffix}"'
+        return response
+
+
+def asked_picture(form: str) -> AskedPicture:
+    """Return the picture that a request asks for; `form` is the end of its address.
+
+    Raises NotFound for an unknown form, and UsageError for an unknown scheme
+    of colours.
+    """
+    if form not in _FORMS:
+        raise NotFound(
+            gettext(
+                "charts come as %(choices)s, not as %(form)s",
+                choices=" and ".join(_FORMS),
+                form=repr(form),
+            )
+        )
+    scheme = parameters.text(request.args, "scheme", 10) or fields.SCHEMES[0]
+    if scheme not in fields.SCHEMES:
+        raise UsageError(
+            ErrorText(
+                "scheme is %(scheme)s; choose one of %(choices)s",
+                scheme=repr(scheme),
+                choices=", ".join(fields.SCHEMES),
+            )
+        )
+    return AskedPicture(form, scheme, *_FORMS[form])
+
 
 TITLES = {
     Chart.BARS: lazy_gettext("Bars"),

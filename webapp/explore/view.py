@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 from urllib.parse import urlencode
 
 from nwx.errors import ErrorText, UsageError
@@ -159,13 +160,13 @@ class ExplorerAddresses:
         encoded = urlencode(explorer_pairs(view))
         return f"{base or self.base}?{encoded}" if encoded else base or self.base
 
+    def but(self, **changed: Any) -> str:
+        """Return the address of the view with some of it changed."""
+        return self.of(replace(self.view, **changed))
+
     def here(self, base: str = "") -> str:
         """Return the address of the view itself, on another page."""
         return self.of(self.view, base)
-
-    def feature(self, feature: Feature) -> str:
-        """Return the address that shows another feature."""
-        return self.of(replace(self.view, feature=feature))
 
     def by(self, criterion: Criterion) -> str:
         """Return the address that lists by a criterion; the second stays where it can."""
@@ -178,18 +179,6 @@ class ExplorerAddresses:
         """Return the address that splits by a second criterion, or by none."""
         added = () if criterion is None else (criterion,)
         return self.of(replace(self.view, by=_periods_first(self.view.by[0], *added), other=()))
-
-    def chart(self, chart: Chart) -> str:
-        """Return the address with another chart."""
-        return self.of(replace(self.view, chart=chart))
-
-    def order(self, order: ExplorerOrder) -> str:
-        """Return the address of the list in another order."""
-        return self.of(replace(self.view, order=order))
-
-    def top(self, top: int) -> str:
-        """Return the address of a list of another length."""
-        return self.of(replace(self.view, top=top))
 
     def refined(self, *chosen: tuple[Criterion, str]) -> str:
         """Return the address of what has these values only, and what to look at next of it."""
@@ -256,3 +245,38 @@ def explorer_pairs(view: ExplorerView) -> list[tuple[str, str]]:
         ("top", view.top, DEFAULT_TOP),
     )
     return found + [(name, str(value)) for name, value, usual in optional if value != usual]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The parameters of a search, and the conditions that no search filter has."""
+
+    pairs: tuple[tuple[str, str], ...]
+    missing: tuple[FacetCondition, ...]
+
+
+def search_within(where: Sequence[FacetCondition]) -> Within:
+    """Return the search that finds the documents of a selection, as nearly as filters allow.
+
+    Depth, the unknown and names from a list of sites mean nothing to the
+    search, and a query has its length: such conditions are in `missing`.
+    """
+    filters: list[tuple[str, str]] = []
+    clauses: list[str] = []
+    missing: list[FacetCondition] = []
+    for condition in where:
+        clause, name = condition.to_query(), _free_filter(condition, filters)
+        if clause and name:
+            filters += [(name, value) for value in condition.values]
+        elif clause and len(" AND ".join((*clauses, clause))) <= parameters.MAX_QUERY:
+            clauses.append(clause)
+        else:
+            missing.append(condition)
+    return Within((("q", " AND ".join(clauses)), *filters), tuple(missing))
+
+
+def _free_filter(condition: FacetCondition, filters: Sequence[tuple[str, str]]) -> str:
+    """Return the filter that a condition can be, "" where it has to be part of the query."""
+    name = condition.criterion.definition.query_filter
+    several = len(condition.values) > parameters.MAX_REPEATED
+    return "" if condition.negated or several or name in dict(filters) else name

@@ -1,7 +1,10 @@
-"""The graph around a host, or of the most linked hosts, as it is shown and drawn."""
+"""The graph around a host, or of the most linked hosts: as an address asks it, and drawn."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
 
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
@@ -11,8 +14,82 @@ from nwx.links.host_graph import Neighbourhood
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Term
-from webapp.explore.chart_looks import chart_looks
-from webapp.explore.charts import PICTURE_WIDTH
+from webapp.explore.charts import PICTURE_WIDTH, chart_looks
+from webapp.site import parameters
+from webapp.site.parameters import Arguments
+
+GRAPH_TOPS = (20, 40, 80)
+_DEFAULT_TOP = GRAPH_TOPS[1]
+
+
+class Level(StrEnum):
+    """What the points of the graph are."""
+
+    HOSTS = "hosts"
+    DOMAINS = "domains"
+
+
+class PointSize(StrEnum):
+    """What the size of a point tells."""
+
+    INLINKS = "inlinks"
+    DOCUMENTS = "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class LinksView:
+    """What is shown: a host or domain in the middle ("" is none), of a year (0 is all)."""
+
+    host: str = ""
+    level: Level = Level.HOSTS
+    size: PointSize = PointSize.INLINKS
+    year: int = 0
+    top: int = _DEFAULT_TOP
+
+
+def read_links_view(arguments: Arguments) -> LinksView:
+    """Return the view of an address; raises UsageError for what makes no sense."""
+    host = parameters.text(arguments, "host", 300).lower()
+    if "//" in host:
+        host = host.partition("//")[2]
+    return LinksView(
+        host=host.partition("/")[0].removeprefix("www."),
+        level=parameters.choice(arguments, "level", Level.HOSTS),
+        size=parameters.choice(arguments, "size", PointSize.INLINKS),
+        year=parameters.number_parameter(arguments, "year", 0, 0, 9999),
+        top=parameters.one_of(arguments, "top", _DEFAULT_TOP, GRAPH_TOPS),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinksAddresses:
+    """Where links lead: the same view with one thing changed."""
+
+    base: str
+    view: LinksView
+
+    def pairs(self, view: LinksView) -> list[tuple[str, str]]:
+        """Return the parameters of a view that are not the usual ones."""
+        usual = LinksView()
+        return [
+            (name, str(getattr(view, name)))
+            for name in ("host", "level", "size", "year", "top")
+            if getattr(view, name) != getattr(usual, name)
+        ]
+
+    def of(self, view: LinksView, base: str = "") -> str:
+        """Return the address of a view."""
+        encoded = urlencode(self.pairs(view))
+        return f"{base or self.base}?{encoded}" if encoded else base or self.base
+
+    def but(self, **changed: Any) -> str:
+        """Return the address of the view with some of it changed."""
+        return self.of(replace(self.view, **changed))
+
+    def here(self, base: str = "") -> str:
+        """Return the address of the view itself, on another page."""
+        return self.of(self.view, base)
+
 
 _HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
 _WWW = "www."

@@ -1,6 +1,10 @@
-"""The pages of links: the graph of hosts, and the links to a URL."""
+"""The pages of links: the graph of hosts, the links to a URL, what the archive lacks."""
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from json import dumps
+from urllib.parse import urlencode
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -9,29 +13,40 @@ from werkzeug.exceptions import NotFound
 
 from nwx.charts import fields
 from nwx.charts.pictures import bundle_version
-from nwx.errors import UsageError
+from nwx.errors import TimestampError, UsageError
 from nwx.links.host_graph import Neighbourhood, neighbourhood
+from nwx.links.missing_urls import (
+    KIND_GROUPS,
+    MissingQuestion,
+    MissingUrl,
+    PageFilter,
+    missing_urls,
+)
 from nwx.model import LinkCell
+from nwx.query.dates import date_span
+from nwx.values.csv_cells import csv_line
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import domain_of_host
-from webapp.explore.asked_pictures import asked_picture
-from webapp.explore.chart_looks import chart_looks, with_words
+from nwx.values.urls import KINDS, domain_of_host
+from webapp.explore.charts import asked_picture, chart_looks, with_words
 from webapp.explore.page import extended, schemes
-from webapp.links.backend import GraphKey, LinkAnswers, link_answers
-from webapp.links.graph import DrawnGraph, documents_by_host, drawn_graph
-from webapp.links.inlinks import url_inlinks
-from webapp.links.view import (
+from webapp.links.backend import GraphKey, LinkAnswers, link_answers, url_inlinks
+from webapp.links.graph import (
     GRAPH_TOPS,
+    DrawnGraph,
     Level,
     LinksAddresses,
     LinksView,
     PointSize,
+    documents_by_host,
+    drawn_graph,
     read_links_view,
 )
-from webapp.search.bars import year_bars
+from webapp.search.history import year_bars
 from webapp.site import parameters
 from webapp.site.context import engine
+from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_facets
+from webapp.site.responses import exported_file, form_of
 
 blueprint = Blueprint("links", __name__, url_prefix="/links")
 
@@ -147,3 +162,111 @@ def _url_page(url: str) -> ResponseReturnValue:
         status=status,
         captured=status is not None,
     )
+
+
+missing_blueprint = Blueprint("missing", __name__, url_prefix="/missing")
+
+ROWS_A_PAGE = 100
+MOST_MISSING_PAGES = 10
+MISSING_COLUMNS = ("url", "kind", "pages", "status")
+_FIELDS = ("kind", "site", "host", "collection", "from", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class MissingView:
+    """The parameters of an address, and the question that they are."""
+
+    given: dict[str, str]
+    question: MissingQuestion
+
+    def address(self, base: str, **more: object) -> str:
+        """Return an address with the same parameters, and more."""
+        pairs = {**self.given, **{name: value for name, value in more.items() if value}}
+        return f"{base}?{urlencode(pairs)}" if pairs else base
+
+
+def read_missing_view(arguments: Arguments) -> MissingView:
+    """Return the question of an address; raises UsageError for what makes no sense."""
+    given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
+    kind = given["kind"]
+    if kind and kind not in KIND_GROUPS and kind not in KINDS:
+        raise UsageError(parameters.not_a_choice("kind", kind, (*KIND_GROUPS, *KINDS)))
+    kinds = MissingQuestion().kinds
+    try:
+        since = date_span(given["from"])[0] if given["from"] else ""
+        until = date_span(given["to"])[1] if given["to"] else ""
+    except TimestampError as error:
+        raise UsageError(error.text) from error
+    pages = PageFilter(given["site"], given["collection"], since, until)
+    wanted = KIND_GROUPS.get(kind, frozenset({kind})) if kind else kinds
+    shown = {name: value for name, value in given.items() if value}
+    return MissingView(shown, MissingQuestion(wanted, pages, given["host"]))
+
+
+@missing_blueprint.get("", endpoint="show")
+def show_missing() -> ResponseReturnValue:
+    """List what is missing, a page of a table."""
+    view = read_missing_view(request.args)
+    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_MISSING_PAGES)
+    answers, archive = link_answers(), engine()
+    links = answers.links()
+    if links is None:
+        return render_template("missing.html", rows=None)
+    begin = (page - 1) * ROWS_A_PAGE
+    rows = answer_facets(
+        lambda: list(
+            islice(missing_urls(archive, links, view.question), begin, begin + ROWS_A_PAGE + 1)
+        )
+    )
+    return render_template(
+        "missing.html",
+        view=view,
+        rows=rows[:ROWS_A_PAGE],
+        more=len(rows) > ROWS_A_PAGE,
+        page=page,
+        last_page=MOST_MISSING_PAGES,
+        here=url_for(".show"),
+        current=links.is_current(),
+        collections=archive.collections(),
+        groups=tuple(KIND_GROUPS),
+        kinds=KINDS,
+        suffixes=tuple(MISSING_FORMATS),
+    )
+
+
+@missing_blueprint.get("/urls.<suffix>")
+def export_missing(suffix: str) -> ResponseReturnValue:
+    """Return all that is missing as a file: CSV, JSON, or a list of URLs."""
+    refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
+    media_type, write = form_of(MISSING_FORMATS, suffix, refusal)
+    view, links, archive = read_missing_view(request.args), link_answers().links(), engine()
+    if links is None:
+        raise NotFound(gettext("the links of this archive were never inverted"))
+    found = missing_urls(archive, links, view.question)
+    return exported_file(f"missing.{suffix}", media_type, lambda: write(found))
+
+
+def _csv_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
+    yield csv_line(MISSING_COLUMNS)
+    for one in found:
+        yield csv_line((one.url, one.kind, one.pages, "" if one.status is None else one.status))
+
+
+def _json_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
+    opening = "["
+    for one in found:
+        yield f"{opening}\n{dumps(asdict(one), ensure_ascii=False)}"
+        opening = ","
+    yield "[]\n" if opening == "[" else "\n]\n"
+
+
+def _url_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
+    for one in found:
+        yield f"{one.url}\n"
+
+
+MISSING_FORMATS = {
+    "csv": ("text/csv", _csv_lines),
+    "json": ("application/json", _json_lines),
+    "txt": ("text/plain", _url_lines),
+}

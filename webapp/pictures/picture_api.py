@@ -1,27 +1,110 @@
-"""The JSON API of pictures."""
+"""The JSON API of pictures: what programs can ask, and the answers."""
 
 from dataclasses import replace
 
-from flask import Blueprint, jsonify, request
+from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
+from nwx.engine.indices.picture_index import COLOURS, ImageSize
 from nwx.errors import UsageError
-from nwx.pictures.answers import pictures_answer, shown_picture_answer, similar_answer
-from nwx.searching.answers import answer_to_json
-from webapp.pictures.picture_operations import (
-    MOST_PICTURES_ANSWERED,
-    PICTURE_PARAMETERS,
-    SIMILAR_PARAMETERS,
+from nwx.pictures.answers import (
+    PicturesAnswer,
+    ShownPictureAnswer,
+    SimilarPicturesAnswer,
+    pictures_answer,
+    shown_picture_answer,
+    similar_answer,
 )
-from webapp.pictures.picture_pages import hash_of_image, limit_upload
-from webapp.pictures.picture_view import read_hash, read_picture_question
+from webapp.pictures.picture_pages import (
+    hash_of_image,
+    limit_upload,
+    read_hash,
+    read_picture_question,
+)
 from webapp.search.documents import ID
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import check_parameters
+from webapp.site.openapi import (
+    COUNT,
+    ERRORS,
+    NOT_FOUND,
+    TEXT,
+    Operation,
+    Parameter,
+    check_parameters,
+)
 from webapp.site.question_limits import answer_search
+from webapp.site.responses import json_answer
 from webapp.users.guards import open_to_all
+
+MOST_PICTURES_ANSWERED = 1_000
+
+_TEXTS = {"type": "array", "items": TEXT}
+_LIMIT = {**COUNT, "maximum": MOST_PICTURES_ANSWERED, "default": 50}
+
+PICTURE_PARAMETERS = (
+    Parameter("q", "words about the picture; all must stand on one page that shows it"),
+    Parameter("size", "how large it is, by the longer side", {"enum": list(ImageSize)}),
+    Parameter(
+        "colour",
+        "a main colour; may be repeated",
+        {"type": "array", "items": {"enum": list(COLOURS)}},
+    ),
+    Parameter("host", "images of one of these hosts; may be repeated", _TEXTS),
+    Parameter("domain", "images of one of these domains; may be repeated", _TEXTS),
+    Parameter("collection", "measured in one of these collections; may be repeated", _TEXTS),
+    Parameter("year", "measured at a capture of one of these years; may be repeated", _TEXTS),
+    Parameter("offset", "the pictures to skip", {**COUNT, "default": 0}),
+    Parameter("limit", "the pictures to return", _LIMIT),
+)
+SIMILAR_PARAMETERS = (
+    Parameter("hash", "the perceptual hash of an image, 16 hex digits"),
+    Parameter("limit", "the pictures to return", _LIMIT),
+)
+
+PICTURE_OPERATIONS = (
+    Operation(
+        "pictures",
+        "/api/pictures",
+        "Pictures by what pages say of them, by size and colour",
+        PICTURE_PARAMETERS,
+        PicturesAnswer,
+        example="/api/pictures?q=logo&limit=3",
+    ),
+    Operation(
+        "picture",
+        "/api/pictures/{document_id}",
+        "A picture, and pages that show it",
+        (
+            Parameter(
+                "document_id",
+                "the id of the picture's document",
+                {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+                place="path",
+            ),
+        ),
+        ShownPictureAnswer,
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "similarPictures",
+        "/api/pictures/similar",
+        "Pictures that look like an image, by its hash",
+        SIMILAR_PARAMETERS,
+        SimilarPicturesAnswer,
+    ),
+    Operation(
+        "picturesLikeImage",
+        "/api/pictures/similar",
+        "Pictures that look like the image in the body of the request, of at most 8 MB",
+        (Parameter("limit", "the pictures to return", _LIMIT),),
+        SimilarPicturesAnswer,
+        errors={**ERRORS, "413": "the image is too long"},
+        method="post",
+    ),
+)
+
 
 blueprint = Blueprint("picture_api", __name__, url_prefix="/api/pictures")
 
@@ -35,7 +118,7 @@ def found_pictures() -> ResponseReturnValue:
     offset = parameters.number_parameter(request.args, "offset", 0, 0, parameters.MAX_OFFSET)
     question = replace(read_picture_question(request.args), offset=offset, limit=_limit())
     index = engine().picture_index()
-    return jsonify(answer_to_json(pictures_answer(answer_search(lambda: index.search(question)))))
+    return json_answer(pictures_answer(answer_search(lambda: index.search(question))))
 
 
 @blueprint.get(f"/{ID}", endpoint="picture")
@@ -46,7 +129,7 @@ def one_picture(document_id: str) -> ResponseReturnValue:
     if picture is None:
         raise NotFound(f"there is no picture {document_id} in this archive")
     shown = index.appearances_of(document_id, _PAGES_ANSWERED)
-    return jsonify(answer_to_json(shown_picture_answer(picture, shown)))
+    return json_answer(shown_picture_answer(picture, shown))
 
 
 @blueprint.get("/similar", endpoint="similar")
@@ -54,7 +137,7 @@ def pictures_of_hash() -> ResponseReturnValue:
     """Answer with pictures whose hashes are like one."""
     check_parameters(request.args, SIMILAR_PARAMETERS)
     hash = read_hash(request.args)
-    return _similar(hash) if hash is not None else jsonify(answer_to_json(similar_answer([])))
+    return _similar(hash) if hash is not None else json_answer(similar_answer([]))
 
 
 @blueprint.post("/similar", endpoint="like_image")
@@ -70,9 +153,7 @@ def pictures_like_image() -> ResponseReturnValue:
 
 def _similar(hash: int) -> ResponseReturnValue:
     index, limit = engine().picture_index(), _limit()
-    return jsonify(
-        answer_to_json(similar_answer(answer_search(lambda: index.similar(hash, limit))))
-    )
+    return json_answer(similar_answer(answer_search(lambda: index.similar(hash, limit))))
 
 
 def _limit() -> int:

@@ -1,11 +1,14 @@
-"""The routes of pictures and renders."""
+"""Renders and thumbnails of captured pages, in lists and as answers."""
 
-from collections.abc import Callable
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.access.restricted.engine import check_url_shown
@@ -19,24 +22,154 @@ from nwx.errors import (
 )
 from nwx.keys import capture_id
 from nwx.model import Capture
-from nwx.quality.renders.stored_renders import PageMoment, find_pictures, read_render
+from nwx.quality.renders.stored_renders import FoundRender, PageMoment, find_pictures, read_render
 from nwx.quality.stored_blocks import find_image, read_image
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import normal_timestamp
-from webapp.pictures.answers import (
-    etag_of,
-    not_modified,
-    picture_answer,
-    placeholder_answer,
-    render_answer,
-)
 from webapp.pictures.backend import pictures
 from webapp.site import parameters
-from webapp.site.error_texts import error_text
+from webapp.site.words import error_text
+
+NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+"""What the bytes of an archive may do in a browser: nothing."""
+
+KEPT_SECONDS = 3_600
+_ETAG_DIGITS = 32
+
+_MAGICS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+_WEBP = "image/webp"
+_JSON = "application/json"
+_TEXT = "text/plain"
+_BYTES = "application/octet-stream"
+_JSON_TYPES = (_JSON, "application/har+json", "text/json")
+
+NO_PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 20" width="320" height="200">'
+    '<rect width="32" height="20" fill="#8884"/>'
+    '<path d="M11 14l4-5 3 3 2-2 3 4z" fill="#888"/></svg>'
+)
+"""What is shown in the place of a picture that cannot be shown."""
+
+
+def etag_of(*parts: object) -> str:
+    """Return the ETag of what is made of these parts alone."""
+    named = "\n".join(map(str, parts))
+    return hashlib.blake2b(named.encode("utf-8", "surrogatepass")).hexdigest()[:_ETAG_DIGITS]
+
+
+def not_modified(etag: str) -> Response | None:
+    """Return the answer to who has it already, None where it has to be sent."""
+    if not request.if_none_match.contains_weak(etag):
+        return None
+    return _kept(Response(status=304), etag)
+
+
+def picture_answer(payload: bytes, media_type: str, etag: str) -> Response:
+    """Return a picture of our own making."""
+    return _kept(_harmless(Response(payload, mimetype=media_type)), etag)
+
+
+def placeholder_answer(status: int = 404) -> Response:
+    """Return a picture that stands for one that is not there; browsers show it all the same."""
+    response = _harmless(Response(NO_PICTURE, status, mimetype="image/svg+xml"))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def render_answer(payload: bytes, media_type: str, name: str, etag: str) -> Response:
+    """Return a stored render: pictures and JSON as they are, texts and HTML as plain text.
+
+    All else is a download, of a file of a name.
+    """
+    served = served_type(payload, media_type)
+    response = _harmless(Response(payload))
+    if served == _TEXT:
+        response.headers["Content-Type"] = f"{_TEXT}; charset=utf-8"
+    else:
+        response.headers["Content-Type"] = served
+    disposition = "attachment" if served in (_BYTES, "application/pdf") else "inline"
+    response.headers["Content-Disposition"] = f"{disposition}; filename={name}"
+    return _kept(response, etag)
+
+
+def served_type(payload: bytes, media_type: str) -> str:
+    """Return the content type that bytes are served with, by what they are and are said to be."""
+    for magic, found in _MAGICS:
+        if payload.startswith(magic):
+            return found
+    if payload[:4] == b"RIFF" and payload[8:12] == b"WEBP":
+        return _WEBP
+    if media_type in _JSON_TYPES:
+        return _JSON
+    if media_type.startswith("text/") or media_type.endswith(("xml", "html")):
+        return _TEXT
+    if media_type == "application/pdf" and payload.startswith(b"%PDF-"):
+        return media_type
+    return _BYTES
+
+
+def _harmless(response: Response) -> Response:
+    response.headers["Content-Security-Policy"] = NO_SCRIPTS
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+def _kept(response: Response, etag: str) -> Response:
+    response.set_etag(etag)
+    response.headers["Cache-Control"] = f"private, max-age={KEPT_SECONDS}"
+    return response
+
+
+MOST_RENDERS = 100
+"""So many renders are listed on the page of a document."""
+
+_LABELS = {
+    RenderKind.VIEW: lazy_gettext("Screenshot"),
+    RenderKind.THUMBNAIL: lazy_gettext("Thumbnail"),
+    RenderKind.FULL_PAGE: lazy_gettext("Full page"),
+    RenderKind.TEXT: lazy_gettext("Text"),
+    RenderKind.TEXT_FINAL: lazy_gettext("Final text"),
+    RenderKind.PAGEINFO: lazy_gettext("Page information"),
+    RenderKind.DOM: "DOM",
+    RenderKind.HAR: "HAR",
+    RenderKind.IMAGE_MAP: lazy_gettext("Image map"),
+    RenderKind.SNAPSHOT: lazy_gettext("Snapshot"),
+}
+
+
+class ListedRender(NamedTuple):
+    """A render in a list: what it is called, where it is shown, the capture that it is."""
+
+    label: str
+    address: str
+    capture: Capture
+
+
+def listed_renders(url: str, found: Sequence[FoundRender]) -> list[ListedRender]:
+    """Return the renders of a page at a URL by time, each with its address."""
+    numbers: Counter[tuple[RenderKind, str]] = Counter()
+    listed = []
+    for kind, capture in found:
+        numbers[kind, capture.timestamp] += 1
+        number = numbers[kind, capture.timestamp]
+        address = url_for(
+            "pictures.render",
+            kind=kind,
+            url=url,
+            timestamp=capture.timestamp,
+            number=number if number > 1 else None,
+        )
+        listed.append(ListedRender(str(_LABELS[kind]), address, capture))
+    return sorted(listed, key=lambda one: one.capture.timestamp)
+
 
 blueprint = Blueprint("pictures", __name__)
 
-_WEBP = "image/webp"
 _VERSION = 1
 """Another one for pictures that are scaled in another way."""
 

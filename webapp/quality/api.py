@@ -1,16 +1,90 @@
-"""The JSON API of quality."""
+"""The JSON API of quality: what programs can ask, and the answers."""
 
-from flask import Blueprint, jsonify, request
+from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 
+from nwx.engine.indices.quality_index import QualityOrder
 from nwx.quality.scores import QualityAnswer, quality_answer
-from nwx.searching.answers import answer_to_json
-from webapp.quality.operations import MOST_SCORES_ANSWERED, QUALITY_PARAMETERS
+from nwx.values.fault_kinds import FaultKind
+from webapp.quality.page import PICTURE_TYPE, PictureOf, PictureSize
+from webapp.quality.repair_page import RESOURCE_KINDS
 from webapp.quality.view import read_quality_view, totals_and_scores
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import check_parameters
+from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter, check_parameters
 from webapp.site.question_limits import answer_facets
+from webapp.site.responses import json_answer
+
+MOST_SCORES_ANSWERED = 1_000
+
+_FILTERS = (
+    Parameter("site", "pages of this host, of a registered domain those of all its hosts"),
+    Parameter("host", "pages of this host alone"),
+    Parameter("month", "pages captured in this month, YYYY-MM"),
+    Parameter("collection", "pages of this collection"),
+    Parameter("kind", "pages with a fault of this kind", {"enum": list(FaultKind)}),
+    Parameter(
+        "order",
+        "the worst first, or what was checked last",
+        {"enum": list(QualityOrder), "default": QualityOrder.WORST.value},
+    ),
+)
+QUALITY_PARAMETERS = (
+    *_FILTERS,
+    Parameter("offset", "the pages to skip", {**COUNT, "default": 0}),
+    Parameter(
+        "limit", "the pages to return", {**COUNT, "maximum": MOST_SCORES_ANSWERED, "default": 100}
+    ),
+)
+
+QUALITY_OPERATIONS = (
+    Operation(
+        "quality",
+        "/api/quality",
+        "How captured pages play: totals, and the pages with the lowest scores",
+        QUALITY_PARAMETERS,
+        QualityAnswer,
+        errors=ERRORS,
+        example="/api/quality?limit=5",
+    ),
+    Operation(
+        "exportQuality",
+        "/quality/scores.{suffix}",
+        "All scores that match as a file",
+        (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_FILTERS),
+        media_types=("text/csv", "application/json"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "exportRepairs",
+        "/quality/repairs/list.{suffix}",
+        "The missing resources that mend most pages, as a file: CSV, JSON, or a list of URLs",
+        (
+            Parameter("suffix", "the format", {"enum": ["csv", "json", "txt"]}, place="path"),
+            Parameter("kind", "the kind of resource", {"enum": list(RESOURCE_KINDS)}),
+            Parameter("site", "mend pages of this host, or of one below it"),
+            Parameter("host", "resources on this host, or on one below it"),
+            Parameter("collection", "mend pages of this collection"),
+            Parameter("from", "mend pages captured at or after this date"),
+            Parameter("to", "mend pages captured at or before the end of this date"),
+        ),
+        media_types=("text/csv", "application/json", "text/plain"),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "qualityPicture",
+        "/quality/picture",
+        "A screenshot of a page that was checked, or the difference of two",
+        (
+            Parameter("id", "the capture, as scores have it", required=True),
+            Parameter("of", "what it shows", {"enum": list(PictureOf), "default": "crawl"}),
+            Parameter("size", "how large it is", {"enum": list(PictureSize), "default": "large"}),
+        ),
+        media_types=(PICTURE_TYPE,),
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+)
+
 
 blueprint = Blueprint("quality_api", __name__, url_prefix="/api")
 
@@ -27,4 +101,4 @@ def quality_scores() -> ResponseReturnValue:
     def find() -> QualityAnswer:
         return quality_answer(*totals_and_scores(index, view, limit, offset))
 
-    return jsonify(answer_to_json(answer_facets(find)))
+    return json_answer(answer_facets(find))

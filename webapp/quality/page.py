@@ -1,24 +1,159 @@
-"""The pages of quality: captured pages by how they play, and one with its pictures and faults."""
+"""The pages of quality: captured pages by how they play, one with its faults and pictures."""
 
+import io
+import threading
+from enum import StrEnum
+from functools import cache
+from hashlib import blake2b
 from itertools import chain, islice
 
+from cachetools import LRUCache
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
+from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.indices.quality_index import QualityOrder
+from nwx.engine.indices.quality_index import PlaybackScore, QualityOrder
+from nwx.errors import EngineBusyError, ErrorText, FormatError, SourceError
+from nwx.model import RenderPlace
+from nwx.quality.images import scaled
+from nwx.quality.renders.stored_renders import read_placed_render
 from nwx.quality.scores import csv_of_scores, json_of_scores
 from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import RenderKind
 from webapp.links.backend import link_answers
 from webapp.quality import labels
-from webapp.quality.pictures import MOST_ID, has_pictures
 from webapp.quality.view import read_quality_view, totals_and_scores
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.question_limits import Export, answer_facets
+from webapp.site.question_limits import answer_facets
+from webapp.site.responses import exported_file, form_of
 
 blueprint = Blueprint("quality", __name__, url_prefix="/quality")
+
+PICTURE_TYPE = "image/webp"
+MOST_ID = 2_000
+_KINDS = (RenderKind.VIEW, RenderKind.FULL_PAGE, RenderKind.THUMBNAIL)
+_MOST_BYTES = 32 << 20
+_CACHE_BYTES = 32 << 20
+_AT_ONCE = 2
+_WAIT_SECONDS = 15.0
+
+
+class PictureOf(StrEnum):
+    """What a picture shows."""
+
+    CRAWL = "crawl"
+    PLAYBACK = "playback"
+    DIFFERENCE = "difference"
+
+
+class PictureSize(StrEnum):
+    """How large a picture is."""
+
+    SMALL = "small"
+    LARGE = "large"
+
+
+_BOXES = {PictureSize.SMALL: (240, 150), PictureSize.LARGE: (1_280, 1_600)}
+
+
+class _Pictures:
+    """The pictures that were asked for last; few are made at once."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._made: LRUCache[str, bytes] = LRUCache(_CACHE_BYTES, getsizeof=len)
+
+    def picture(self, key: str, score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
+        """Return a picture as WebP; raises as `read_placed_render` does, and EngineBusyError."""
+        with self._guard:
+            made = self._made.get(key)
+        if made is not None:
+            return made
+        if not self._places.acquire(timeout=_WAIT_SECONDS):
+            raise EngineBusyError(ErrorText("too many pictures are being made; try again soon"))
+        try:
+            made = _made(score, of, size)
+        finally:
+            self._places.release()
+        with self._guard:
+            if len(made) <= _CACHE_BYTES:
+                self._made[key] = made
+        return made
+
+
+_PICTURES = _Pictures()
+
+
+@blueprint.get("/picture", endpoint="picture")
+def quality_picture() -> ResponseReturnValue:
+    """Return a picture of a page that was checked."""
+    id = parameters.text(request.args, "id", MOST_ID)
+    of = parameters.choice(request.args, "of", PictureOf.CRAWL)
+    size = parameters.choice(request.args, "size", PictureSize.LARGE)
+    score = engine().quality_index().score(id)
+    if score is None or not _is_there(score, of):
+        raise NotFound(gettext("there is no such picture"))
+    key = blake2b(f"{score!r} {of} {size}".encode("utf-8", "surrogatepass")).hexdigest()
+    response = Response(mimetype=PICTURE_TYPE)
+    response.set_etag(key[:32])
+    response.cache_control.private = True
+    response.cache_control.no_cache = True  # another check gives another picture
+    if request.if_none_match.contains(key[:32]):
+        response.status_code = 304
+        return response
+    try:
+        response.set_data(_PICTURES.picture(key, score, of, size))
+    except (SourceError, FormatError):
+        # With a picture as its body, which browsers show in the place of the one that is wanted.
+        return Response(_unreadable(), status=404, mimetype=PICTURE_TYPE)
+    return response
+
+
+@cache
+def _unreadable() -> bytes:
+    """Return a picture that says that another cannot be read."""
+    image = Image.new("RGB", _BOXES[PictureSize.SMALL], "#f1f3f1")
+    words = "cannot be read"
+    at = (image.width / 2, image.height / 2)
+    ImageDraw.Draw(image).text(at, words, fill="#55625f", font_size=20, anchor="mm")
+    written = io.BytesIO()
+    image.save(written, "WEBP")
+    return written.getvalue()
+
+
+def has_pictures(score: PlaybackScore) -> tuple[PictureOf, ...]:
+    """Return the pictures that a score names."""
+    return tuple(of for of in PictureOf if _is_there(score, of))
+
+
+def _is_there(score: PlaybackScore, of: PictureOf) -> bool:
+    views = {PictureOf.CRAWL: score.crawl_view, PictureOf.PLAYBACK: score.playback_view}
+    return all(views.values()) if of is PictureOf.DIFFERENCE else views[of] is not None
+
+
+def _made(score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
+    if of is PictureOf.DIFFERENCE:
+        # Imported here: what compares pictures takes a while to load.
+        from nwx.quality.measures import difference_image
+
+        payload = difference_image(
+            _payload(score, score.crawl_view), _payload(score, score.playback_view)
+        )
+    else:
+        place = score.crawl_view if of is PictureOf.CRAWL else score.playback_view
+        payload = _payload(score, place)
+    return scaled(payload, *_BOXES[size], PICTURE_TYPE, crop=True)
+
+
+def _payload(score: PlaybackScore, place: RenderPlace | None) -> bytes:
+    if place is None:
+        raise NotFound(gettext("there is no such picture"))
+    return read_placed_render(place, score.url, _KINDS, _MOST_BYTES).payload
+
 
 SCORES_A_PAGE = 25
 GROUP_SHOWN = 8
@@ -83,27 +218,10 @@ def show_checked_page() -> ResponseReturnValue:
 @blueprint.get("/scores.<suffix>", endpoint="export")
 def export_scores(suffix: str) -> ResponseReturnValue:
     """Return all scores that match as a file."""
-    if suffix not in SCORE_FORMATS:
-        raise NotFound(
-            gettext(
-                "scores come as %(choices)s, not as %(suffix)s",
-                choices=", ".join(SCORE_FORMATS),
-                suffix=repr(suffix),
-            )
-        )
-    mimetype, write = SCORE_FORMATS[suffix]
+    refusal = lazy_gettext("scores come as %(choices)s, not as %(suffix)s")
+    media_type, write = form_of(SCORE_FORMATS, suffix, refusal)
     view = read_quality_view(request.args)
     found = engine().quality_index().scan(view.wanted, view.order)
-    export = Export()
-    try:
-        # The first is read before the answer begins, so that an error can still be told.
-        first = list(islice(found, 1))
-    except BaseException:
-        export.end()
-        raise
-    headers = {"Content-Disposition": f'attachment; filename="quality.{suffix}"'}
-    response = Response(
-        export.pieces(write(chain(first, found))), mimetype=mimetype, headers=headers
+    return exported_file(
+        f"quality.{suffix}", media_type, lambda: write(chain(list(islice(found, 1)), found))
     )
-    response.call_on_close(export.end)
-    return response

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from cachetools import TTLCache
-from flask import Blueprint, Response, current_app, render_template, request, url_for
+from flask import Blueprint, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
-from werkzeug.exceptions import NotFound
+from flask_babel import lazy_gettext
 
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
@@ -22,22 +21,27 @@ from nwx.quality.repair_list import (
     json_of_repairs,
 )
 from nwx.values.urls import EMBEDDED, KINDS
-from webapp.links.missing_page import MissingView, read_missing_view
-from webapp.quality.presence import checks_stamp
+from webapp.links.page import MissingView, read_missing_view
+from webapp.quality.labels import checks_stamp
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.question_limits import Export, answer_facets
+from webapp.site.question_limits import answer_facets
+from webapp.site.responses import exported_file, form_of
 
 blueprint = Blueprint("repairs", __name__, url_prefix="/quality/repairs")
 
 REPAIRS_A_PAGE = 100
 MOST_REPAIR_PAGES = 10
-REPAIR_SUFFIXES = {"csv": "text/csv", "json": "application/json", "txt": "text/plain"}
 RESOURCE_KINDS = tuple(kind for kind in KINDS if kind in EMBEDDED)
 _KEPT, _KEPT_SECONDS = 8, 600
 _EXTENSION = "nwx-repairs"
 
 _Write = Callable[[RepairCounts, Iterator[Repair]], Iterator[str]]
+REPAIR_FORMATS: dict[str, tuple[str, _Write]] = {
+    "csv": ("text/csv", lambda _, repairs: csv_of_repairs(repairs)),
+    "json": ("application/json", json_of_repairs),
+    "txt": ("text/plain", lambda _, repairs: (f"{one.url}\n" for one in repairs)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +86,22 @@ def show_repairs() -> ResponseReturnValue:
         current=listed.is_current,
         collections=archive.collections(),
         kinds=RESOURCE_KINDS,
-        suffixes=tuple(REPAIR_SUFFIXES),
+        suffixes=tuple(REPAIR_FORMATS),
     )
 
 
 @blueprint.get("/list.<suffix>")
 def export_repairs(suffix: str) -> ResponseReturnValue:
     """Return all repairs as a file: CSV, JSON, or a list of URLs for a crawler."""
-    if suffix not in REPAIR_SUFFIXES:
-        raise NotFound(
-            gettext(
-                "repairs come as %(choices)s, not as %(suffix)s",
-                choices=", ".join(REPAIR_SUFFIXES),
-                suffix=repr(suffix),
-            )
-        )
+    refusal = lazy_gettext("repairs come as %(choices)s, not as %(suffix)s")
+    media_type, write = form_of(REPAIR_FORMATS, suffix, refusal)
     question, archive = _question(read_missing_view(request.args)), engine()
-    write: dict[str, _Write] = {
-        "csv": lambda _, repairs: csv_of_repairs(repairs),
-        "json": json_of_repairs,
-        "txt": lambda _, repairs: (f"{one.url}\n" for one in repairs),
-    }
-    export = Export()
-    try:
+
+    def begin() -> Iterator[str]:
         found = answer_facets(lambda: RepairList(archive, question))
-    except BaseException:
-        export.end()
-        raise
-    pieces = export.pieces(write[suffix](found.counts(), found.repairs()))
-    response = Response(pieces, mimetype=REPAIR_SUFFIXES[suffix])
-    response.call_on_close(export.end)
-    response.headers["Content-Disposition"] = f'attachment; filename="repairs.{suffix}"'
-    return response
+        return write(found.counts(), found.repairs())
+
+    return exported_file(f"repairs.{suffix}", media_type, begin)
 
 
 def _question(view: MissingView) -> RepairQuestion:

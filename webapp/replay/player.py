@@ -1,9 +1,4 @@
-"""What runs in the process that plays captures: pywb, fed from the CDX endpoint of nwx.
-
-`webapp.replay.process` starts it. It listens at a socket that it inherits and ends
-when its standard input does, that is, with its parent. Importing it
-presupposes that gevent has patched the standard library.
-"""
+"""pywb as nwx runs it: in the reader's language, for the viewer who asks, on a socket of ours."""
 
 import json
 import logging
@@ -30,24 +25,20 @@ from pywb.warcserver.warcserver import register_source
 
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
-from webapp.hosts import HostCheck, given_host, hostname, other_name
-from webapp.replay.capture_lookup import NwxIndex
-from webapp.replay.other_queries import OtherQueries
+from webapp.headers import HostCheck, given_host, hostname, other_name
+from webapp.replay.capture_lookup import NwxIndex, OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
-from webapp.replay.player_viewer import PlayerViewers
 from webapp.replay.process import PlaybackFolder
-from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
-from webapp.replay.stored_records import SCHEME, open_record
-from webapp.site.viewer_passes import PASS_HEADER
+from webapp.replay.rewriter import (
+    SCHEME,
+    CaptureRewriter,
+    is_encoded,
+    open_record,
+    policy,
+    tell_truth,
+)
+from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
-
-
-def host_of(url: str) -> str:
-    """Return the host of a URL, "" where it has none."""
-    try:
-        return urlsplit(url if "://" in url else f"http://{url}").hostname or ""
-    except ValueError:
-        return ""
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]

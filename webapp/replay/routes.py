@@ -13,12 +13,10 @@ from nwx.access.restricted.engine import check_url_shown
 from nwx.engine.capture_index import exactly
 from nwx.errors import ErrorText, UsageError
 from nwx.values.urlkeys import urlkey
-from webapp.hosts import hostname, other_name, request_host
-from webapp.replay.player_viewer import ARRIVAL
+from webapp.headers import hostname, other_name, request_host
 from webapp.site import parameters
 from webapp.site.context import engine, service
-from webapp.site.viewer import PASSES_EXTENSION, playback_name
-from webapp.site.viewer_passes import ViewerPasses
+from webapp.site.viewer import ARRIVAL, PASSES_EXTENSION, ViewerPasses, playback_name
 
 blueprint = Blueprint("playback", __name__)
 

@@ -1,32 +1,164 @@
-"""The JSON API."""
+"""The JSON API of searches and documents: what programs can ask, and the answers."""
 
 from dataclasses import replace
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import UsageError
+from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.searching import documents
 from nwx.searching.answers import (
+    DatesAnswer,
+    DocumentAnswer,
+    SearchAnswer,
     VersionsAnswer,
     dates_answer,
     document_answer,
-    encoded_answer,
     search_answer,
 )
-from nwx.searching.suggestions import suggestions
-from webapp.operations import ALL_OPERATIONS
+from nwx.searching.suggestions import Suggestions, suggestions
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
 from webapp.search.kept_results import answer_question
-from webapp.search.operations import SEARCH_PARAMETERS, SUGGEST_PARAMETERS
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import JSON_TYPE, check_parameters, description
+from webapp.site.health import HealthAnswer
+from webapp.site.openapi import (
+    COUNT,
+    ERRORS,
+    NOT_FOUND,
+    TEXT,
+    Operation,
+    Parameter,
+    check_parameters,
+)
 from webapp.site.question_limits import answer_search
+from webapp.site.responses import json_answer
+
+_TEXTS = {"type": "array", "items": TEXT}
+FILTER_PARAMETERS = (
+    *(
+        Parameter(name, f"only documents whose {name} is one of these; may be repeated", _TEXTS)
+        for name in FILTERS
+    ),
+    Parameter("from", "captured at or after this date: 2010, 2010-03, 2010-03-05 …"),
+    Parameter("to", "captured at or before the end of this date"),
+)
+
+_QUESTION = (
+    Parameter("q", "the query, in Lucene syntax; all documents without it"),
+    *FILTER_PARAMETERS,
+    Parameter("sort", "the order of the hits", {"enum": list(Sort), "default": "relevance"}),
+    Parameter(
+        "collapse", "what is folded into one hit", {"enum": list(Collapse), "default": "url"}
+    ),
+)
+
+SEARCH_PARAMETERS = (
+    *_QUESTION,
+    Parameter("facets", "the facets to count, separated by commas; all without it"),
+    Parameter("facet_size", "the values of a facet", {**COUNT, "minimum": 1, "default": 10}),
+    Parameter("offset", "the hits to skip", {**COUNT, "default": 0}),
+    Parameter("limit", "the hits to return", {**COUNT, "maximum": MAX_LIMIT, "default": 10}),
+)
+
+SUGGEST_PARAMETERS = (Parameter("q", "what is typed; two letters at least"),)
+
+_ID = Parameter(
+    "document_id",
+    "the id of a document",
+    {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    place="path",
+)
+_URL = Parameter("url", "a URL; http:// and www. make no difference", required=True)
+
+SEARCH_OPERATIONS = (
+    Operation(
+        "search",
+        "/api/search",
+        "Documents that match a query, with facets",
+        SEARCH_PARAMETERS,
+        SearchAnswer,
+        example="/api/search?q=archive&limit=3",
+    ),
+    Operation(
+        "suggest",
+        "/api/suggest",
+        "Titles and hosts that a text which is being typed may become",
+        SUGGEST_PARAMETERS,
+        Suggestions,
+        example="/api/suggest?q=arch",
+    ),
+    Operation(
+        "document",
+        "/api/documents/{document_id}",
+        "A document with its text, dates and captures",
+        (_ID,),
+        DocumentAnswer,
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "dates",
+        "/api/documents/{document_id}/dates",
+        "All dates of a document",
+        (_ID,),
+        DatesAnswer,
+        errors={**ERRORS, **NOT_FOUND},
+    ),
+    Operation(
+        "versions",
+        "/api/versions",
+        "The versions of a URL",
+        (_URL,),
+        VersionsAnswer,
+        example="/api/versions?url=http%3A%2F%2Fexample.com%2F",
+    ),
+    Operation(
+        "stats",
+        "/api/stats",
+        "The entries and bytes of each index",
+        answer=dict[IndexName, IndexStats],
+        example="/api/stats",
+    ),
+    Operation(
+        "exportResults",
+        "/export/results.{suffix}",
+        "All results of a search as a file: CSV, JSON lines of hits, a list of URLs, or the records"
+        " of their captures (WARC, or WACZ with what their pages load)",
+        (
+            Parameter(
+                "suffix",
+                "the format",
+                {"enum": ["csv", "json", "txt", "warc.gz", "wacz"]},
+                place="path",
+            ),
+            Parameter("fields", "CSV and JSON: the fields, with commas between"),
+            *_QUESTION,
+        ),
+        media_types=(
+            "text/csv",
+            "application/json",
+            "text/plain",
+            "application/gzip",
+            "application/wacz",
+        ),
+        errors={**ERRORS, **NOT_FOUND},
+        example="/export/results.csv?q=archive",
+    ),
+    Operation(
+        "health",
+        "/health",
+        "Whether the archive and playback can be reached",
+        answer=HealthAnswer,
+        errors={},
+        example="/health",
+    ),
+)
+
 
 blueprint = Blueprint("api", __name__, url_prefix="/api")
 
@@ -36,7 +168,7 @@ MAX_FACET_SIZE = 1_000
 @blueprint.get("/search")
 def search() -> ResponseReturnValue:
     """Answer a search."""
-    return _json(search_answer(answer_question(_question())))
+    return json_answer(search_answer(answer_question(_question())))
 
 
 @blueprint.get("/suggest")
@@ -44,7 +176,7 @@ def suggest() -> ResponseReturnValue:
     """Answer with what a text that is being typed may become."""
     check_parameters(request.args, SUGGEST_PARAMETERS)
     archive, typed = engine(), request.args.get("q", "")
-    return _json(answer_search(lambda: suggestions(archive, typed)))
+    return json_answer(answer_search(lambda: suggestions(archive, typed)))
 
 
 def _question() -> Question:
@@ -73,17 +205,13 @@ def _facets() -> list[str]:
 @blueprint.get(f"/documents/{ID}")
 def document(document_id: str) -> ResponseReturnValue:
     """Answer with a document, its dates and its captures."""
-    return _json(document_answer(_shown_or_404(document_id)))
+    return json_answer(document_answer(_shown_or_404(document_id)))
 
 
 @blueprint.get(f"/documents/{ID}/dates")
 def dates(document_id: str) -> ResponseReturnValue:
     """Answer with all dates of a document."""
-    return _json(dates_answer(_shown_or_404(document_id)))
-
-
-def _json(answer: object) -> Response:
-    return Response(encoded_answer(answer), mimetype=JSON_TYPE)
+    return json_answer(dates_answer(_shown_or_404(document_id)))
 
 
 def _shown_or_404(document_id: str) -> documents.Shown:
@@ -100,16 +228,10 @@ def url_versions() -> ResponseReturnValue:
     if not url:
         raise UsageError("url is missing; write /api/versions?url=ADDRESS")
     found = documents.versions(engine(), url)
-    return _json(VersionsAnswer(url, tuple(found)))
+    return json_answer(VersionsAnswer(url, tuple(found)))
 
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
     """Answer with the entries and the bytes of each index."""
-    return _json(engine().stats())
-
-
-@blueprint.get("/openapi.json")
-def openapi() -> ResponseReturnValue:
-    """Answer with the OpenAPI description of this API."""
-    return jsonify(description(ALL_OPERATIONS, request.script_root or "/"))
+    return json_answer(engine().stats())

@@ -19,21 +19,25 @@ from nwx.query.parser import parse_query
 from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
 from nwx.values.urlkeys import method_prefix, urlkey
-from webapp.access.hidden_marks import hidden_marks
-from webapp.hosts import root_url
-from webapp.links.backend import link_answers
-from webapp.links.inlinks import outlink_states, url_inlinks
+from webapp.headers import root_url
+from webapp.links.backend import link_answers, outlink_states, url_inlinks
 from webapp.pictures.backend import pictures
-from webapp.pictures.render_list import MOST_RENDERS, listed_renders
-from webapp.quality.presence import playback_score
+from webapp.pictures.routes import MOST_RENDERS, listed_renders
+from webapp.quality.labels import playback_score
 from webapp.replay.routes import address as replay_address
-from webapp.search.bars import year_bars
-from webapp.search.calendar import busy_days, months_of, weekdays
-from webapp.search.citations import Citation, cite
-from webapp.search.history import History, nearest, read_history
-from webapp.search.records import record_id
+from webapp.search.history import (
+    History,
+    busy_days,
+    months_of,
+    nearest,
+    read_history,
+    weekdays,
+    year_bars,
+)
+from webapp.search.records import Citation, cite, record_id
 from webapp.site import parameters
 from webapp.site.context import document_or_404, engine, service
+from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 

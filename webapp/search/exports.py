@@ -1,18 +1,168 @@
-"""Results as files: CSV, JSON, a list of URLs, records."""
+"""Results as files: CSV, JSON, a list of URLs, or records packed as WARC or WACZ."""
 
-from dataclasses import replace
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from itertools import chain, islice
+from pathlib import Path
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
+from nwx.bulk.progress import ShowProgress
+from nwx.engine.base import Engine
+from nwx.errors import ErrorText, UsageError
+from nwx.exports import PackOptions, WaczSelection, pack, pack_warc
 from nwx.exports.captures import RESULT_FORMATS, all_hits, checked_fields
+from nwx.model import Collapse
+from nwx.query.dates import date_span
+from nwx.query.question import Question
+from nwx.settings import cache_folder
 from webapp.search.addresses import SearchAddresses, read_page
-from webapp.search.packed_results import PACKED_FORMATS, packed_results, packing_page
-from webapp.site.context import engine, preferences
+from webapp.search.packed_files import Pack, PackedFile
+from webapp.site.context import engine, preferences, unrestricted_engine
 from webapp.site.question_limits import Export, answer_search
+from webapp.site.responses import exported_file
+from webapp.site.viewer import viewer
+
+MOST_DOCUMENTS = 2_000
+"""Results of more documents are packed by `nwx wacz` and `nwx export results` only."""
+
+_FOLDER = "exports"
+_RELOAD_SECONDS = 2
+_DIGEST_BYTES = 16
+
+PackSelection = Callable[[Engine, WaczSelection, Path, ShowProgress], object]
+
+
+def _pack_wacz(
+    archive: Engine, selection: WaczSelection, out: Path, progress: ShowProgress
+) -> object:
+    return pack(archive, selection, out, PackOptions(title=selection.query), progress)
+
+
+PACKED_FORMATS: dict[str, tuple[str, PackSelection]] = {
+    "warc.gz": ("application/gzip", pack_warc),
+    "wacz": ("application/wacz", _pack_wacz),
+}
+"""The media types of results with their records, and what packs them, by endings."""
+
+
+def packed_results(suffix: str, question: Question) -> Response:
+    """Give a file with the records of results, or a range of it.
+
+    It is made when it is first asked for, and kept for a while, for viewers
+    to whom the same is shown. Raises UsageError for too many results, and
+    EngineBusyError while it is being made for somebody else.
+    """
+    file, pack_file = _file(suffix, question)
+    path = file.there()
+    if path is None:
+        export = Export()
+        try:
+            path = file.made(pack_file)
+        finally:
+            export.end()
+    return send_file(
+        path,
+        mimetype=PACKED_FORMATS[suffix][0],
+        as_attachment=True,
+        download_name=f"results.{suffix}",
+        conditional=True,
+        etag=path.stem,
+    )
+
+
+def packing_page(suffix: str, question: Question, **addresses: str) -> str:
+    """Return the page that packs the records of results, and shows how far that is.
+
+    `addresses` are those of the page itself, of the file (`download`) and
+    of the results. Raises as `packed_results` does.
+    """
+    file, pack_file = _file(suffix, question)
+    state = file.state()
+    if not state.is_ready and (not state.failure or "again" in request.args):
+        file.start(pack_file, Export)
+        state = file.state()
+    return render_template(
+        "packing.html",
+        suffix=suffix,
+        state=state,
+        addresses=addresses,
+        reload_seconds=_RELOAD_SECONDS,
+    )
+
+
+def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
+    """Return the file for a question, and what packs it."""
+    archive = engine()
+    every = Question(
+        question.query,
+        question.filters,
+        question.date_from,
+        question.date_to,
+        collapse=Collapse.NONE,
+        limit=0,
+        snippets=False,
+    )
+    selection = _selection(every, with_resources=suffix == "wacz")
+    whole = unrestricted_engine()
+    mark = _digest(whole.capture_mark())
+    file = PackedFile(cache_folder() / _FOLDER, _key(whole, selection), mark, suffix)
+    if not file.there():
+        _check_number(answer_search(lambda: archive.search(every)).documents.value)
+    write = PACKED_FORMATS[suffix][1]
+    return file, lambda path, progress: write(archive, selection, path, progress)
+
+
+def _check_number(found: int) -> None:
+    if found > MOST_DOCUMENTS:
+        raise UsageError(
+            ErrorText(
+                "these results have %(found)s versions of pages, and %(most)s "
+                "can be packed here; narrow the search, or use `nwx wacz` or `nwx export "
+                "results`",
+                found=found,
+                most=MOST_DOCUMENTS,
+            )
+        )
+
+
+def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
+    query = question.query if isinstance(question.query, str) else ""
+    filters = question.filters or {}
+    if not query and not filters:
+        query = "*"
+    return WaczSelection(
+        query=query,
+        collections=tuple(filters.get("collection", ())),
+        date_from=date_span(question.date_from)[0] if question.date_from else "",
+        date_to=date_span(question.date_to)[1] if question.date_to else "",
+        with_resources=with_resources,
+        filters=filters,
+    )
+
+
+def _key(whole: Engine, selection: WaczSelection) -> str:
+    """Return what differs where another file would be made: of other results, for others.
+
+    Rules that have changed count for all, since a purge takes from those too
+    who may see everything.
+    """
+    rules = whole.access_index().rules()
+    key = rules.for_viewer(viewer()).key
+    return _digest([whole.address, rules.version, key, asdict(selection)])
+
+
+def _digest(about: object) -> str:
+    text = json.dumps(about, sort_keys=True, default=list)
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES
+    ).hexdigest()
+
 
 blueprint = Blueprint("exports", __name__, url_prefix="/export")
 
@@ -56,16 +206,9 @@ def export_results(suffix: str) -> ResponseReturnValue:
     fields = checked_fields([name for name in request.args.get("fields", "").split(",") if name])
     question = replace(read_page(request.args, preferences()), snippets=False)
     hits = all_hits(engine(), question)
-    export = Export()
-    try:
-        # The first hit is read before the answer begins, so that an error can still be told.
+
+    def begin() -> Iterator[str]:
         first = answer_search(lambda: list(islice(hits, 1)))
-    except BaseException:
-        export.end()
-        raise
-    headers = {"Content-Disposition": f'attachment; filename="results.{suffix}"'}
-    response = Response(
-        export.pieces(write(chain(first, hits), fields)), mimetype=mimetype, headers=headers
-    )
-    response.call_on_close(export.end)
-    return response
+        return write(chain(first, hits), fields)
+
+    return exported_file(f"results.{suffix}", mimetype, begin)

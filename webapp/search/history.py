@@ -1,14 +1,72 @@
-"""All that happened to a URL: its captures by day, its versions, the places of its records."""
+"""The captures of a URL through the years: as bars, months, weeks and days."""
 
+import calendar
 import heapq
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from nwx.errors import TimestampError, UsageError
 from nwx.keys import capture_key
 from nwx.model import Capture, Dates
 from nwx.values.timestamps import parse_timestamp
+from webapp.site.preferences import page_locale
+
+FILL_SPAN = 60
+MOST_BARS = 80
+LABELS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A year, its count and what to draw: `height` of 100, `labelled` where there is room."""
+
+    label: str
+    count: int
+    height: int
+    labelled: bool
+    address: str
+    chosen: bool
+
+
+def year_bars(
+    counts: Mapping[str, int], address: Callable[[str], str], chosen: Sequence[str] = ()
+) -> list[Bar]:
+    """Return a bar a year, years without any among them.
+
+    Damaged records bring years such as 0201 or 9999: where the years lie
+    far apart, the gaps are left out and the latest years shown.
+    """
+    years = _years(counts)
+    highest = max(counts.values(), default=0)
+    step = ceil(len(years) / LABELS) or 1
+    return [
+        Bar(
+            label=year,
+            count=counts.get(year, 0),
+            height=_height(counts.get(year, 0), highest),
+            labelled=(len(years) - 1 - index) % step == 0,
+            address=address(year),
+            chosen=year in chosen,
+        )
+        for index, year in enumerate(years)
+    ]
+
+
+def _years(counts: Mapping[str, int]) -> list[str]:
+    numbers = sorted(int(year) for year in counts if year.isascii() and year.isdigit())
+    if not numbers:
+        return []
+    if numbers[-1] - numbers[0] < FILL_SPAN:
+        numbers = list(range(numbers[0], numbers[-1] + 1))
+    return [f"{year:04}" for year in numbers[-MOST_BARS:]]
+
+
+def _height(count: int, highest: int) -> int:
+    """Return a height from 0 to 100; what is there at all can be seen."""
+    return max(4, round(100 * count / highest)) if count else 0
+
 
 MOST_MOMENTS = 5_000
 MOST_VERSIONS = 500
@@ -149,3 +207,82 @@ def _add_version(history: History, capture: Capture) -> None:
         )
     else:
         history.captures_left_out += 1
+
+
+HEAT_STEPS = (1, 2, 5, 10)
+MOST_MOMENTS_A_DAY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A cell: `heat` from 0 (no capture) to 4; `own` where the document itself was captured."""
+
+    number: int
+    key: str
+    count: int
+    heat: int
+    own: bool
+    moments: tuple[Moment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month; its weeks begin on Monday, None stands for days of other months."""
+
+    name: str
+    count: int
+    weeks: tuple[tuple[Day | None, ...], ...]
+
+
+def months_of(history: History) -> list[Month]:
+    """Return the twelve months of the history's year."""
+    by_day: defaultdict[str, list[Moment]] = defaultdict(list)
+    for moment in history.moments:
+        by_day[moment.timestamp[:8]].append(moment)
+    counts: Counter[int] = Counter()
+    for day, count in history.days.items():
+        if day.startswith(history.year):
+            counts[int(day[4:6])] += count
+    names = page_locale().months["stand-alone"]["wide"]
+    return [
+        Month(names[month], counts[month], tuple(_weeks(history, by_day, month)))
+        for month in range(1, 13)
+    ]
+
+
+def weekdays() -> list[tuple[str, str]]:
+    """Return the names of the days of a week in the language of the page, short and as letters."""
+    names = page_locale().days["stand-alone"]
+    return [(names["abbreviated"][day], names["narrow"][day]) for day in range(7)]
+
+
+def busy_days(months: Sequence[Month]) -> list[Day]:
+    """Return the days with several captures, whose times are listed below the calendar."""
+    days = (day for month in months for week in month.weeks for day in week)
+    return [day for day in days if day and day.count > 1]
+
+
+def _weeks(
+    history: History, by_day: dict[str, list[Moment]], month: int
+) -> list[tuple[Day | None, ...]]:
+    year = int(history.year)
+    # The calendar module knows the years from 1 to 9999; damaged dates may say 0.
+    weeks = calendar.Calendar().monthdayscalendar(max(year, 1), month)
+    return [
+        tuple(_day(history, by_day, f"{year:04}{month:02}{day:02}", day) for day in week)
+        for week in weeks
+    ]
+
+
+def _day(history: History, by_day: dict[str, list[Moment]], key: str, number: int) -> Day | None:
+    if not number:
+        return None
+    count = history.days.get(key, 0)
+    return Day(
+        number=number,
+        key=key,
+        count=count,
+        heat=sum(count >= step for step in HEAT_STEPS),
+        own=key in history.own_days,
+        moments=tuple(by_day.get(key, ())[:MOST_MOMENTS_A_DAY]),
+    )

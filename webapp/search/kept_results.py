@@ -16,11 +16,10 @@ from flask import Flask, current_app, request
 from nwx.model import SearchResult
 from nwx.query.question import Question
 from webapp.pictures.backend import pictures
-from webapp.quality.presence import has_playback_scores
+from webapp.quality.labels import has_playback_scores
 from webapp.site.context import engine
-from webapp.site.preferences import COOKIE
+from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
-from webapp.site.reader_language import page_locale
 from webapp.users.user_service import users
 
 _EXTENSION = "nwx-kept-results"

@@ -24,16 +24,15 @@ from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 from nwx.values.urlkeys import urlkey
-from webapp.access.hidden_marks import hidden_marks
 from webapp.pictures.backend import HitPicture, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
-from webapp.search.bars import year_bars
+from webapp.search.history import year_bars
 from webapp.search.kept_results import answer_question, keep_page, kept_page, page_key
 from webapp.site import words
 from webapp.site.context import engine, preferences
-from webapp.site.preferences import PAGE_SIZES
+from webapp.site.preferences import PAGE_SIZES, page_locale
 from webapp.site.question_limits import answer_search
-from webapp.site.reader_language import page_locale
+from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("search", __name__)
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from webapp.headers import has_token
 from webapp.server.connections import ConnectionState, TimedConnection
-from webapp.server.tokens import has_token
 
 MOST_HEADERS = 100
 MOST_HEAD_BYTES = 1 << 20

@@ -1,9 +1,8 @@
 """The whole service: pages and API by several workers, playback beside them."""
 
-import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from webapp.cdx.routes import at_once_of
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
 from webapp.server.sockets import address_of, listen, loopback_of, place_of, port_of
 from webapp.server.worker import OpenedApplication, WorkerOrder
-from webapp.server.worker_pool import WorkerPool
+from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site.context import PlaybackState
 from webapp.site.question_limits import limits_for
 from webapp.users.proxies import ProxyHeaders
@@ -145,9 +144,10 @@ def serve_pages(
     Raises SettingsError where an address is taken, ReplayError where
     playback does not start, and what opening the archive raises.
     """
-    with ExitStack() as stack:
-        stack.enter_context(ended_by_sigterm())
-        listening = stack.enter_context(listen(settings.host, settings.port))
+    with (
+        listening_service(settings.host, settings.port) as listening,
+        ExitStack() as stack,
+    ):
         search = address_of(listening)
         if settings.cdx_token:
             prepare_archive(archive)
@@ -161,11 +161,9 @@ def serve_pages(
             playing = _Playing(replay.port, replay.shared)
         maker = PagesMaker(archive, settings, loopback_of(listening), playing)
         order = WorkerOrder(maker, place_of(listening), settings.threads, settings.cdx_token)
-        pool = WorkerPool(listening, settings.workers, order)
-        stack.callback(pool.close)
-        pool.start()
-        ready(ServiceAddresses(search, settings.replay_url or (replay.address if replay else "")))
-        pool.run()
+        played = settings.replay_url or (replay.address if replay else "")
+        addresses = ServiceAddresses(search, played)
+        run_workers(listening, settings.workers, order, lambda: ready(addresses))
 
 
 def prepare_archive(archive: Settings) -> None:
@@ -234,17 +232,3 @@ def _listen_for_replay(settings: ServiceSettings, port: int) -> socket.socket:
         return listen(settings.host, port + 1)
     except SettingsError:
         return listen(settings.host, 0)
-
-
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the service as Ctrl-C does, so that playback ends with it."""
-
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

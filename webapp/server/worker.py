@@ -1,18 +1,184 @@
-"""A process that answers: it is handed connections, and ends when nobody can hand it any more."""
+"""A process that answers: uvicorn at connections it is handed, until nobody hands it any."""
 
 import asyncio
 import logging
 import pickle
+import signal
 import socket
 import sys
-from contextlib import ExitStack, suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from uvicorn import Config, Server
 
 from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
-from webapp.hosts import Application, ShortAnswers
-from webapp.server.http_server import HttpServer
+from webapp.headers import Application, ShortAnswers
+from webapp.server import connections
+from webapp.server.http_connection import HttpConnection
+from webapp.server.wsgi_answers import WsgiBridge
+
+LOOK_SECONDS = 1.0
+"""How often it is looked which connections have had their time."""
+
+LAST_ANSWERS_SECONDS = 5
+"""So long answers that are under way are waited for at the end."""
+
+RESERVE = 100
+"""Connections beyond the most there should be, where all are being answered."""
+
+
+class HttpServer(Server):
+    """A WSGI application at a listening socket, or at the connections it is given.
+
+    `at_once` is that of `WsgiBridge`. `on_start` is called with the loop
+    once connections are taken, `on_closed` after the end of each.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        place: tuple[str, int],
+        threads: int,
+        token: str = "",
+        at_once: ShortAnswers | None = None,
+    ) -> None:
+        self.token = token
+        self.place = place
+        self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
+        self.on_closed: Callable[[], None] = lambda: None
+        self._listening: list[socket.socket] = []
+        self._bridge = WsgiBridge(application, threads, place, at_once)
+        self.environ_of = self._bridge.environ_of
+        self.answer_at_once = self._bridge.answer_at_once
+        self._adopted: set[asyncio.Task[object]] = set()
+        self._looked = 0.0
+        super().__init__(
+            Config(
+                self._bridge,
+                http=self._new_connection,  # type: ignore[arg-type]  # makes one of the class
+                loop="uvloop",
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                log_level="critical",  # what fails is logged by the bridge
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                headers=[("server", "nwx")],
+                timeout_graceful_shutdown=LAST_ANSWERS_SECONDS,
+            )
+        )
+
+    @property
+    def ending(self) -> bool:
+        """Whether nothing more is accepted."""
+        return self.should_exit
+
+    def listen(self, listening: socket.socket) -> None:
+        """Accept the connections of a listening socket, which is closed at the end."""
+        listening.setblocking(False)
+        self._listening.append(listening)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until `close` is called, in the main thread also until SIGINT or SIGTERM."""
+        try:
+            super().run([*self._listening, *(sockets or ())])
+        finally:
+            self._bridge.end()
+
+    def close(self) -> None:
+        """End: accept nothing more, and finish the answers that are under way; from any thread."""
+        self.should_exit = True
+
+    def adopt(self, accepted: socket.socket) -> None:
+        """Serve a connection that was accepted elsewhere; called by the thread of the loop."""
+        accepted.setblocking(False)
+        loop = asyncio.get_running_loop()
+        made = loop.connect_accepted_socket(
+            lambda: self._new_connection(
+                config=self.config, server_state=self.server_state, app_state={}, _loop=loop
+            ),
+            accepted,
+        )
+        task = loop.create_task(made)
+        self._adopted.add(task)
+        task.add_done_callback(self._adopted.discard)
+
+    def _new_connection(self, **given: Any) -> HttpConnection:
+        return HttpConnection(self, **given)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections."""
+        await super().startup(sockets)
+        self.on_start(asyncio.get_running_loop())
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections that have had their time; returns whether to end."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            for connection in self._open():
+                if not connection.doomed and connections.is_overdue(connection, now):
+                    connection.abort()
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the answers that are under way, and close all connections."""
+        await super().shutdown(sockets)
+        for connection in self._open():
+            connection.abort()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End on SIGINT and SIGTERM; uvicorn would raise them once more at the end."""
+        before = {}
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before[number] = signal.signal(number, self.handle_exit)
+        except ValueError:
+            pass  # signals are for the main thread
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _open(self) -> tuple[HttpConnection, ...]:
+        return tuple(self.server_state.connections)  # type: ignore[arg-type]
+
+    def opened(self, connection: HttpConnection) -> None:
+        """Note a new connection, and close another where there are too many."""
+        if len(self.server_state.connections) <= connections.MOST_CONNECTIONS:
+            return
+        found = connections.one_to_close(self._open(), time.monotonic())
+        if found is not None:
+            found.abort()
+        elif len(self.server_state.connections) > connections.MOST_CONNECTIONS + RESERVE:
+            connection.abort()
+
+    def closed(self, connection: HttpConnection) -> None:
+        """Note the end of a connection."""
+        self.on_closed()
+
+
+def make_server(
+    application: Application,
+    listening: socket.socket,
+    threads: int,
+    token: str = "",
+    at_once: ShortAnswers | None = None,
+) -> HttpServer:
+    """Return a server at a listening socket, ready to run in any thread."""
+    host, port = listening.getsockname()[:2]
+    server = HttpServer(application, (host, port), threads, token, at_once)
+    server.listen(listening)
+    return server
+
 
 READY, CLOSED, FAILED = b"r", b"c", b"f"
 """What a worker tells: it answers; a connection was closed; an error follows, pickled."""

@@ -13,12 +13,13 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
 from nwx.errors import NwxError, SettingsError
-from webapp.server.http_server import LAST_ANSWERS_SECONDS
-from webapp.server.worker import CLOSED, FAILED, READY, WorkerOrder
+from webapp.server.sockets import listen
+from webapp.server.worker import CLOSED, FAILED, LAST_ANSWERS_SECONDS, READY, WorkerOrder
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
@@ -235,3 +236,34 @@ class WorkerPool:
 
     def _note_renewal(self, number: int, frame: FrameType | None) -> None:
         self._renewing = True
+
+
+@contextmanager
+def listening_service(host: str, port: int) -> Iterator[socket.socket]:
+    """Give a socket that listens; SIGTERM ends what follows as Ctrl-C does.
+
+    Raises SettingsError where the address cannot be had.
+    """
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        with listen(host, port) as listening:
+            yield listening
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def run_workers(
+    listening: socket.socket, number: int, order: WorkerOrder, ready: Callable[[], object]
+) -> None:
+    """Have so many workers answer until a signal; `ready` is called once they do.
+
+    Raises what keeps a worker from opening its application.
+    """
+    with closing(WorkerPool(listening, number, order)) as pool:
+        pool.start()
+        ready()
+        pool.run()

@@ -21,7 +21,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from webapp.hosts import Application, ShortAnswers
+from webapp.headers import Application, ShortAnswers
 from webapp.server.http_connection import CONNECTION, ENVIRON, Headers, HttpConnection
 
 HEALTH_PATH = "/health"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from flask import Blueprint, Flask, Response, jsonify
+from flask import Blueprint, Flask, Response
 from flask.typing import ResponseReturnValue
 from msgspec import UNSET, UnsetType
 
@@ -11,8 +11,9 @@ import nwx
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.model import IndexName
-from nwx.searching.answers import OptionalCount, OptionalText, answer_to_json
+from nwx.searching.answers import OptionalCount, OptionalText
 from webapp.site.context import ArchiveFolder, Service, engine, service
+from webapp.site.responses import json_answer
 
 blueprint = Blueprint("health", __name__)
 
@@ -41,10 +42,10 @@ def health() -> ResponseReturnValue:
         documents = engine().count(IndexName.DOCUMENTS)
     except EngineError as error:
         away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
-        return jsonify(answer_to_json(away)), 503
+        return json_answer(away, 503)
     playing = {"replay": False} if not found.replays else _playback(found)
     answer = HealthAnswer("ok", nwx.__version__, documents, **playing)
-    return jsonify(answer_to_json(answer))
+    return json_answer(answer)
 
 
 def answer_shortly(app: Flask, archive: Engine | None) -> None:

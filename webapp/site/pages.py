@@ -1,14 +1,33 @@
-"""The pages around the search: settings, help, the API in words, OpenSearch."""
+"""The pages around the search: settings, help, the API in words and described, OpenSearch."""
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Response,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import Forbidden
 
-from webapp.hosts import root_url
-from webapp.operations import ALL_OPERATIONS
+from webapp.cdx.operations import CDX_OPERATIONS
+from webapp.crawls.api import CRAWL_OPERATIONS
+from webapp.crawls.queue import QUEUE_OPERATIONS
+from webapp.entities.page import ENTITY_OPERATIONS
+from webapp.explore.api import FACET_OPERATIONS
+from webapp.explore.trends import TRENDS_OPERATIONS
+from webapp.headers import root_url
+from webapp.links.api import LINK_OPERATIONS
+from webapp.pictures.picture_api import PICTURE_OPERATIONS
+from webapp.quality.api import QUALITY_OPERATIONS
+from webapp.search.api import SEARCH_OPERATIONS
 from webapp.search.page import COLLAPSES
 from webapp.site.context import service
+from webapp.site.openapi import description
 from webapp.site.preferences import (
     COOKIE,
     PAGE_LANGUAGES,
@@ -18,6 +37,20 @@ from webapp.site.preferences import (
     to_cookie,
 )
 from webapp.users.guards import open_to_all
+
+ALL_OPERATIONS = (
+    *SEARCH_OPERATIONS,
+    *PICTURE_OPERATIONS,
+    *TRENDS_OPERATIONS,
+    *FACET_OPERATIONS,
+    *LINK_OPERATIONS,
+    *CRAWL_OPERATIONS,
+    *QUALITY_OPERATIONS,
+    *ENTITY_OPERATIONS,
+    *CDX_OPERATIONS,
+    *QUEUE_OPERATIONS,
+)
+
 
 blueprint = Blueprint("pages", __name__)
 
@@ -97,3 +130,9 @@ def robots() -> Response:
 def favicon() -> ResponseReturnValue:
     """Lead browsers that ask for an icon by habit to the one there is."""
     return redirect(url_for("static", filename="icon.svg"), code=301)
+
+
+@blueprint.get("/api/openapi.json")
+def openapi() -> ResponseReturnValue:
+    """Answer with the OpenAPI description of this API."""
+    return jsonify(description(ALL_OPERATIONS, request.script_root or "/"))

@@ -1,14 +1,75 @@
-"""Who asks: the viewer of a request, by whom rules of access are decided."""
+"""Who asks: the viewer of a request, and the passes by which playback asks in their place."""
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from flask import Flask, current_app, request
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from nwx.engine.access.rules import Viewer
-from webapp.site.viewer_passes import PASS_ENVIRON, ViewerPasses
+from webapp.users.proxies import REMOTE_USER
+
+PASS_HEADER = "X-Nwx-Viewer"
+PASS_ENVIRON = "HTTP_X_NWX_VIEWER"
+_LINK_SECONDS, _HEADER_SECONDS = 60, 300
+PASS_COOKIE_SECONDS = 8 * 3_600
+"""So long playback knows who has logged in; roles are those of now."""
+
+
+class ViewerPasses:
+    """Makes and reads passes with the key of a running playback."""
+
+    def __init__(self, key: str) -> None:
+        self._links = URLSafeTimedSerializer(key, salt="playback link")
+        self._cookies = URLSafeTimedSerializer(key, salt="playback cookie")
+        self._headers = URLSafeTimedSerializer(key, salt="playback question")
+
+    def link(self, user: str) -> str:
+        """Return what leads a user to playback; "" is nobody."""
+        return _text(self._links.dumps(user))
+
+    def user_of_link(self, text: str) -> str | None:
+        """Return the user of a link, None where it is not ours, or too old."""
+        return _user(_read(self._links, text, _LINK_SECONDS))
+
+    def cookie(self, user: str) -> str:
+        """Return what playback keeps in a browser."""
+        return _text(self._cookies.dumps(user))
+
+    def user_of_cookie(self, text: str) -> str:
+        """Return the user of a cookie, "" where it is not ours, or too old."""
+        return _user(_read(self._cookies, text, PASS_COOKIE_SECONDS)) or ""
+
+    def header(self, address: str, user: str) -> str:
+        """Return the value of the header that tells for whom playback asks."""
+        return _text(self._headers.dumps([address, user]))
+
+    def asker(self, text: str) -> tuple[str, str] | None:
+        """Return the address and the user of a header, None where it is not ours."""
+        found = _read(self._headers, text, _HEADER_SECONDS)
+        if isinstance(found, list) and [type(part) for part in found] == [str, str]:
+            return found[0], found[1]
+        return None
+
+
+def _text(signed: str | bytes) -> str:
+    return signed if isinstance(signed, str) else signed.decode()
+
+
+def _read(signed: URLSafeTimedSerializer, text: str, seconds: int) -> Any:
+    try:
+        return signed.loads(text, max_age=seconds)
+    except BadData:
+        return None
+
+
+def _user(found: Any) -> str | None:
+    return found if isinstance(found, str) else None
+
 
 VIEWER_EXTENSION = "nwx-viewer"
 """What an application finds viewers with: a `FindViewer`; without it nobody is a user."""
@@ -120,3 +181,69 @@ def viewer_at_address() -> Viewer:
 def forget_viewer() -> None:
     """Have the viewer of a request found anew, after a login or logout."""
     request.environ.pop(_FOUND, None)
+
+
+ARRIVAL = "/nwx-viewer"
+"""Where a reader arrives with a link that names them."""
+
+_COOKIE = "nwx_playback"
+_START = "/replay/"
+
+
+class PlayerViewers:
+    """Knows who sends a request to playback."""
+
+    def __init__(self, passes: ViewerPasses) -> None:
+        self._passes = passes
+
+    def header(self, environ: dict[str, Any]) -> str:
+        """Return the header by which playback asks in place of whoever sends a request."""
+        user = environ.get(REMOTE_USER) or self._passes.user_of_cookie(_cookie(environ))
+        return self._passes.header(str(environ.get("REMOTE_ADDR", "")), str(user))
+
+    def nobody(self) -> str:
+        """Return the header of a question that nobody in particular asks."""
+        return self._passes.header("", "")
+
+    def arrived(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes] | None:
+        """Keep the user of a link, and lead on to the capture; None for all other requests.
+
+        The cookie is for this process alone: scripts of archived pages
+        cannot read it.
+        """
+        if environ.get("PATH_INFO") != ARRIVAL:
+            return None
+        asked = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
+        to = asked.get("to", [""])[0]
+        user = self._passes.user_of_link(asked.get("pass", [""])[0])
+        if user is None or not to.startswith(_START) or not to.isprintable() or not to.isascii():
+            start_response("400 Bad Request", [("Content-Type", "text/plain")])
+            return (b"this link to playback is too old; open the capture again\n",)
+        cookie = self._set_cookie(user, environ)
+        headers = [("Location", to), ("Cache-Control", "no-store"), ("Set-Cookie", cookie)]
+        start_response("302 Found", headers)
+        return (b"",)
+
+    def _set_cookie(self, user: str, environ: dict[str, Any]) -> str:
+        secure = "; Secure" if environ.get("wsgi.url_scheme") == "https" else ""
+        age = PASS_COOKIE_SECONDS if user else 0
+        value = self._passes.cookie(user) if user else ""
+        return f"{_COOKIE}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
+
+
+def _cookie(environ: dict[str, Any]) -> str:
+    try:
+        found = SimpleCookie(environ.get("HTTP_COOKIE", ""))
+    except CookieError:
+        return ""
+    return found[_COOKIE].value if _COOKIE in found else ""
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, "" where it has none."""
+    try:
+        return urlsplit(url if "://" in url else f"http://{url}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,4 +1,4 @@
-"""Numbers, dates and addresses as people read them: the filters of the templates."""
+"""Numbers, dates, sizes and errors in the language of the page."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -11,10 +11,10 @@ from babel.units import format_unit
 from flask_babel import gettext
 from markupsafe import Markup
 
-from nwx.errors import TimestampError
+from nwx.errors import ErrorText, NwxError, TimestampError
 from nwx.model import Total
 from nwx.values.timestamps import parse_timestamp
-from webapp.site.reader_language import locale_of, page_locale
+from webapp.site.preferences import locale_of, page_locale
 
 SAFE_SCHEMES = frozenset({"http", "https", "ftp"})
 MAX_SHOWN_URL = 120
@@ -160,3 +160,22 @@ def _instant(timestamp: str) -> datetime | None:
         return parse_timestamp(timestamp)
     except TimestampError:
         return None
+
+
+def error_text(error: NwxError | ErrorText) -> str:
+    """Return what an error says in the language of the page.
+
+    Texts that archives, servers and systems give are shown as they are.
+    """
+    text = error.text if isinstance(error, NwxError) else error
+    if not text.values:
+        return gettext(text.template) if text.template else ""
+    return gettext(text.template) % {name: _shown(value) for name, value in text.values.items()}
+
+
+def _shown(value: str | float | ErrorText) -> str:
+    if isinstance(value, ErrorText):
+        return error_text(value)
+    if isinstance(value, int):
+        return grouped(value)
+    return number(value) if isinstance(value, float) else value

@@ -12,8 +12,7 @@ from nwx.accounts.user_options import UserMode
 from nwx.engine.access.rules import Viewer
 from nwx.errors import NwxError
 from webapp.site.viewer import viewer
-from webapp.users.guards import open_to_all
-from webapp.users.own_addresses import check_origin, own_path
+from webapp.users.guards import check_origin, open_to_all, own_path
 from webapp.users.user_service import (
     Login,
     UserService,

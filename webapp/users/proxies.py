@@ -11,7 +11,7 @@ from typing import Any
 
 from nwx.accounts.account import is_account_name
 from nwx.accounts.user_options import Network
-from webapp.hosts import Application, ShortAnswers
+from webapp.headers import Application, ShortAnswers
 
 REMOTE_USER = "nwx.remote-user"
 """Where a request has the name that a proxy gives its user; "" is nobody."""

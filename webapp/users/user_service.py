@@ -17,7 +17,7 @@ from nwx.accounts.attempt_limits import LoginLimits
 from nwx.accounts.session_store import Session, SessionStore, proof_of, session_name
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
-from webapp.server.tokens import has_token
+from webapp.headers import has_token
 from webapp.site.viewer import (
     NAMED_EXTENSION,
     VIEWER_EXTENSION,

@@ -64,7 +64,7 @@ def command(
     dialects are ia, pywb and outback: /cdx/ia.
     """
     # Imported here: the libraries of the server are no concern of the other commands.
-    from webapp.server.cdx_alone import CdxServerSettings, serve_alone
+    from webapp.server.small_servers import CdxServerSettings, serve_alone
 
     token = cdx_token or settings.cdx_token
     if token and sources and not archive:

@@ -97,7 +97,7 @@ def command(
         return
     # Imported here: the libraries of the server are no concern of the other commands.
     from nwx.engine.indices.crawl_queue import LeaseLimits
-    from webapp.server.queue_alone import QueueServerSettings, serve_queue
+    from webapp.server.small_servers import QueueServerSettings, serve_queue
 
     settings: Settings = context.obj
     token = queue_token or settings.queue_token

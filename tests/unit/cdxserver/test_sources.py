@@ -17,7 +17,7 @@ from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, exactly
 from nwx.errors import CaptureIndexError, SourceError
 from tests.cdxlines import ALL_RECORDS, CAPTURED
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
-from webapp.site import failures
+from webapp.site import responses
 
 EVERYTHING = CdxSpan("", "\U0010ffff")
 
@@ -50,7 +50,7 @@ def test_a_cluster_without_its_data_is_told_without_paths(
             list(ask(EVERYTHING))
         assert str(tmp_path) not in str(told.value)
         assert "foo.gz" in caplog.records[-1].message
-    assert failures.status_of(told.value) == 503
+    assert responses.status_of(told.value) == 503
     found.close()
 
 

@@ -2,8 +2,7 @@
 
 from nwx.engine.access.rules import Role, Viewer
 from tests.web.users.logins import ACCESS_TOKEN, ADA, ZOE, MakeApp, log_in, name_of, token_of
-from webapp.site.viewer import PASSES_EXTENSION, playback_name, viewer_of
-from webapp.site.viewer_passes import ViewerPasses
+from webapp.site.viewer import PASSES_EXTENSION, ViewerPasses, playback_name, viewer_of
 
 
 def test_without_users_nobody_logs_in(make_app: MakeApp) -> None:

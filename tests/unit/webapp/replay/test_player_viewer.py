@@ -7,9 +7,14 @@ import pytest
 from flask import Flask
 
 from nwx.engine.access.rules import Viewer
-from webapp.replay.player_viewer import ARRIVAL, PlayerViewers
-from webapp.site.viewer import PASSES_EXTENSION, viewer_of
-from webapp.site.viewer_passes import PASS_ENVIRON, ViewerPasses
+from webapp.site.viewer import (
+    ARRIVAL,
+    PASS_ENVIRON,
+    PASSES_EXTENSION,
+    PlayerViewers,
+    ViewerPasses,
+    viewer_of,
+)
 
 _PASSES = ViewerPasses("key")
 _VIEWERS = PlayerViewers(_PASSES)

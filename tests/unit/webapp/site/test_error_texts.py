@@ -4,8 +4,8 @@ import pytest
 from flask import Flask
 
 from nwx.errors import ErrorText, NwxError
-from webapp.site.error_texts import error_text
-from webapp.site.reader_language import prepare_languages
+from webapp.site.preferences import prepare_languages
+from webapp.site.words import error_text
 
 
 @pytest.mark.parametrize(

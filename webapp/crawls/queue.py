@@ -1,10 +1,14 @@
-"""The addresses of the queue: updates come in, leases go out (docs/steering-protocol.md)."""
+"""The crawler's queue at its addresses, for programs that have its token."""
 
+import threading
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Flask, Response, current_app, request
+from msgspec import UNSET, UnsetType
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import (
     Forbidden,
@@ -15,7 +19,14 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.engine.indices.crawl_queue import LEASE_SECONDS
+from nwx.engine.base import Engine
+from nwx.engine.indices.crawl_queue import (
+    LEASE_SECONDS,
+    LimitsOf,
+    PutCounts,
+    QueueCounts,
+    no_limits,
+)
 from nwx.errors import NwxError, ProtocolError
 from nwx.steering.queue.protocol import (
     MOST_LEASE_SECONDS,
@@ -28,10 +39,165 @@ from nwx.steering.queue.protocol import (
     read_leases,
     read_updates,
 )
-from webapp.queue.service import QUEUE_EXTENSION, QueueService, queue_service
-from webapp.server.tokens import has_token
-from webapp.site import failures
+from webapp.headers import has_token
+from webapp.site import responses
+from webapp.site.openapi import Operation, Parameter
 from webapp.users.guards import with_token
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedUrlAnswer:
+    """A URL that was leased; `leased_until` is in seconds since 1970."""
+
+    url: str
+    host: str
+    priority: float
+    via: str
+    crawl: str
+    state: str
+    lease: str | UnsetType = UNSET
+    leased_until: float | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedUrlsAnswer:
+    """The URLs that were leased, the one to fetch first at the beginning."""
+
+    urls: tuple[LeasedUrlAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedAnswer:
+    """How many leased URLs are noted as fetched by this request."""
+
+    finished: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedAnswer:
+    """How many leased URLs wait again by this request."""
+
+    released: int
+
+
+_CRAWL = Parameter("crawl", "the name of a crawl; all crawls without it")
+_ERRORS: Mapping[str, str] = {
+    "400": "a parameter or an item makes no sense; nothing was changed",
+    "401": "the token is missing or wrong",
+    "403": "the queue is off",
+    "503": "the engine cannot be reached, or is busy",
+}
+_BODY_ERRORS: Mapping[str, str] = {
+    **_ERRORS,
+    "413": "the body is too large",
+    "415": "the body is compressed",
+}
+
+QUEUE_OPERATIONS = (
+    Operation(
+        "putUrls",
+        "/urls",
+        "Send URLs with their priorities to the crawler's queue",
+        (Parameter("sender", "the name of a sender that numbers its updates"),),
+        PutCounts,
+        errors={**_BODY_ERRORS, "507": "the queue is full"},
+        method="post",
+    ),
+    Operation(
+        "nextUrls",
+        "/urls/next",
+        "Lease the URLs that are to be fetched next",
+        (
+            Parameter(
+                "n",
+                "how many at most; 1 without it",
+                {"type": "integer", "minimum": 1, "maximum": MOST_LEASED},
+            ),
+            Parameter("host", "only URLs of this host"),
+            _CRAWL,
+            Parameter(
+                "seconds",
+                "how long the leases last",
+                {"type": "number", "minimum": 1, "maximum": MOST_LEASE_SECONDS},
+            ),
+        ),
+        LeasedUrlsAnswer,
+        errors=_ERRORS,
+    ),
+    Operation(
+        "finishUrls",
+        "/urls/finish",
+        "Note that leased URLs were fetched",
+        answer=FinishedAnswer,
+        errors=_BODY_ERRORS,
+        method="post",
+    ),
+    Operation(
+        "releaseUrls",
+        "/urls/release",
+        "Let leased URLs wait again",
+        answer=ReleasedAnswer,
+        errors=_BODY_ERRORS,
+        method="post",
+    ),
+    Operation(
+        "countUrls",
+        "/urls/counts",
+        "Count the URLs of the queue by their state",
+        (_CRAWL,),
+        QueueCounts,
+        example="/urls/counts",
+    ),
+)
+
+
+QUEUE_EXTENSION = "nwx-queue"
+MOST_URLS = 50_000_000
+_KNOWN_SECONDS = 5.0
+
+
+class QueueSize:
+    """How many URLs a queue has, counted every few seconds: others put URLs into it too."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._total = 0
+        self._counted = -_KNOWN_SECONDS
+
+    def total(self, engine: Engine) -> int:
+        """Return the number of URLs of the queue of an engine."""
+        with self._guard:
+            now = time.monotonic()
+            if now - self._counted >= _KNOWN_SECONDS:
+                self._total, self._counted = engine.crawl_queue().counts().total, now
+            return self._total
+
+    def add(self, number: int) -> None:
+        """Note that so many URLs were put into the queue."""
+        with self._guard:
+            self._total += number
+
+
+@dataclass(frozen=True, slots=True)
+class QueueService:
+    """The queue of an archive; whoever has the `token` may write to it and lease, "" lets nobody.
+
+    `limits` bound what is leased of each crawl. A queue that has `most_urls`,
+    as far as is known, takes no more.
+    """
+
+    engine: Engine
+    token: str = ""
+    limits: LimitsOf = no_limits
+    most_urls: int = MOST_URLS
+    size: QueueSize = field(default_factory=QueueSize)
+
+
+def queue_service() -> QueueService:
+    """Return the queue of the running application."""
+    found: QueueService = current_app.extensions[QUEUE_EXTENSION]
+    return found
+
 
 blueprint = Blueprint("queue", __name__, url_prefix="/urls")
 
@@ -173,7 +339,7 @@ def known_failure(error: NwxError) -> Response:
     details = {}
     if isinstance(error, ProtocolError) and error.item is not None:
         details["item"] = error.item
-    return _failure(failures.status_of(error), str(error), details)
+    return _failure(responses.status_of(error), str(error), details)
 
 
 @blueprint.errorhandler(HTTPException)
@@ -189,5 +355,5 @@ def http_failure(error: HTTPException) -> Response:
 def _failure(status: int, message: str, details: Mapping[str, int]) -> Response:
     response = _json({"error": {"status": status, "message": message, **details}}, status)
     if status == 503:
-        response.headers["Retry-After"] = str(failures.RETRY_SECONDS)
+        response.headers["Retry-After"] = str(responses.RETRY_SECONDS)
     return response

@@ -1,11 +1,13 @@
-"""Errors as answers: pages for people, JSON for programs, plain text for playback."""
+"""The answers of routes: JSON, files, errors in the form that the asker reads; compressed."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
 from flask.globals import request_ctx
-from flask_babel import gettext, lazy_gettext
-from werkzeug.exceptions import HTTPException
+from flask_babel import LazyString, gettext, lazy_gettext
+from isal import igzip
+from werkzeug.exceptions import HTTPException, NotFound
 
 from nwx.access.restricted.hidden_urls import HiddenError
 from nwx.charts.pictures import DrawingBusyError
@@ -19,9 +21,46 @@ from nwx.errors import (
     UsageError,
     WithheldError,
 )
-from nwx.searching.answers import answer_to_json
-from webapp.site.error_texts import error_text
-from webapp.site.openapi import ErrorAnswer, ErrorDetails
+from nwx.searching.answers import answer_to_json, encoded_answer
+from webapp.site.openapi import JSON_TYPE, ErrorAnswer, ErrorDetails
+from webapp.site.question_limits import Export
+from webapp.site.words import error_text
+
+_Form = TypeVar("_Form")
+
+
+def json_answer(answer: object, status: int = 200) -> Response:
+    """Return an answer as JSON."""
+    return Response(encoded_answer(answer), status, mimetype=JSON_TYPE)
+
+
+def form_of(forms: Mapping[str, _Form], suffix: str, refusal: LazyString) -> _Form:
+    """Return what is known of a form by the end of an address.
+
+    Raises NotFound where it is unknown; `refusal` has `choices` and `suffix`.
+    """
+    if suffix not in forms:
+        raise NotFound(str(refusal) % {"choices": ", ".join(forms), "suffix": repr(suffix)})
+    return forms[suffix]
+
+
+def exported_file(name: str, media_type: str, begin: Callable[[], Iterable[str]]) -> Response:
+    """Return a file whose pieces are made while it is sent.
+
+    What `begin` raises is raised here, so that an error can still be told.
+    Raises EngineBusyError where too many exports are under way.
+    """
+    export = Export()
+    try:
+        pieces = begin()
+    except BaseException:
+        export.end()
+        raise
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    response = Response(export.pieces(pieces), mimetype=media_type, headers=headers)
+    response.call_on_close(export.end)
+    return response
+
 
 RETRY_SECONDS = 5
 _HEADINGS = {
@@ -94,3 +133,49 @@ def error_answer(status: int, message: str, heading: str = "", **details: Any) -
     if status == 503:
         response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
+
+
+WORTH_BYTES = 1_400
+"""Less fits into one packet either way."""
+
+_LEVEL = 2
+_COMPRESSING = frozenset(("cdx", "memento"))
+"""The blueprints whose answers are compressed where they are made, or on purpose are not."""
+
+_TYPES = frozenset(
+    (
+        "application/json",
+        "application/opensearchdescription+xml",
+        "image/svg+xml",
+        "text/javascript",
+    )
+)
+
+
+def register_compression(app: Flask) -> None:
+    """Compress the answers of an application where clients ask for it."""
+    app.after_request(_compress)
+
+
+def _compress(response: Response) -> Response:
+    if not _may_be_compressed(response):
+        return response
+    response.vary.add("Accept-Encoding")
+    if request.accept_encodings.quality("gzip") <= 0:
+        return response
+    body = response.get_data()
+    if len(body) >= WORTH_BYTES:
+        response.set_data(igzip.compress(body, compresslevel=_LEVEL, mtime=0))
+        response.content_encoding = "gzip"
+    return response
+
+
+def _may_be_compressed(response: Response) -> bool:
+    """Return whether an answer is whole, a text, and not compressed yet."""
+    if request.blueprint in _COMPRESSING:
+        return False
+    if response.is_streamed or response.direct_passthrough or response.content_encoding:
+        return False
+    media_type = response.mimetype or ""
+    plain = media_type.startswith("text/") or media_type in _TYPES
+    return plain and response.status_code not in (204, 304)

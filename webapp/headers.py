@@ -1,10 +1,6 @@
-"""The Host header: refused where it can name no host, kept where it can.
+"""The Host and Authorization headers: what names a host, and who has a token."""
 
-Werkzeug takes a host with an underscore for an attack, although containers
-and machines of local networks are often named so (`my_host`). Their names
-stand nowhere but in addresses that lead back to them, so they are accepted.
-"""
-
+import hmac
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -94,3 +90,10 @@ def host_url() -> str:
 def root_url() -> str:
     """Return the address at which the client finds the home page, without a slash."""
     return f"{host_url()}{request.script_root}"
+
+
+def has_token(header: str, token: str) -> bool:
+    """Return whether an Authorization header holds a token; there must be one to be held."""
+    scheme, _, given = header.partition(" ")
+    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    return bool(token) and scheme.lower() == "bearer" and same

@@ -1,11 +1,11 @@
-"""Queries over time and the words of a selection: pages, picture, JSON, CSV."""
+"""Words over the years: the page, its chart, and what programs can ask."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
@@ -14,20 +14,55 @@ from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.query.dates import Period
 from nwx.query.fields import FILTERS
-from nwx.searching.answers import answer_to_json
-from nwx.searching.distinctive_words import MOST_WORDS, distinctive_words, sizes
+from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, distinctive_words, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends, trends
 from nwx.values.csv_cells import csv_line
-from webapp.explore.asked_pictures import asked_picture
-from webapp.explore.charts import PICTURE_WIDTH
+from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import extended, schemes
 from webapp.search.addresses import read_question
+from webapp.search.api import FILTER_PARAMETERS
 from webapp.search.page import mark
 from webapp.site import parameters
 from webapp.site.context import engine
-from webapp.site.openapi import check_parameters
+from webapp.site.openapi import COUNT, TEXT, Operation, Parameter, check_parameters
 from webapp.site.question_limits import answer_search
-from webapp.trends.operations import TRENDS_PARAMETERS, WORDS_PARAMETERS
+from webapp.site.responses import json_answer
+
+TRENDS_PARAMETERS = (
+    Parameter(
+        "q",
+        f"a query, in Lucene syntax; up to {MOST_QUERIES}",
+        {"type": "array", "items": TEXT, "maxItems": MOST_QUERIES},
+    ),
+    *FILTER_PARAMETERS,
+    Parameter("by", "the unit of time", {"enum": list(Period), "default": "year"}),
+)
+
+WORDS_PARAMETERS = (
+    Parameter("q", "the query, in Lucene syntax; all documents without it"),
+    *FILTER_PARAMETERS,
+    Parameter("limit", "the words to return", {**COUNT, "minimum": 1, "maximum": MOST_WORDS}),
+)
+
+TRENDS_OPERATIONS = (
+    Operation(
+        "trends",
+        "/api/trends",
+        "Captures and documents of queries by year or month",
+        TRENDS_PARAMETERS,
+        Trends,
+        example="/api/trends?q=archive&q=library&by=year",
+    ),
+    Operation(
+        "words",
+        "/api/words",
+        "The words that tell the results of a query from the whole archive",
+        WORDS_PARAMETERS,
+        DistinctiveWords,
+        example="/api/words?q=archive",
+    ),
+)
+
 
 blueprint = Blueprint("trends", __name__)
 
@@ -118,7 +153,7 @@ def show_trends() -> ResponseReturnValue:
 def trends_json() -> ResponseReturnValue:
     """Answer with queries over time."""
     check_parameters(request.args, TRENDS_PARAMETERS)
-    return jsonify(answer_to_json(_found(_queries())))
+    return json_answer(_found(_queries()))
 
 
 @blueprint.get("/trends.<form>", endpoint="file")
@@ -230,4 +265,4 @@ def words_json() -> ResponseReturnValue:
     archive, question = engine(), read_question(request.args)
     most = parameters.number_parameter(request.args, "limit", 30, 1, MOST_WORDS)
     found = answer_search(lambda: distinctive_words(archive, question, most))
-    return jsonify(answer_to_json(found))
+    return json_answer(found)

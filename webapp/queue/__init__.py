@@ -1,1 +1,0 @@
-"""The crawler's queue over HTTP (docs/steering-protocol.md)."""

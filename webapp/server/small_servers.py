@@ -1,0 +1,161 @@
+"""The CDX server and the crawler's queue alone, without the pages of the search service."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from flask import Flask
+
+from nwx.cdxserver.server import CdxServer
+from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
+from nwx.engine.base import Engine
+from nwx.engine.indices.crawl_queue import LeaseLimits
+from nwx.engine.open import open_engine
+from nwx.settings import Settings
+from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
+from webapp.cdx import dedup, memento
+from webapp.cdx import routes as cdx_routes
+from webapp.cdx.service import CdxService, origins_of, streams_of
+from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
+from webapp.headers import HostCheck
+from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
+from webapp.server.sockets import address_of, place_of
+from webapp.server.worker import OpenedApplication, WorkerOrder
+from webapp.server.worker_pool import listening_service, run_workers
+from webapp.site import health
+
+
+@dataclass(frozen=True, slots=True)
+class CdxServerSettings:
+    """Where to listen, and what to answer from: an archive, unless there is none, and sources.
+
+    Each of the `workers` answers `threads` questions at once. Whoever has
+    the `token` may write to the archive.
+    """
+
+    archive: Settings | None = None
+    sources: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    threads: int = DEFAULT_THREADS
+    token: str = ""
+    replay_url: str = ""
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CdxServerMaker:
+    """What opens the sources and makes the application, in each worker."""
+
+    settings: CdxServerSettings
+
+    def open(self, stack: ExitStack) -> OpenedApplication:
+        """Return the application; its sources are closed with `stack`."""
+        asked = self.settings
+        sources: list[RowSource] = open_sources(asked.sources)
+        engine = None
+        if asked.archive is not None:
+            engine = stack.enter_context(open_engine(asked.archive, read_only=not asked.token))
+            sources.insert(0, EngineSource(engine))
+        server = CdxServer(sources)
+        stack.callback(server.close)
+        app = create_cdx_app(
+            CdxService(
+                server,
+                engine=engine,
+                token=asked.token,
+                replay_url=asked.replay_url.rstrip("/"),
+                origins=origins_of(asked.origins),
+                streams=streams_of(asked.threads),
+            )
+        )
+        return OpenedApplication(app, cdx_routes.at_once_of(app))
+
+
+def create_cdx_app(service: CdxService) -> Flask:
+    """Return an application that has the addresses of the CDX server and of Memento only."""
+    app = Flask(__name__, static_folder=None)
+    cdx_routes.prepare_cdx(app, service)
+    app.register_blueprint(cdx_routes.blueprint)
+    app.register_blueprint(memento.blueprint)
+    if service.engine is not None:
+        dedup.prepare_dedup(app, service.engine)
+    return _with_plain_errors(app, service.engine)
+
+
+def _with_plain_errors(app: Flask, engine: Engine | None) -> Flask:
+    """Return an application that tells errors, and whether it can answer, in a line of text."""
+    health.answer_shortly(app, engine)
+    app.register_error_handler(404, cdx_routes.http_failure)
+    app.register_error_handler(405, cdx_routes.http_failure)
+    app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
+    return app
+
+
+def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> None:
+    """Answer until SIGINT or SIGTERM; `ready` is told the address.
+
+    Raises SettingsError where the address is taken, and what opening the
+    archive and the sources raises.
+    """
+    with listening_service(settings.host, settings.port) as listening:
+        if settings.archive is not None and settings.token:
+            prepare_archive(settings.archive)
+        order = WorkerOrder(
+            CdxServerMaker(settings), place_of(listening), settings.threads, settings.token
+        )
+        run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
+
+
+@dataclass(frozen=True, slots=True)
+class QueueServerSettings:
+    """Where to listen, and the queue of which archive to serve; `token` is that of QueueService.
+
+    Each of the `workers` answers `threads` requests at once. `limits` hold
+    where the specification of a crawl has none.
+    """
+
+    archive: Settings
+    token: str
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    threads: int = DEFAULT_THREADS
+    limits: LeaseLimits = POLITE_LIMITS
+    most_urls: int = MOST_URLS
+
+
+@dataclass(frozen=True, slots=True)
+class QueueServerMaker:
+    """What opens the archive and makes the application, in each worker."""
+
+    settings: QueueServerSettings
+
+    def open(self, stack: ExitStack) -> OpenedApplication:
+        """Return the application; the archive is closed with `stack`."""
+        asked = self.settings
+        engine = stack.enter_context(open_engine(asked.archive))
+        limits = SpecificationLimits(engine.crawl_index(), asked.limits)
+        service = QueueService(engine, asked.token, limits, asked.most_urls)
+        return OpenedApplication(create_queue_app(service))
+
+
+def create_queue_app(service: QueueService) -> Flask:
+    """Return an application that has the addresses of the queue only."""
+    app = Flask(__name__, static_folder=None)
+    prepare_queue(app, service)
+    return _with_plain_errors(app, service.engine)
+
+
+def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -> None:
+    """Answer until SIGINT or SIGTERM; `ready` is told the address.
+
+    Raises SettingsError where the address is taken, and what opening the
+    archive raises.
+    """
+    with listening_service(settings.host, settings.port) as listening:
+        prepare_queue_file(settings.archive)
+        maker = QueueServerMaker(settings)
+        order = WorkerOrder(maker, place_of(listening), settings.threads, settings.token)
+        run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))

@@ -1,1 +1,0 @@
-"""Queries over time, and the words of a selection."""

@@ -1,0 +1,337 @@
+"""The page of access rules, the form that changes them, and the marks of what is hidden."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    g,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
+from flask.typing import ResponseReturnValue
+from flask_babel import gettext, lazy_gettext
+
+from nwx.access.restricted.engine import RestrictedEngine
+from nwx.engine.access.access_index import AccessIndex
+from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
+from nwx.engine.access.planned_changes import ChangeKind
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
+from nwx.engine.access.scope_texts import between, scope_of, scope_words, url_scope
+from nwx.errors import ErrorText, FormatError, UsageError
+from nwx.values.timestamps import to_timestamp
+from nwx.values.urlkeys import urlkey
+from webapp.site import parameters
+from webapp.site.context import service, unrestricted_engine
+from webapp.site.viewer import viewer
+from webapp.site.words import error_text
+from webapp.users.guards import needs_role
+
+RULE_FIELDS = (
+    *("action", "what", "collection", "from", "to", "until", "years"),
+    *("users", "addresses", "reason"),
+)
+TEST_FIELDS = ("url", "collection", "date", "user", "address")
+MOST_FIELD_CHARACTERS = 10_000
+_SEPARATORS = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCapture:
+    """A capture as somebody asks about it, whether there is one or not."""
+
+    urlkey: str
+    url: str
+    timestamp: str
+    collection: str = ""
+    digest: str = ""
+    source_file: str = ""
+
+
+def rule_of_form(form: parameters.Arguments) -> AccessRule:
+    """Return the rule that a form describes; raises UsageError where it is none."""
+    values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in RULE_FIELDS}
+    if values["action"] not in set(Action):
+        raise UsageError(gettext("choose an action"))
+    if not values["what"]:
+        raise UsageError(gettext("say what the rule is about; * is all captures"))
+    if not values["reason"]:
+        raise UsageError(gettext("a rule needs a reason"))
+    scope = replace(scope_of(values["what"]), collection=values["collection"])
+    return AccessRule(
+        id="",
+        action=Action(values["action"]),
+        scope=between(scope, values["from"], values["to"]),
+        until=values["until"],
+        years=_years(values["years"]),
+        addresses=_listed(values["addresses"]),
+        users=_listed(values["users"]),
+        reason=values["reason"],
+    )
+
+
+def tested_of_form(form: parameters.Arguments) -> tuple[AskedCapture, Viewer]:
+    """Return the capture, and who asks for it, of a form; raises UsageError for no URL."""
+    values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in TEST_FIELDS}
+    date = between(Scope(), values["date"], "").date_from
+    capture = AskedCapture(
+        urlkey=url_scope(values["url"].rstrip("*")).prefix,
+        url=values["url"],
+        timestamp=date or to_timestamp(datetime.now(UTC)),
+        collection=values["collection"],
+    )
+    return capture, Viewer(values["address"], values["user"])
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, _SEPARATORS.split(text)))
+
+
+def _years(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 5):
+        raise UsageError(ErrorText("%(text)s is no number of years", text=repr(text[:20])))
+    return int(text)
+
+
+blueprint = Blueprint("access", __name__, url_prefix="/settings/access")
+
+RULES_A_PAGE = 100
+_MOST_PAGES = 10_000
+_ID_CHARACTERS = 40
+ACTION_LABELS = {
+    Action.ALLOW: lazy_gettext("allow"),
+    Action.BLOCK: lazy_gettext("block: in no list, and told at its address"),
+    Action.EXCLUDE: lazy_gettext("exclude: as if it were not in the archive"),
+    Action.EMBARGO: lazy_gettext("embargo: blocked until a date, or for years"),
+    Action.LOCAL: lazy_gettext("local: blocked but for some users or addresses"),
+}
+CHANGE_LABELS = {
+    ChangeKind.ADDED: lazy_gettext("added"),
+    ChangeKind.CHANGED: lazy_gettext("changed"),
+    ChangeKind.REMOVED: lazy_gettext("removed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows beside the rules: a form that was sent, what came of it."""
+
+    problem: str = ""
+    decision: Decision | None = None
+    test_problem: str = ""
+
+
+@blueprint.get("")
+@needs_role(Role.ADMINISTRATOR)
+def show() -> ResponseReturnValue:
+    """Show the rules, and test a URL where one is given."""
+    if not request.args.get("url"):
+        return _page(_Shown())
+    try:
+        capture, asker = tested_of_form(request.args)
+    except UsageError as error:
+        return _page(_Shown(test_problem=error_text(error)), 400)
+    return _page(_Shown(decision=_access().rules().for_viewer(asker).decide(capture)))
+
+
+@blueprint.post("")
+@needs_role(Role.ADMINISTRATOR)
+def add_rule() -> ResponseReturnValue:
+    """Store a rule."""
+    try:
+        (stored,) = _access().put([rule_of_form(request.form)], viewer().user)
+    except UsageError as error:
+        return _page(_Shown(problem=error_text(error)), 400)
+    return redirect(url_for(".show", saved=stored.id, _anchor="rules"), code=303)
+
+
+@blueprint.post("/remove")
+@needs_role(Role.ADMINISTRATOR)
+def remove_rule() -> ResponseReturnValue:
+    """Remove a rule; the log keeps it."""
+    id = parameters.text(request.form, "id", _ID_CHARACTERS)
+    purged = any(rule.id == id and rule.purged for rule in _access().rules().rules)
+    removed = _access().remove([id], viewer().user)
+    kept_out = 1 if removed and purged else None
+    return redirect(url_for(".show", removed=removed, kept_out=kept_out, _anchor="rules"), code=303)
+
+
+@blueprint.get("/log")
+@needs_role(Role.ADMINISTRATOR)
+def show_log() -> ResponseReturnValue:
+    """Show who changed which rules, the last change first."""
+    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
+    changes = _access().changes(RULES_A_PAGE + 1, (page - 1) * RULES_A_PAGE)
+    return _unstored(
+        render_template(
+            "access_log.html",
+            changes=changes[:RULES_A_PAGE],
+            page=page,
+            more=len(changes) > RULES_A_PAGE,
+            kinds=CHANGE_LABELS,
+            scope_words=scope_words,
+        )
+    )
+
+
+def _access() -> AccessIndex:
+    return unrestricted_engine().access_index()
+
+
+def _page(shown: _Shown, status: int = 200) -> Response:
+    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
+    wanted = parameters.text(request.args, "q", parameters.MAX_VALUE)
+    rules = [rule for rule in _access().rules().rules if _has(rule, wanted.casefold())]
+    rules.sort(key=lambda rule: (rule.made_at, rule.id), reverse=True)
+    start = (page - 1) * RULES_A_PAGE
+    return _unstored(
+        render_template(
+            "access.html",
+            rules=rules[start : start + RULES_A_PAGE],
+            total=len(rules),
+            page=page,
+            more=len(rules) > start + RULES_A_PAGE,
+            wanted=wanted,
+            shown=shown,
+            given=_given(request.form, RULE_FIELDS),
+            tested=_given(request.args, TEST_FIELDS),
+            actions=ACTION_LABELS,
+            saved=parameters.text(request.args, "saved", _ID_CHARACTERS),
+            removed=parameters.text(request.args, "removed", _ID_CHARACTERS),
+            kept_out="kept_out" in request.args,
+            scope_words=scope_words,
+        ),
+        status,
+    )
+
+
+def _given(form: parameters.Arguments, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: form.get(name, "")[:MOST_FIELD_CHARACTERS] for name in names}
+
+
+def _has(rule: AccessRule, wanted: str) -> bool:
+    """Return whether a rule has a text anywhere that people look for."""
+    if not wanted:
+        return True
+    texts = (rule.id, rule.action, rule.scope.url, scope_words(rule.scope), rule.reason)
+    return any(wanted in text.casefold() for text in (*texts, *rule.users, *rule.addresses))
+
+
+def _unstored(page: str, status: int = 200) -> Response:
+    """Return a page that no browser keeps: whoever comes after must not go back to it."""
+    response = make_response(page, status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenMark:
+    """What readers do not see of a document: `hidden` of its `captures`, and why, if it is all.
+
+    `action` is None, and `reason` "", where they see some captures.
+    """
+
+    hidden: int
+    captures: int
+    action: Action | None = None
+    reason: str = ""
+
+
+def hidden_marks(ids: Sequence[str]) -> dict[str, HiddenMark]:
+    """Return the marks of those of some documents of which readers do not see all.
+
+    To readers none are shown: what is hidden from them has no mark.
+    """
+    if not viewer().sees_all:
+        return {}
+    everybody = service().engines.for_viewer(EVERYBODY)
+    if not isinstance(everybody, RestrictedEngine):
+        return {}
+    own, shown = unrestricted_engine().dates(ids), everybody.dates(ids)
+    marks = {}
+    for id, dates in own.items():
+        seen = len(shown[id].seen) if id in shown else 0
+        if seen < len(dates.seen):
+            marks[id] = _mark(everybody, id, len(dates.seen) - seen, len(dates.seen))
+    return marks
+
+
+def _mark(everybody: RestrictedEngine, id: str, hidden: int, captures: int) -> HiddenMark:
+    decision = everybody.decision(id) if hidden == captures else None
+    if decision is None or not decision.is_hidden:
+        return HiddenMark(hidden, captures)
+    reason = decision.rule.reason if decision.rule else ""
+    return HiddenMark(hidden, captures, decision.action, reason)
+
+
+class _Place(NamedTuple):
+    """What rules look at in a capture."""
+
+    urlkey: str
+    url: str
+    digest: str
+    collection: str
+    source_file: str
+    timestamp: str
+
+
+def prepare_hidden_marks(app: Flask) -> None:
+    """Let templates mark what they show."""
+    app.jinja_env.globals.update(
+        mark_of_capture=mark_of_capture, mark_of_url=mark_of_url, counts_hidden=counts_hidden
+    )
+
+
+def mark_of_capture(
+    url: str, timestamp: str, digest: str = "", collection: str = "", source_file: str = ""
+) -> HiddenMark | None:
+    """Return the mark of a capture that readers do not see, None of others and for readers.
+
+    What is not known of the capture is "": rules about it then do not count.
+    """
+    decisions = _reader_decisions()
+    if decisions.hides_nothing:
+        return None
+    with suppress(FormatError):
+        place = _Place(urlkey(url), url, digest, collection, source_file, timestamp)
+        decision = decisions.decide(place)
+        if decision.is_hidden:
+            reason = decision.rule.reason if decision.rule else ""
+            return HiddenMark(1, 1, decision.action, reason)
+    return None
+
+
+def mark_of_url(url: str) -> HiddenMark | None:
+    """Return the mark of a URL that readers do not see, None of others and for readers."""
+    if _reader_decisions().hides_nothing:
+        return None
+    everybody = service().engines.for_viewer(EVERYBODY)
+    is_hidden = isinstance(everybody, RestrictedEngine) and url in everybody.hidden_urls([url])
+    return HiddenMark(1, 1) if is_hidden else None
+
+
+def counts_hidden() -> bool:
+    """Tell whether what is counted for whoever asks has parts that readers do not see."""
+    return not _reader_decisions().hides_nothing
+
+
+def _reader_decisions() -> Decisions:
+    """Return what readers may see, where whoever asks sees more."""
+    if not viewer().sees_all:
+        return SHOWS_ALL
+    found: Decisions | None = g.get("reader_decisions")
+    if found is None:
+        rules = unrestricted_engine().access_index().rules()
+        found = g.reader_decisions = rules.for_viewer(EVERYBODY)
+    return found
