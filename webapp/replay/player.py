@@ -26,7 +26,8 @@ from pywb.warcserver.warcserver import register_source
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
 from webapp.headers import HostCheck, given_host, hostname, other_name
-from webapp.replay.capture_lookup import NwxIndex, OtherQueries
+from webapp.replay.capture_lookup import NwxIndex
+from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
