@@ -11,7 +11,7 @@ import zstandard
 from nwx.errors import SourceError
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
-from webapp.replay.rewriter import open_record, stored_address
+from webapp.replay.stored_records import open_record, stored_address
 
 
 def record(url: str, body: bytes) -> bytes:

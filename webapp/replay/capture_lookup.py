@@ -12,7 +12,7 @@ from nwx.errors import UrlError
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.replay.other_queries import MOST_ALIKE
-from webapp.replay.rewriter import file_key
+from webapp.replay.stored_records import file_key
 from webapp.site.viewer import PASS_ENVIRON, PASS_HEADER, PlayerViewers
 
 CLOSEST_LIMIT = 100

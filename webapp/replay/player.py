@@ -30,14 +30,8 @@ from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
-from webapp.replay.rewriter import (
-    SCHEME,
-    CaptureRewriter,
-    is_encoded,
-    open_record,
-    policy,
-    tell_truth,
-)
+from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
+from webapp.replay.stored_records import SCHEME, open_record
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 

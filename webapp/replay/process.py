@@ -32,8 +32,8 @@ from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
-from webapp.replay.rewriter import file_key, stored_address
 from webapp.replay.routes import COLLECTION
+from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.sockets import address_of, loopback_of, port_of
 from webapp.site.context import PlaybackState
 from webapp.site.viewer import ViewerPasses

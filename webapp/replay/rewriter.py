@@ -1,8 +1,10 @@
-"""What is changed of captured records before they are played."""
+"""What playback makes of archived answers: which headers stay, what is decoded, what may run.
 
-import io
+Archived pages are hostile. Whatever a header of theirs would do to a browser
+is done to all captures, since all are played at one origin.
+"""
+
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
 from pywb.rewrite.header_rewriter import DefaultHeaderRewriter
@@ -10,46 +12,7 @@ from pywb.rewrite.regex_rewriters import JSWombatProxyRewriter
 from pywb.warcserver.index.cdxobject import CDXObject
 from warcio.bufferedreaders import BufferedReader
 
-from nwx.errors import SourceError
-from nwx.warc.members import record_at
-from nwx.warc.sources import ArchiveSource
 from webapp.replay.scripts import ScriptRewriter
-
-SCHEME = "nwx"
-
-
-def stored_address(path: str, member: str) -> str:
-    """Return an address for a local archive file, or for a WARC inside the WACZ at `path`."""
-    query = f"?{urlencode({'member': member})}" if member else ""
-    return f"{SCHEME}://{quote(path)}{query}"
-
-
-def file_key(collection: str, name: str) -> str:
-    """Return what playback knows a file by; two collections may have files of one name."""
-    return f"{quote(collection, safe='')}/{quote(name, safe='')}"
-
-
-def open_record(address: str, offset: int) -> io.BufferedReader:
-    """Return the bytes of the record at an offset and of those after it, decompressed.
-
-    Raises SourceError where the file cannot be read or no record is there.
-    """
-    parts = urlsplit(address)
-    member = parse_qs(parts.query).get("member", [""])[0]
-    path = unquote(parts.netloc + parts.path)
-    handle = ArchiveSource(path, path, None, member).open()
-    try:
-        record = record_at(handle, offset)
-        if record is None:
-            raise SourceError(
-                f"{path} has no record at {offset}: it has changed since its import,"
-                " or several of its gzip members hold several records"
-            )
-    except BaseException:
-        handle.close()
-        raise
-    return record
-
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
 """The forms of a capture whose links are left as they were; nothing confines their scripts."""

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from flask import Flask
+from flask import Flask, Response
+from werkzeug.exceptions import HTTPException
 
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
@@ -16,6 +17,7 @@ from nwx.steering.specifications.specification_store import POLITE_LIMITS, Speci
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx_routes
 from webapp.cdx.service import CdxService, origins_of, streams_of
+from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
 from webapp.headers import HostCheck
 from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
@@ -81,14 +83,16 @@ def create_cdx_app(service: CdxService) -> Flask:
     app.register_blueprint(memento.blueprint)
     if service.engine is not None:
         dedup.prepare_dedup(app, service.engine)
-    return _with_plain_errors(app, service.engine)
+    return _with_common_routes(app, service.engine, cdx_routes.http_failure)
 
 
-def _with_plain_errors(app: Flask, engine: Engine | None) -> Flask:
-    """Return an application that tells errors, and whether it can answer, in a line of text."""
+def _with_common_routes(
+    app: Flask, engine: Engine | None, http_failure: Callable[[HTTPException], Response]
+) -> Flask:
+    """Return an application that tells whether it can answer, and what is no address of it."""
     health.answer_shortly(app, engine)
-    app.register_error_handler(404, cdx_routes.http_failure)
-    app.register_error_handler(405, cdx_routes.http_failure)
+    app.register_error_handler(404, http_failure)
+    app.register_error_handler(405, http_failure)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     return app
 
@@ -145,7 +149,7 @@ def create_queue_app(service: QueueService) -> Flask:
     """Return an application that has the addresses of the queue only."""
     app = Flask(__name__, static_folder=None)
     prepare_queue(app, service)
-    return _with_plain_errors(app, service.engine)
+    return _with_common_routes(app, service.engine, queue.http_failure)
 
 
 def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -> None:
