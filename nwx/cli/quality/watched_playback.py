@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,8 @@ from nwx.cli.output import clean, counted, json_text
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from nwx.bulk.child_processes import ChildFunction
     from nwx.quality.playback.arrival_process import ArrivalEvent
     from nwx.quality.playback.arrivals import ArrivalSample
