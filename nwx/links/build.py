@@ -16,13 +16,8 @@ from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
-from nwx.engine.inlinks.table import (
-    INLINKS_FORMAT,
-    InlinkNotes,
-    InlinkTable,
-    inlink_notes,
-    inlink_table,
-)
+from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, inlink_notes
+from nwx.engine.inlinks.table import InlinkTable, inlink_table
 from nwx.errors import BlobError, EngineVersionError
 from nwx.links.document_table import living
 from nwx.links.draft import InlinkDraft

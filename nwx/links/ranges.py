@@ -24,7 +24,8 @@ from nwx.engine.inlinks.counts import (
     packed_texts,
     spread,
 )
-from nwx.engine.inlinks.table import OWN_HOST, SELF, RangeNotes, TargetRange
+from nwx.engine.inlinks.notes import RangeNotes
+from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
 from nwx.links.document_table import NO_DOCUMENT
 from nwx.links.parts import LinkPart, LinkStretch
 from nwx.values.urls import host_of_urlkey

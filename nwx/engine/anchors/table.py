@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.counts import Texts
-from nwx.engine.inlinks.table import inlink_notes
+from nwx.engine.inlinks.notes import inlink_notes
 from nwx.errors import BlobError
 from nwx.model import Anchor
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments

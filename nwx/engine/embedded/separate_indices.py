@@ -10,7 +10,7 @@ from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.facet_store import BlobFolder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
-from nwx.engine.inlinks.table import count_inlinks, inlink_stats
+from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:

@@ -1,98 +1,14 @@
 """The inlinks of one build, read from its blobs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.engine.inlinks.counts import Texts
-from nwx.errors import BlobError, EngineVersionError, ErrorText
-from nwx.model import IndexStats, LinkCell
-
-INLINKS_FORMAT = 1
-ADVICE = ErrorText("run `nwx invert-links --anew`")
-"""What helps against a build that cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class RangeNotes:
-    """A range of targets: its blob, its first urlkey, and how much is in it."""
-
-    blob: str
-    first: str
-    targets: int
-    links: int
-    entries: int
-
-
-@dataclass(frozen=True, slots=True)
-class InlinkNotes:
-    """What is known of a build beside its arrays.
-
-    `stamp` is that of the documents that it was made from. `cells` are pairs
-    of year and collection by their codes; the first is of all links.
-    `kinds` are the kinds of links by their codes. `anchors` is the blob of
-    what searches look at (`nwx.engine.anchors`), "" in builds without it.
-    """
-
-    format: int
-    number: int
-    stamp: str
-    built: str
-    cells: Sequence[Sequence[Any]]
-    kinds: Sequence[str]
-    documents: str
-    linking: int
-    refused: int
-    ranges: Sequence[RangeNotes] = field(default_factory=list)
-    anchors: str = ""
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
-        """Return the notes of a build; raises EngineVersionError on those of another version."""
-        if found.get("format") != INLINKS_FORMAT:
-            raise EngineVersionError(
-                ErrorText(
-                    "the inlinks in %(place)s have format %(found)s, this nwx reads "
-                    "%(known)s; %(advice)s",
-                    place=place,
-                    found=found.get("format"),
-                    known=INLINKS_FORMAT,
-                    advice=ADVICE,
-                )
-            )
-        ranges = [RangeNotes(**one) for one in found["ranges"]]
-        return cls(**{**found, "ranges": ranges})
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the notes as JSON values."""
-        return asdict(self)
-
-    @property
-    def blobs(self) -> list[str]:
-        """The names of all blobs."""
-        return [self.documents, *(one.blob for one in self.ranges), *filter(None, [self.anchors])]
-
-
-def inlink_notes(store: BlobStore) -> InlinkNotes | None:
-    """Return the notes of the current build of a store, None where there is none."""
-    stored = store.current()
-    return None if stored is None else InlinkNotes.from_json(stored.notes, str(store.folder))
-
-
-def count_inlinks(store: BlobStore) -> int:
-    """Return the number of entries of the current build."""
-    notes = inlink_notes(store)
-    return 0 if notes is None else sum(one.entries for one in notes.ranges)
-
-
-def inlink_stats(store: BlobStore) -> IndexStats:
-    """Return the size of the current build, the links included."""
-    stored = store.current()
-    return IndexStats(count_inlinks(store), sum(stored.blobs.values()) if stored else 0)
-
+from nwx.engine.inlinks.notes import ADVICE, InlinkNotes
+from nwx.errors import BlobError, ErrorText
+from nwx.model import LinkCell
 
 OWN_HOST, SELF = 1, 2
 """Flags of a link: it comes from the same host, from the same URL."""
