@@ -140,6 +140,12 @@ class ArchiveWork:
         with hidden_main_module():
             return {name: builds[name]() for name in wanted}
 
+    def is_built(self, name: str) -> bool:
+        """Tell whether facets or links were ever built."""
+        engine = self._whole()
+        store = engine.facet_store() if name == "facets" else engine.inlink_index()
+        return store.current() is not None
+
     def is_stale(self, name: str) -> bool:
         """Tell whether an index was never built, or the archive changed since."""
         engine = self._whole()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def date_options(function: click.decorators.FC) -> click.decorators.FC:
     """Add --from and --to."""
-    for flag, name, words in (("--to", "date_to", "earlier"), ("--from", "date_from", "later")):
+    for flag, name, words in (("--to", "to", "earlier"), ("--from", "from_", "later")):
         given = f"Captured on this date or {words}."
         function = click.option(flag, name, default="", metavar="DATE", help=given)(function)
     return function
@@ -134,10 +134,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _INDEX_OPTIONS = (
     click.option(
         "--fields",
-        type=click.Choice(["9", "11"]),
+        type=click.Choice(["9", "11", "wget"]),
         default="11",
         show_default=True,
-        help="Fields of a CDX line.",
+        help="Fields of a CDX line; wget: those that wget --warc-dedup reads.",
     ),
     click.option("--cdxj", is_flag=True, help="Write CDXJ."),
     click.option(
@@ -167,7 +167,8 @@ def index_options_of(
     # Imported here: whoever asks for help need not wait for it.
     from nwx.archive_cdx import IndexLineForm, IndexOptions
 
-    form = IndexLineForm.CDXJ if cdxj else IndexLineForm(f"cdx{fields}")
+    known = IndexLineForm(fields if fields == IndexLineForm.WGET else f"cdx{fields}")
+    form = IndexLineForm.CDXJ if cdxj else known
     return IndexOptions(form, in_order, post_append)
 
 

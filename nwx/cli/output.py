@@ -4,9 +4,13 @@ import io
 import json
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import click
+
+from nwx.errors import UsageError
+from nwx.values.csv_cells import csv_line
 
 # What steers a terminal, or turns the order of what is read: C0, DEL, C1,
 # bidirectional signs, line separators; and surrogates, which cannot be written.
@@ -33,6 +37,47 @@ def json_text(value: Any, indent: int | None = None) -> str:
 def print_json(value: Any) -> None:
     """Print a value as JSON: on a line for programs, indented on a terminal."""
     click.echo(json_text(value, indent=2 if sys.stdout.isatty() else None))
+
+
+def print_answer(answer: object) -> None:
+    """Print an answer, which is made of dataclasses, as JSON."""
+    # Imported here: whoever asks for help need not wait for it.
+    import msgspec
+
+    print_json(msgspec.to_builtins(answer))
+
+
+def print_array(values: Iterable[Any]) -> None:
+    """Print a JSON array, a value a line, as they come."""
+    opening = "["
+    for value in values:
+        click.echo(f"{opening}\n  {json_text(value)}", nl=False)
+        opening = ","
+    click.echo("[]" if opening == "[" else "\n]")
+
+
+def print_object(head: dict[str, Any], name: str, values: Iterable[Any]) -> None:
+    """Print a JSON object that ends with a list, value by value: there may be millions."""
+    click.echo(f'{json_text(head)[:-1]}, "{name}": [', nl=False)
+    separator = "\n"
+    for value in values:
+        click.echo(f"{separator}{json_text(value)}", nl=False)
+        separator = ",\n"
+    click.echo("]}")
+
+
+def print_csv(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
+    """Print CSV that is safe to open in a spreadsheet; a missing value is empty."""
+    click.echo(csv_line(columns, ""))
+    for row in rows:
+        click.echo(csv_line(["" if cell is None else cell for cell in row], ""))
+
+
+def check_one_form(**forms: bool) -> None:
+    """Raise UsageError where several forms of output are asked for: csv=True, json=True."""
+    if sum(forms.values()) > 1:
+        *others, last = (f"--{name}" for name in forms)
+        raise UsageError(f"{', '.join(others)} and {last} exclude each other")
 
 
 def size_words(size: float | None) -> str:

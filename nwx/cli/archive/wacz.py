@@ -31,8 +31,8 @@ class _Options:
     query: tuple[str, ...]
     urls: str | None
     collection: tuple[str, ...]
-    date_from: str
-    date_to: str
+    from_: str
+    to: str
     title: str
     description: str
     text: bool
@@ -79,8 +79,8 @@ def command(settings: Settings, /, **given: Any) -> int:
         query=" ".join(asked.query),
         urls=_urls(asked.urls) if asked.urls is not None else (),
         collections=asked.collection,
-        date_from=_bound(asked.date_from, 0),
-        date_to=_bound(asked.date_to, 1),
+        date_from=_bound(asked.from_, 0),
+        date_to=_bound(asked.to, 1),
         with_resources=asked.with_resources,
     )
     if asked.urls is not None and not selection.urls:

@@ -1,6 +1,5 @@
 """nwx facets and nwx build-facets"""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,28 +8,13 @@ from click.core import ParameterSource
 
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.facets.sites import Sites
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    where: tuple[str, ...]
-    by: str
-    feature: str
-    sort: str
-    order: str | None
-    top: int | None
-    approximate: bool
-    as_json: bool
-    as_csv: bool
 
 
 @click.command("facets")
@@ -49,6 +33,7 @@ class _Options:
 )
 @click.option(
     "--feature",
+    "features",
     default="",
     metavar="FEATURES",
     help="Features to show, separated by commas.  [default: all]",
@@ -56,9 +41,15 @@ class _Options:
 @click.option(
     "--sort", default="", metavar="FEATURE", help="Sort the list by a feature, or by `value`."
 )
-@click.option("--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending order.")
 @click.option(
-    "--top", type=click.IntRange(1), metavar="N", help="Maximum number of rows.  [default: all]"
+    "--order", default="", type=click.Choice(["asc", "desc"]), help="Ascending or descending order."
+)
+@click.option(
+    "--top",
+    "limit",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Maximum number of rows.  [default: all]",
 )
 @click.option(
     "--approximate",
@@ -69,7 +60,7 @@ class _Options:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.pass_obj
-def facets_command(settings: Settings, /, **given: Any) -> None:
+def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """Count captures, documents, URLs and bytes by any criteria.
 
     Criteria are status, month, year, site, type, tld, size, depth and
@@ -78,19 +69,11 @@ def facets_command(settings: Settings, /, **given: Any) -> None:
     archive as it is now, and exact unless --approximate is given. After `nwx
     build-facets` they are answered at once.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.measure.tables import print_facets
-    from nwx.facets.answers import FacetAnswers
-    from nwx.facets.question import parse_facet_question, parse_features
 
-    asked = _Options(**given)
-    features = parse_features(asked.feature)
-    question = parse_facet_question(
-        asked.where, asked.by, asked.sort, features, asked.order or "", asked.top
-    )
-    with open_for_reading(settings) as engine:
-        answer = FacetAnswers(engine).answer(question, approximate=asked.approximate)
-    print_facets(answer, features, as_json=asked.as_json, as_csv=asked.as_csv)
+    with opened_archive(settings) as archive:
+        found = archive.facets(**asked | {"order": asked["order"] or ""})
+    print_facets(found.answer, found.features, as_json=as_json, as_csv=as_csv)
 
 
 _MIN_CAPTURES = 100

@@ -1,31 +1,34 @@
 """nwx links and nwx invert-links"""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.output import clean, counted, date_words, json_text, print_json, size_words
+from nwx.cli.output import (
+    check_one_form,
+    clean,
+    counted,
+    date_words,
+    print_csv,
+    print_json,
+    print_object,
+    size_words,
+)
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import UsageError
-from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
+from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
-from nwx.values.csv_cells import csv_line
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-    from nwx.links.archive_links import ArchiveLinks
+    from nwx.answers.link_table import Inlinks
+    from nwx.answers.rows import Rows
     from nwx.links.build import InlinkBuildReport
-    from nwx.links.outlinks import AskedPlace, PageOutlink
+    from nwx.links.outlinks import PageOutlink
 
 _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
-_OUT_COLUMNS = ("page", "timestamp", "url", "kind", "text", "captured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,89 +66,50 @@ def links_command(settings: Settings, /, **given: Any) -> None:
     captured.
     """
     asked = _Options(**given)
-    if asked.as_csv and asked.as_json:
-        raise UsageError("--csv and --json exclude each other")
-    # Here and not above: what reads links takes a while to load.
-    from nwx.links.outlinks import asked_place
-
-    place = asked_place(asked.place)
-    cell = LinkCell(asked.year, asked.collection)
-    with open_for_reading(settings) as engine:
+    check_one_form(csv=asked.as_csv, json=asked.as_json)
+    options: dict[str, Any] = {
+        "year": asked.year,
+        "collection": asked.collection,
+        "limit": asked.limit,
+    }
+    with opened_archive(settings) as archive:
         if asked.direction == "out":
-            _print_outlinks(engine, place, cell, asked)
+            _print_outlinks(archive.outlinks(asked.place, **options), asked)
         else:
-            _print_inlinks(engine, place, cell, asked)
+            _print_inlinks(archive.links(asked.place, **options), asked)
 
 
-def _print_inlinks(engine: "Engine", place: "AskedPlace", cell: LinkCell, asked: _Options) -> None:
-    from nwx.links.archive_links import ArchiveLinks
-
-    links = ArchiveLinks(engine)
-    if not links.is_current():
+def _print_inlinks(links: "Inlinks", asked: _Options) -> None:
+    if not links.is_current:
         click.echo(
             "nwx: the archive changed since links were last inverted;"
             " run `nwx invert-links` to bring them up to date",
             err=True,
         )
-    rows = islice(_rows(links, place, cell), asked.limit)
     if asked.as_csv:
-        click.echo(csv_line(_IN_COLUMNS, ""))
-        for target, one in rows:
-            cells = (one.url, one.timestamp, one.kind, one.text, target)
-            click.echo(csv_line(cells, ""))
-        return
-    counts, anchors = _counts(links, place, cell)
-    if asked.as_json:
-        _write_json(asked.place, counts, anchors, (one for _, one in rows))
+        print_csv(_IN_COLUMNS, links)
+    elif asked.as_json:
+        rows = ({name: getattr(one, name) for name in _IN_COLUMNS[:-1]} for one in links)
+        print_object(_counts_json(asked.place, links), "from", rows)
     else:
-        _write_words(asked.place, counts, anchors, rows)
+        _write_words(asked.place, links)
 
 
-def _rows(
-    links: "ArchiveLinks", place: "AskedPlace", cell: LinkCell
-) -> Iterator[tuple[str, Inlink]]:
-    if place.is_host:
-        yield from links.of_host(place.host).inlinks(cell)
-    else:
-        for one in links.inlinks(place.urlkey, cell):
-            yield place.urlkey, one
-
-
-def _counts(
-    links: "ArchiveLinks", place: "AskedPlace", cell: LinkCell
-) -> tuple[LinkCounts, tuple[Anchor, ...]]:
-    if place.is_host:
-        counts = links.of_host(place.host).counts(cell)
-        return counts, counts.anchors
-    counts = links.counts(place.urlkey, cell) or LinkCounts()
-    return counts, links.anchors(place.urlkey, cell)
-
-
-def _write_json(
-    place: str, counts: LinkCounts, anchors: Iterable[Anchor], rows: Iterable[Inlink]
-) -> None:
-    """Write one object, its list link by link: there may be millions."""
-    head = {
+def _counts_json(place: str, links: "Inlinks") -> dict[str, Any]:
+    counts = links.counts
+    return {
         "url": place,
         "documents": counts.documents,
         "hosts": counts.hosts,
         "domains": counts.domains,
         "first": counts.first,
         "last": counts.last,
-        "anchors": [{"text": one.text, "count": one.documents} for one in anchors],
+        "anchors": [{"text": one.text, "count": one.documents} for one in links.anchors],
     }
-    click.echo(f'{json_text(head)[:-1]}, "from": [', nl=False)
-    separator = "\n"
-    for one in rows:
-        row = {"url": one.url, "timestamp": one.timestamp, "kind": one.kind, "text": one.text}
-        click.echo(f"{separator}{json_text(row)}", nl=False)
-        separator = ",\n"
-    click.echo("]}")
 
 
-def _write_words(
-    place: str, counts: LinkCounts, anchors: Iterable[Anchor], rows: Iterable[tuple[str, Inlink]]
-) -> None:
+def _write_words(place: str, links: "Inlinks") -> None:
+    counts = links.counts
     if counts.documents:
         sites = f"{counted(counts.hosts, 'host')}, {counted(counts.domains, 'domain')}"
         click.echo(
@@ -156,50 +120,27 @@ def _write_words(
         click.echo(f"kinds: {', '.join(kinds)}")
     else:
         click.echo(f"{clean(place)}: no page links to it")
-    for one in islice(anchors, _ANCHORS_SHOWN):
+    for one in links.anchors[:_ANCHORS_SHOWN]:
         click.echo(f"{one.documents:>10,}  {clean(one.text)}")
-    for _, link in rows:
+    for link in links:
         text = f"  {clean(link.text)}" if link.text else ""
         click.echo(f"{date_words(link.timestamp)} {link.kind:10} {clean(link.url)}{text}")
 
 
-def _print_outlinks(engine: "Engine", place: "AskedPlace", cell: LinkCell, asked: _Options) -> None:
-    from nwx.links.outlinks import outlinks_of
-
-    rows = islice(outlinks_of(engine, place, cell), asked.limit)
+def _print_outlinks(links: "Rows[PageOutlink]", asked: _Options) -> None:
     if asked.as_json:
-        _write_outlinks_json(asked.place, rows)
+        print_object({"url": asked.place}, "to", map(asdict, links))
         return
     if asked.as_csv:
-        click.echo(csv_line(_OUT_COLUMNS, ""))
+        print_csv(links.columns, map(links.cells, links))
+        return
     page = ""
-    for one in rows:
-        if asked.as_csv:
-            cells = (one.page, one.timestamp, one.url, one.kind, one.text, one.captured)
-            click.echo(csv_line(cells, ""))
-            continue
+    for one in links:
         if one.page != page:
             page = one.page
             click.echo(f"{clean(page)} of {date_words(one.timestamp)}")
         mark = "captured" if one.captured else "missing "
         click.echo(f"  {mark} {one.kind:10} {clean(one.url)}  {clean(one.text)}".rstrip())
-
-
-def _write_outlinks_json(place: str, rows: "Iterable[PageOutlink]") -> None:
-    click.echo(f'{json_text({"url": place})[:-1]}, "to": [', nl=False)
-    separator = "\n"
-    for one in rows:
-        row = {
-            "page": one.page,
-            "timestamp": one.timestamp,
-            "url": one.url,
-            "kind": one.kind,
-            "text": one.text,
-            "captured": one.captured,
-        }
-        click.echo(f"{separator}{json_text(row)}", nl=False)
-        separator = ",\n"
-    click.echo("]}")
 
 
 @click.command("invert-links")

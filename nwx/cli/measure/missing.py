@@ -1,22 +1,19 @@
 """nwx missing"""
 
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.cli.output import clean, json_text
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import UsageError
+from nwx.cli.output import check_one_form, clean, print_array, print_csv
+from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
-from nwx.values.csv_cells import csv_line
 from nwx.values.urls import KINDS
 
 if TYPE_CHECKING:
-    from nwx.links.missing_urls import MissingUrl
+    pass
 
 
 _COLUMNS = ("url", "kind", "pages", "status")
@@ -24,26 +21,10 @@ _GROUPS = ("embedded", "pages")
 _SEEDS = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    kinds: tuple[str, ...]
-    site: str
-    host: str
-    collection: str
-    date_from: str
-    date_to: str
-    limit: int | None
-    as_csv: bool
-    as_json: bool
-    as_seeds: bool
-
-
 @click.command("missing")
 @click.option(
     "--kind",
-    "kinds",
+    "kind",
     multiple=True,
     type=click.Choice([*_GROUPS, *KINDS]),
     metavar="KIND",
@@ -60,17 +41,17 @@ class _Options:
     "--collection", default="", metavar="NAME", help="Needed by pages of this collection."
 )
 @click.option(
-    "--from", "date_from", default="", metavar="DATE", help="Needed by pages captured from then on."
+    "--from", "from_", default="", metavar="DATE", help="Needed by pages captured from then on."
 )
-@click.option(
-    "--to", "date_to", default="", metavar="DATE", help="Needed by pages captured until then."
-)
+@click.option("--to", "to", default="", metavar="DATE", help="Needed by pages captured until then.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="So many URLs at most.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--seeds", "as_seeds", is_flag=True, help="Print the http(s) URLs alone, as seeds.")
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
+def command(
+    settings: Settings, /, *, as_csv: bool, as_json: bool, as_seeds: bool, **asked: Any
+) -> None:
     """List what captured pages need and the archive lacks.
 
     These are the URLs that pages embed or link to, as `nwx invert-links` found
@@ -79,46 +60,25 @@ def command(settings: Settings, /, **given: Any) -> None:
     loads is needed by the pages that load the style sheet. In a pipe or a
     file, the list has one URL a line, for a crawler.
     """
-    asked = _Options(**given)
-    if asked.as_csv + asked.as_json + asked.as_seeds > 1:
-        raise UsageError("--csv, --json and --seeds exclude each other")
-    # Here and not above: what counts links takes a while to load.
-    from nwx.links.archive_links import ArchiveLinks
-    from nwx.links.missing_urls import asked_missing, asked_pages, missing_urls
-
-    pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
-    question = asked_missing(asked.kinds, pages, asked.host)
-    with open_for_reading(settings) as engine:
-        links = ArchiveLinks(engine)
-        if not links.is_current():
+    check_one_form(csv=as_csv, json=as_json, seeds=as_seeds)
+    limit = asked.pop("limit")
+    with opened_archive(settings) as archive:
+        if archive.is_built("links") and archive.is_stale("links"):
             click.echo("nwx: documents changed since the last `nwx invert-links`", err=True)
-        found = missing_urls(engine, links, question)
-        if asked.as_seeds:
+        found = iter(archive.missing(**asked))
+        if as_seeds:
             found = (one for one in found if one.url.lower().startswith(_SEEDS))
-        _print(islice(found, asked.limit), asked)
+        first = islice(found, limit)
+        if as_json:
+            print_array(map(asdict, first))
+        elif as_csv:
+            print_csv(
+                _COLUMNS, ((clean(one.url), one.kind, one.pages, one.status) for one in first)
+            )
+        elif sys.stdout.isatty() and not as_seeds:
+            from nwx.cli.measure.tables import print_missing
 
-
-def _print(found: Iterable["MissingUrl"], asked: _Options) -> None:
-    if asked.as_json:
-        _write_json(found)
-    elif asked.as_csv:
-        click.echo(csv_line(_COLUMNS, ""))
-        for one in found:
-            cells = (clean(one.url), one.kind, one.pages, "" if one.status is None else one.status)
-            click.echo(csv_line(cells, ""))
-    elif sys.stdout.isatty() and not asked.as_seeds:
-        from nwx.cli.measure.tables import print_missing
-
-        print_missing(found, asked.limit)
-    else:
-        for one in found:
-            click.echo(clean(one.url))
-
-
-def _write_json(found: Iterable["MissingUrl"]) -> None:
-    """Print a JSON array, a URL a line, as it comes."""
-    opening = "["
-    for one in found:
-        click.echo(f"{opening}\n  {json_text(asdict(one))}", nl=False)
-        opening = ","
-    click.echo("[]" if opening == "[" else "\n]")
+            print_missing(first, limit)
+        else:
+            for one in first:
+                click.echo(clean(one.url))

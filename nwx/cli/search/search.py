@@ -1,23 +1,19 @@
 """nwx search"""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli.options import date_options, filter_options
-from nwx.cli.output import clean, json_text, print_json
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import UsageError
+from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv
+from nwx.cli.restricted import opened_archive
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
 from nwx.settings import Settings
-from nwx.values.csv_cells import csv_line
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-    from nwx.query.question import Question
+    pass
 
 
 CSV_COLUMNS = (
@@ -77,6 +73,10 @@ def command(
     /,
     query: tuple[str, ...],
     limit: int | None,
+    page: int,
+    collapse: bool,
+    similar: bool,
+    facets: tuple[str, ...],
     scroll: bool,
     explain: bool,
     as_csv: bool,
@@ -89,19 +89,24 @@ def command(
     Without a query, all documents are listed. Dates are written 2010, 2010-03
     or 2010-03-05. Pages reach the 10,000th result; --scroll streams all.
     """
-    if as_csv and as_json:
-        raise UsageError("--csv and --json exclude each other")
+    check_one_form(csv=as_csv, json=as_json)
     rows = 0 if scroll else 10 if limit is None else limit
-    question = _question(" ".join(query), rows, **asked)
-    # Imported here: whoever asks for help need not wait for it.
-
-    with open_for_reading(settings) as engine:
+    offset = (page - 1) * rows
+    with opened_archive(settings) as archive:
+        hits = archive.search(
+            " ".join(query),
+            collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,
+            facets=[name for names in facets for name in names.split(",")],
+            offset=offset,
+            limit=rows,
+            **asked,
+        )
         if scroll:
-            _stream(islice(engine.scroll(question), limit), as_csv=as_csv)
+            _stream(hits.scroll(limit), as_csv=as_csv)
             return
-        result = engine.search(question)
-        meant = "" if as_csv or as_json else _meant(engine, question, result)
-    _print(result, question.offset, explain=explain, as_csv=as_csv, as_json=as_json)
+        result = hits.page()
+        meant = "" if as_csv or as_json else hits.did_you_mean(result)
+    _print(result, offset, explain=explain, as_csv=as_csv, as_json=as_json)
     if result.missing_shards:
         click.echo(
             f"nwx: {result.missing_shards} of {result.shards} shards did not answer: "
@@ -112,56 +117,19 @@ def command(
         click.echo(f"nwx: did you mean {clean(meant)}", err=True)
 
 
-def _meant(engine: "Engine", question: "Question", result: SearchResult) -> str:
-    """Return what a query that finds little may have meant, "" where it is right as it is."""
-    from nwx.searching.suggestions import FEW_RESULTS, corrected_query
-
-    if result.total.value > FEW_RESULTS or not question.text or question.offset:
-        return ""
-    return corrected_query(engine, question.text)
-
-
 def _print(
     result: SearchResult, offset: int, *, explain: bool, as_csv: bool, as_json: bool
 ) -> None:
     if as_json:
-        from nwx.searching.answers import answer_to_json, search_answer
+        from nwx.searching.answers import search_answer
 
-        print_json(answer_to_json(search_answer(result)))
+        print_answer(search_answer(result))
     elif as_csv:
         _print_csv(result.hits)
     else:
         from nwx.cli.search.tables import print_hits
 
         print_hits(result, offset, explain=explain)
-
-
-def _question(
-    query: str,
-    limit: int,
-    *,
-    page: int,
-    date_from: str,
-    date_to: str,
-    sort: str,
-    collapse: bool,
-    similar: bool,
-    facets: tuple[str, ...],
-    **filters: tuple[str, ...],
-) -> "Question":
-    from nwx.query.question import Question
-
-    return Question(
-        query=query,
-        filters=filters,
-        date_from=date_from,
-        date_to=date_to,
-        sort=Sort(sort),
-        collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,
-        facets=tuple(name for names in facets for name in names.split(",")),
-        offset=(page - 1) * limit,
-        limit=limit,
-    )
 
 
 def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
@@ -175,12 +143,10 @@ def _stream(hits: Iterable[Hit], *, as_csv: bool) -> None:
 
 
 def _print_csv(hits: Iterable[Hit]) -> None:
-    for row in _csv_rows(hits):
-        click.echo(csv_line(row, ""))
+    print_csv(CSV_COLUMNS, _csv_rows(hits))
 
 
 def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
-    yield CSV_COLUMNS
     for hit in hits:
         snippet = "".join(text for text, _ in hit.snippet)
         yield (
@@ -191,7 +157,7 @@ def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
             hit.dates[-1] if hit.dates else "",
             len(hit.dates),
             hit.versions,
-            "" if hit.status_code is None else hit.status_code,
+            hit.status_code,
             hit.content_type_norm,
             hit.content_language,
             " ".join(hit.collections),
