@@ -118,12 +118,14 @@ class ArchiveWork:
         *names: str,
         anew: bool = False,
         workers: int | None = None,
+        inverted: str | PathLike[str] | None = None,
         progress: ShowProgress = no_progress,
         **options: Any,
     ) -> "Mapping[str, BuildReport]":
         """Bring built indices up to date: facets, links, pictures; return a report of each.
 
-        Without names those are built that are stale, or were never built. `options` are the
+        Without names those are built that are stale, or were never built. Links are loaded from
+        `inverted`, a folder that `nwx spark links` wrote, where it has them. `options` are the
         fields of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
         """
         from nwx.bulk.pool import hidden_main_module
@@ -133,7 +135,7 @@ class ArchiveWork:
             raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(BUILT_INDICES)}")
         builds: Mapping[str, Callable[[], BuildReport]] = {
             "facets": partial(self._build_facets, progress, anew=anew, **options),
-            "links": partial(self._build_links, workers, progress, anew=anew),
+            "links": partial(self._build_links, workers, inverted, progress, anew=anew),
             "pictures": partial(self._build_pictures, workers, progress, anew=anew),
         }
         wanted = names or [name for name in BUILT_INDICES if anew or self.is_stale(name)]
@@ -163,12 +165,19 @@ class ArchiveWork:
         return build_archive_facets(self._whole(), FacetBuildOptions(**options), progress)
 
     def _build_links(
-        self, workers: int | None, progress: ShowProgress, *, anew: bool
+        self,
+        workers: int | None,
+        inverted: str | PathLike[str] | None,
+        progress: ShowProgress,
+        *,
+        anew: bool,
     ) -> "InlinkBuildReport":
         from nwx.links.build import InlinkBuildOptions, invert_links
+        from nwx.links.inverted import InvertedLinks
 
         reopen = partial(open_engine, self.settings, read_only=True)
-        options = InlinkBuildOptions(workers=workers, anew=anew)
+        loaded = None if inverted is None else InvertedLinks(Path(inverted))
+        options = InlinkBuildOptions(workers=workers, anew=anew, inverted=loaded)
         return invert_links(self._whole(), reopen, options, progress)
 
     def _build_pictures(

@@ -1,13 +1,17 @@
 """nwx build-pictures"""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import is_unrestricted
+from nwx.cli.restricted import is_unrestricted, opened_archive
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.pictures.build import PictureBuildReport
 
 _PROBLEMS_SHOWN = 20
 
@@ -31,13 +35,9 @@ def command(
     stored since the last run are read; if interrupted, run the same command
     again to resume.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
-    from nwx.pictures.build import build_pictures
-
-    open_engine(settings, read_only=True).close()  # no archive is made here
-    with open_engine(settings) as engine, progress_bar(quiet=quiet) as show:
-        report = build_pictures(engine, workers=workers, anew=anew, progress=show)
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as show:
+        built = archive.build("pictures", anew=anew, workers=workers, progress=show)
+    report = cast("PictureBuildReport", built["pictures"])
     shown = report.problems if is_unrestricted() else ()
     if as_json:
         print_json(asdict(report) | {"problems": shown, "seconds": round(report.seconds, 3)})

@@ -1,9 +1,8 @@
 """nwx links and nwx invert-links"""
 
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -175,16 +174,11 @@ def invert_links_command(
     links are loaded of all documents that the archive made from the same
     captures; the index is the same as without.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
-    from nwx.links.build import InlinkBuildOptions, invert_links
-    from nwx.links.inverted import InvertedLinks
-
-    inverted = None if from_folder is None else InvertedLinks(from_folder)
-    options = InlinkBuildOptions(workers=workers, anew=anew, inverted=inverted)
-    reopen = partial(open_engine, settings, read_only=True)
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
-        report = invert_links(engine, reopen, options, show)
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as show:
+        built = archive.build(
+            "links", anew=anew, workers=workers, inverted=from_folder, progress=show
+        )
+    report = cast("InlinkBuildReport", built["links"])
     if as_json:
         print_json(_report_json(report))
     elif not quiet:
