@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -13,7 +13,7 @@ from nwx.engine.shards import BULK_LOADING, Shards
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
-from nwx.model import MAIN_DATES, UNDEDUPLICATED, Capture, Collapse, IndexName
+from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
 from nwx.quality.scores import check_scores
 from nwx.query.question import Question
 from nwx.steering.specifications.specification_store import check_crawls
@@ -224,34 +224,3 @@ def _stretches(
 
 def _wrong(kind: str, index: str, id: str, message: str) -> Disagreement:
     return Disagreement(kind, str(index), id, message)
-
-
-def measure(engine: Engine) -> dict[str, Any]:
-    """Return the number of entries of each index by its name, and in `bytes` what they take.
-
-    `attached` has the dates indices that are joined with the main one, and
-    the same of each. Bytes are None where the engine cannot tell, entries
-    where shards are lost.
-    """
-    stats = engine.stats()
-    attached = {
-        one.name: {"entries": one.entries, "dates": one.dates, "bytes": one.bytes}
-        for one in engine.dates_indices()
-        if one.attached and one.name != MAIN_DATES
-    }
-    entries: dict[str, Any] = {index.value: found.entries for index, found in stats.items()}
-    sizes = {index.value: found.bytes for index, found in stats.items()}
-    return {**entries, "bytes": sizes, "attached": attached}
-
-
-def unknown_sizes() -> dict[str, Any]:
-    """Return the same where the engine cannot tell any of it."""
-    unknown = dict.fromkeys(index.value for index in IndexName)
-    return {**unknown, "bytes": dict(unknown), "attached": {}}
-
-
-def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
-    """Return how the shards of each index do, by its name; nothing of a folder."""
-    return {
-        index: {"status": found.status, **asdict(found)} for index, found in shards.health().items()
-    }

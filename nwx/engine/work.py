@@ -1,15 +1,11 @@
-"""The work of one question: its deadline, its counts, and the threads that answer few at once."""
+"""The work of one question: its deadline and its counts."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
-from nwx.errors import EngineBusyError, ErrorText, QueryError, QuestionTimeoutError
+from nwx.errors import ErrorText, QueryError, QuestionTimeoutError
 
 MAX_TERMS = 500_000
 """The words of an index that one question may look at one by one."""
@@ -96,72 +92,3 @@ def working(work: Work) -> Iterator[Work]:
         yield work
     finally:
         _current.reset(token)
-
-
-_T = TypeVar("_T")
-
-_WAIT_SECONDS = 1.0
-"""So long a question waits for a place, unless another has waited in vain since one was free."""
-
-_LOOK_SECONDS = 0.2
-
-
-class QuestionPool:
-    """Answers up to `at_once` questions at a time, each within `seconds`."""
-
-    def __init__(self, at_once: int, seconds: float) -> None:
-        self._seconds = seconds
-        self._places = threading.BoundedSemaphore(at_once)
-        self._overloaded = False
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="question")
-
-    def answer(
-        self, question: Callable[[], _T], is_wanted: Callable[[], bool] = lambda: True
-    ) -> _T:
-        """Return what `question` returns, or raise what it raises; another thread calls it.
-
-        `is_wanted` tells whether somebody still waits for the answer.
-        Raises EngineBusyError where too many questions are being answered,
-        and QuestionTimeoutError where this one takes too long.
-        """
-        self._take_place()
-        work = Work(self._seconds)
-        future = self._threads.submit(self._answer, question, work)
-        future.add_done_callback(self._free_place)
-        return self._wait(future, work, is_wanted)
-
-    def _take_place(self) -> None:
-        # Once one has waited in vain the others do not: they would fill all threads of a server.
-        if self._places.acquire(timeout=0 if self._overloaded else _WAIT_SECONDS):
-            return
-        self._overloaded = True
-        raise EngineBusyError("too many questions are being answered; try again in a few seconds")
-
-    def _free_place(self, _: "Future[_T]") -> None:
-        self._overloaded = False
-        self._places.release()
-
-    def _answer(self, question: Callable[[], _T], work: Work) -> _T:
-        with working(work):
-            work.check()
-            return question()
-
-    def _wait(self, future: "Future[_T]", work: Work, is_wanted: Callable[[], bool]) -> _T:
-        over = False
-        while True:
-            try:
-                return future.result(_LOOK_SECONDS)
-            except NotYet:
-                if future.done():
-                    raise  # the question's own
-            if not is_wanted():
-                work.cancel()
-                raise QuestionTimeoutError("nobody waits for the answer any more")
-            if over:
-                raise timed_out(self._seconds)
-            # Once more round: a question that looks at its deadline says itself why it stopped.
-            over = work.remaining_seconds() == 0
-
-    def close(self) -> None:
-        """Take no more questions; those that are being answered end by themselves."""
-        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -37,6 +37,8 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/checks/sizes.py": "tests/unit/checks/test_agreement.py",
+    "nwx/engine/question_pool.py": "tests/unit/engine/test_work.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nwx.engine import work
+from nwx.engine import question_pool
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.work import current_work
 from nwx.errors import QuestionTimeoutError
@@ -42,7 +42,7 @@ class SlowEngine(EmbeddedEngine):
 def engine(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SlowEngine]:
-    monkeypatch.setattr(work, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(question_pool, "_WAIT_SECONDS", 0.01)
     with SlowEngine(tmp_path_factory.mktemp("slow") / "archive") as opened:
         opened.create()
         opened.write(batch())

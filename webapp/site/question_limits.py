@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from flask import Flask, current_app, request
 
-from nwx.engine.work import QuestionPool
+from nwx.engine.question_pool import QuestionPool
 from nwx.errors import EngineBusyError, ErrorText
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 

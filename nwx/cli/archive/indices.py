@@ -27,7 +27,7 @@ def stats_command(settings: Settings, as_json: bool) -> int:
     entries are not counted. It is yellow where only further copies (replicas)
     are missing. The exit code is 1 if a shard is lost.
     """
-    from nwx.checks.agreement import measure_shards
+    from nwx.checks.sizes import measure_shards
     from nwx.engine.open import open_engine
 
     with open_engine(settings, read_only=True) as engine:
@@ -47,7 +47,7 @@ def stats_command(settings: Settings, as_json: bool) -> int:
 
 def _sizes(settings: Settings, *, is_whole: bool) -> dict[str, Any]:
     """Return the sizes; none of them where what readers may see lies in lost shards."""
-    from nwx.checks.agreement import measure, unknown_sizes
+    from nwx.checks.sizes import measure, unknown_sizes
 
     try:
         with open_for_reading(settings) as engine:

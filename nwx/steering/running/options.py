@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nwx.bulk.resources import processors
 from nwx.captures import PagePlace
@@ -12,15 +12,17 @@ from nwx.errors import NwxError, UsageError
 from nwx.model import ReadError
 from nwx.settings import Settings
 from nwx.steering.analysis.document_scorer import TermStatistics
-from nwx.steering.analysis.page_view import PageView
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.warc.sources import ArchiveSource
+
+if TYPE_CHECKING:  # it loads the readers of pages
+    from nwx.steering.analysis.page_view import PageView
 
 
 class PageAnalyzer(Protocol):
     """What gives a page its scores."""
 
-    def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
+    def analyse(self, page: "PageView", document_id: str, known: Collection[str]) -> DocumentScore:
         """Return the score of a page and those of its links, of which `known` are captured."""
 
 

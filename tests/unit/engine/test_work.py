@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nwx.engine import work
-from nwx.engine.work import MAX_TERMS, QuestionPool, Work, current_work, timed_out, working
+from nwx.engine import question_pool
+from nwx.engine.question_pool import QuestionPool
+from nwx.engine.work import MAX_TERMS, Work, current_work, timed_out, working
 from nwx.errors import EngineBusyError, QueryError, QuestionTimeoutError
 
 
@@ -77,7 +78,7 @@ def held() -> Iterator[Held]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(question_pool, "_WAIT_SECONDS", 0.01)
 
 
 def asked(pool: QuestionPool, question: Held) -> threading.Thread:

@@ -1,0 +1,39 @@
+"""The sizes of the indices of an archive, and how their shards do."""
+
+from dataclasses import asdict
+from typing import Any
+
+from nwx.engine.base import Engine
+from nwx.engine.shards import Shards
+from nwx.model import MAIN_DATES, IndexName
+
+
+def measure(engine: Engine) -> dict[str, Any]:
+    """Return the number of entries of each index by its name, and in `bytes` what they take.
+
+    `attached` has the dates indices that are joined with the main one, and
+    the same of each. Bytes are None where the engine cannot tell, entries
+    where shards are lost.
+    """
+    stats = engine.stats()
+    attached = {
+        one.name: {"entries": one.entries, "dates": one.dates, "bytes": one.bytes}
+        for one in engine.dates_indices()
+        if one.attached and one.name != MAIN_DATES
+    }
+    entries: dict[str, Any] = {index.value: found.entries for index, found in stats.items()}
+    sizes = {index.value: found.bytes for index, found in stats.items()}
+    return {**entries, "bytes": sizes, "attached": attached}
+
+
+def unknown_sizes() -> dict[str, Any]:
+    """Return the same where the engine cannot tell any of it."""
+    unknown = dict.fromkeys(index.value for index in IndexName)
+    return {**unknown, "bytes": dict(unknown), "attached": {}}
+
+
+def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
+    """Return how the shards of each index do, by its name; nothing of a folder."""
+    return {
+        index: {"status": found.status, **asdict(found)} for index, found in shards.health().items()
+    }
