@@ -8,7 +8,6 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
-pytestmark = pytest.mark.xdist_group("python-api")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -11,7 +11,6 @@ import nwx
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENT = ROOT / "docs" / "python.md"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-pytestmark = pytest.mark.xdist_group("python-api")
 
 
 def test_examples_print_what_the_document_says(
