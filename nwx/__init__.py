@@ -1,7 +1,7 @@
-"""nwx makes web archives searchable, measurable and cheap to keep.
+"""Tools that make web archives searchable, measurable and cheap to keep.
 
-What is named here is the public API, kept stable by semantic versioning; all modules below
-are internal. Names are loaded when they are first used.
+The names listed here are the public API, kept stable by semantic versioning; all modules below
+are internal. Names are loaded on first use.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""An archive as programs use it: its questions, and the work on it, each a method.
+"""The Python API of an archive: queries and maintenance, each a method.
 
-What a method needs is imported by it: a program loads the areas that it uses.
+Each method imports its own dependencies: a program loads only the areas that it uses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,12 +53,12 @@ def open(
     service: str = "",
     **settings: str,
 ) -> "Archive":
-    """Return the archive at a place: a folder, or the address of a search server.
+    """Return the archive in a folder or at the address of a search server.
 
-    Without a place it is that of NWX_ENGINE, or the folder `archive`. `viewer` is whom access
-    rules see: "reader", "curator" or "administrator", or a `Viewer`. `service` is the address
-    of a running `nwx serve`, for replay URLs. `settings` are named as in the environment
-    without NWX_: prefix, api_key … It is opened by the first question.
+    Without a place it is the value of NWX_ENGINE, or the folder `archive`. `viewer` decides which
+    access rules apply: "reader", "curator", "administrator" or a `Viewer`. `service` is the address
+    of a running `nwx serve`, for replay URLs. `settings` have the names of the environment
+    variables without NWX_: prefix, api_key … Opened on the first query.
     """
     unknown = sorted(set(settings) - set(VARIABLES))
     if unknown:
@@ -73,11 +73,10 @@ def _viewer(viewer: Viewer | str) -> Viewer:
 
 
 class Archive(ArchiveWork):
-    """An archive as a viewer sees it; questions are always answered by its present state.
+    """An archive as a viewer sees it; answers always reflect its present state.
 
-    It is a context manager. One object may not be used by several threads at once.
-    Every method raises EngineUnavailableError when a server is away, and UsageError
-    for options that make no sense.
+    A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is
+    unavailable, and UsageError on invalid options.
     """
 
     def __init__(self, settings: Settings, viewer: Viewer = EVERYBODY, service: str = "") -> None:
@@ -112,10 +111,10 @@ class Archive(ArchiveWork):
         offset: int = 0,
         **filters: OptionValues,
     ) -> "Hits":
-        """Return what a query finds: words, "phrases", AND OR NOT, field:value, wild*cards.
+        """Return the hits of a query: words, "phrases", AND OR NOT, field:value, wild*cards.
 
-        Filters are collection, domain, host, type, status, language and year. `collapse` is
-        url, similar or none. `limit` and `offset` are those of `page()`; slices have their own.
+        Filters are collection, domain, host, type, status, language and year. `collapse` is url,
+        similar or none. `limit` and `offset` are the defaults of `page()`; slices have their own.
         """
         from nwx.answers.hits import Hits
         from nwx.query.question import Question
@@ -146,11 +145,11 @@ class Archive(ArchiveWork):
         limit: int | None = None,
         columns: Sequence[str] = (),
     ) -> "Captures":
-        """Return captures by their URLs: `http://example.org/`, `example.org/*`, `*.example.org`.
+        """Return captures by URL: `http://example.org/`, `example.org/*`, `*.example.org`.
 
-        Without a pattern all. `collapse` keeps one of those that follow each other with the same
-        field (`urlkey`, `digest`, `timestamp:4`). `filter` is written as pywb's CDX server has
-        it: `mime:pdf`, `=status:200`, `!~url:.*login`.
+        Without a pattern all captures. `collapse` keeps one of consecutive captures with the same
+        field (`urlkey`, `digest`, `timestamp:4`). `filter` has the syntax of pywb's CDX server:
+        `mime:pdf`, `=status:200`, `!~url:.*login`.
         """
         from nwx.answers.capture_table import TABLE_COLUMNS, Captures
 
@@ -162,10 +161,10 @@ class Archive(ArchiveWork):
         return Captures(self._seen, asked, columns or TABLE_COLUMNS)
 
     def capture(self, url: str, at: str = "") -> "ArchivedCapture | None":
-        """Return the capture of a URL that is nearest to a date, the newest without one.
+        """Return the capture of a URL nearest to a date, the newest without a date.
 
-        Of those of one visit, that of the URL as it is spelled (`www`, https) comes first.
-        None where there is none. Raises HiddenError where there are some that may not be shown.
+        Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
+        None without captures. Raises HiddenError if captures exist but may not be shown.
         """
         from nwx.access.restricted.engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
@@ -201,7 +200,7 @@ class Archive(ArchiveWork):
         return Rows(UrlVersion, lambda: versions(self._seen(), url), bars="first")
 
     def dates(self, url: str) -> "Rows[CaptureDate]":
-        """Return all dates of a URL, those included of which the archive has no record."""
+        """Return all dates of a URL, including dates without a record in the archive."""
         from nwx.searching.documents import CaptureDate, capture_dates
 
         return Rows(CaptureDate, lambda: capture_dates(self._seen(), url), bars="timestamp")
@@ -225,9 +224,9 @@ class Archive(ArchiveWork):
         limit: int | None = None,
         approximate: bool = False,
     ) -> "FacetTable":
-        """Count captures, documents, URLs and bytes, listed by one criterion or two.
+        """Count captures, documents, URLs and bytes by one criterion or two.
 
-        `where` has conditions: {"tld": "org", "month": "2013-01..2013-12"}, or as written for
+        `where` has conditions: {"tld": "org", "month": "2013-01..2013-12"}, or in the syntax of
         `nwx facets`: ["type!=html"].
         """
         from nwx.answers.counts import FacetTable
@@ -286,7 +285,7 @@ class Archive(ArchiveWork):
     def outlinks(
         self, of: str, *, year: int | None = None, collection: str = "", limit: int | None = None
     ) -> "Rows[PageOutlink]":
-        """Return what the newest capture of a URL, or of each URL of a host, links to."""
+        """Return the outlinks of the newest capture of a URL, or of each URL of a host."""
         from nwx.links.outlinks import PageOutlink, asked_place, outlinks_of
 
         place, cell = asked_place(of), LinkCell(year, collection)

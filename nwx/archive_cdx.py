@@ -1,10 +1,9 @@
-"""CDX and CDXJ of archive files, as pywb's cdx-indexer and cdxj-indexer write them.
+"""CDX and CDXJ of archive files, as written by pywb's cdx-indexer and cdxj-indexer.
 
-The two disagree: on a status for answers of the DNS (cdx-indexer: 200), on
-the status of revisits (cdx-indexer: none), on `sha1:` before a digest, and
-on crawlers' notes of type text/anvl (cdxj-indexer lists them). Each form is
-that of its own tool; `wget` is the CDX that wget writes, and reads with
---warc-dedup: responses with the ids of their records.
+The two disagree: on a status for DNS responses (cdx-indexer: 200), on the status of revisits
+(cdx-indexer: none), on `sha1:` before a digest, and on crawler metadata of type text/anvl
+(listed by cdxj-indexer). Each form follows its own tool. `wget` is the CDX that wget writes,
+and reads with --warc-dedup: responses with the ids of their records.
 """
 
 import json
@@ -62,11 +61,11 @@ class IndexLineForm(StrEnum):
 def index_line(
     record: Record, file: str, form: IndexLineForm, beside: Sequence[Record] = ()
 ) -> str:
-    """Return the line of a record without a newline, "" for one that is in no index.
+    """Return the index line of a record without newline, "" if the record is not indexed.
 
-    `beside` are the records that may tell how the URL was asked for: with
-    them a POST is told from others by its urlkey, as with `--post-append`.
-    Raises UrlError or TimestampError on a record that cannot be indexed.
+    `beside` are the records that may hold the request: with them the urlkey of a POST includes its
+    body, as with `--post-append`. Raises UrlError or TimestampError on a record that cannot be
+    indexed.
     """
     if record.kind in _NO_CAPTURES or _is_note(record, form):
         return ""
@@ -163,7 +162,7 @@ def _status(record: Record, form: IndexLineForm) -> str:
 
 
 def _digest(record: Record, form: IndexLineForm) -> str:
-    """Return the payload digest as the record spells it, or computed where it tells none."""
+    """Return the payload digest as the record spells it, computed if missing."""
     digest = to_text(record.fields.get(b"warc-payload-digest"))
     if not digest and record.kind != "revisit":
         computed = record.digest("sha1", record.http_head().size)
@@ -220,11 +219,10 @@ def index_together(
     tmp: Path | None = None,
     progress: ShowProgress = no_progress,
 ) -> IndexReport:
-    """Write one index of all files, with a header line where the form has one.
+    """Write one index of all files, with a header line if the form has one.
 
-    Nothing is written to `output` before all files are read. Raises
-    SourceError where a file cannot be written; what cannot be read is in
-    the report.
+    Writes to `output` only after all files are read. Raises SourceError if a file cannot be
+    written; unreadable parts are in the report.
     """
     with temporary_folder(tmp) as folder:
         targets = [folder / str(number) for number in range(len(sources))]
@@ -251,9 +249,9 @@ def index_beside(
     jobs: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> IndexReport:
-    """Write the index of each file beside it: `NAME.cdx`, or `NAME.cdxj`.
+    """Write the index of each file next to it: `NAME.cdx` or `NAME.cdxj`.
 
-    A WACZ gets one for each WARC in it. Each appears when it is whole.
+    A WACZ gets one for each WARC in it. Each file appears when it is complete.
     """
     targets = [_beside(source, options.form) for source in sources]
     with temporary_folder(None) as folder:
@@ -273,9 +271,9 @@ def index_lines(
     errors: list[ReadError],
     note: Note = lambda done: None,
 ) -> Iterator[str]:
-    """Stream the lines of a file, without newlines, in its order; faults go to `errors`.
+    """Stream the index lines of a file, without newlines, in file order.
 
-    `note` is told now and then how many bytes were read.
+    Faults are added to `errors`. `note` is called at intervals with the bytes read so far.
     """
     file = source.member.rpartition("/")[2] or source.name
     try:
@@ -322,7 +320,7 @@ def index_of(
 
 
 def _ask(record: Record) -> None:
-    """Ask for the payload digest of a record too long to be kept, where it tells none."""
+    """Request the payload digest of a record too long to keep, if it declares none."""
     if record.kind != "request" and not record.fields.get(b"warc-payload-digest"):
         record.ask("sha1", record.http_head().size)
 
@@ -340,7 +338,7 @@ def _records(scanner: Scanner, *, joined: bool) -> Iterator[tuple[Record, Sequen
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What the processes that index files share."""
+    """The state shared by indexing processes."""
 
     options: IndexOptions
     tally: Tally

@@ -1,4 +1,4 @@
-"""What is done with an archive beside asking it: importing, building, exporting."""
+"""Write operations of the Python API: import, build, export."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -42,7 +42,7 @@ class ArchiveWork:
         self._files: FilePlaces | None = None
 
     def close(self) -> None:
-        """Let go of files and connections; the next question opens them again."""
+        """Close files and connections; the next query opens them again."""
         if self._engine is not None:
             self._engine.close()
         self._engine = self._shown = self._files = None
@@ -83,11 +83,11 @@ class ArchiveWork:
         stopping: Callable[[], bool] = lambda: False,
         **options: Any,
     ) -> "ImportReport":
-        """Import archive files: files, folders, globs, addresses; return what was done.
+        """Import archive files (files, folders, globs, addresses); return a report.
 
-        The archive is made where there is none. `exclude` are lists as `dedup_cdx` writes them.
-        `options` are the fields of `ImportOptions`: jobs, verify, deduplicate, parser … What
-        the archive holds already is skipped; an interrupted import goes on where it stopped.
+        Creates a missing archive. `exclude` are lists written by `dedup_cdx`. `options` are the
+        fields of `ImportOptions`: jobs, verify, deduplicate, parser … Captures already in the
+        archive are skipped; an interrupted import resumes where it stopped.
         """
         from nwx.bulk.pool import hidden_main_module
         from nwx.dedup.exclusion_lists import ExclusionList
@@ -122,11 +122,11 @@ class ArchiveWork:
         progress: ShowProgress = no_progress,
         **options: Any,
     ) -> "Mapping[str, BuildReport]":
-        """Bring built indices up to date: facets, links, pictures; return a report of each.
+        """Update built indices (facets, links, pictures); return a report of each.
 
-        Without names those are built that are stale, or were never built. Links are loaded from
-        `inverted`, a folder that `nwx spark links` wrote, where it has them. `options` are the
-        fields of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
+        Without names, builds all that are stale or missing. Links are loaded from `inverted`, a
+        folder written by `nwx spark links`, if it has them. `options` are the fields of
+        `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
         """
         from nwx.bulk.pool import hidden_main_module
 
@@ -143,13 +143,13 @@ class ArchiveWork:
             return {name: builds[name]() for name in wanted}
 
     def is_built(self, name: str) -> bool:
-        """Tell whether facets or links were ever built."""
+        """Return whether facets or links were ever built."""
         engine = self._whole()
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
         return store.current() is not None
 
     def is_stale(self, name: str) -> bool:
-        """Tell whether an index was never built, or the archive changed since."""
+        """Return whether an index was never built, or the archive changed since its build."""
         engine = self._whole()
         if name == "pictures":
             from nwx.pictures.build import is_current
@@ -225,7 +225,7 @@ class ArchiveWork:
         with_resources: bool = False,
         progress: ShowProgress = no_progress,
     ) -> "PackReport":
-        """Write the records of what a query finds to a WARC file."""
+        """Write the records of the hits of a query to a WARC file."""
         from nwx.exports import WaczSelection, pack_warc
         from nwx.query.dates import date_bound
 

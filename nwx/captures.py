@@ -29,11 +29,10 @@ def is_captured(record_type: str, content_type: str, url: str) -> bool:
 
 
 def names_capture(mime: str, status: str, url: str) -> bool:
-    """Return whether a line of a capture index with these fields stands for a capture.
+    """Return whether a capture index line with these fields is a capture.
 
-    Indexes of all records, as the Internet Archive makes them, have MIME
-    types like `warc/request`, `warc/metadata`, `warc-info` and
-    `arc/filedesc` for what is none. Missing fields are "" or `-`.
+    Indexes of all records, such as the Internet Archive's, have MIME types like `warc/request`,
+    `warc/metadata`, `warc-info` and `arc/filedesc` for other records. Missing fields are "" or `-`.
     """
     if url.startswith(NOTE_SCHEMES):
         return False
@@ -103,10 +102,10 @@ _SUCCESS = range(200, 300)
 
 
 class PagePlace(NamedTuple):
-    """An HTML document, and the place of the record that it was made from.
+    """An HTML document, and the location of its record.
 
-    `source_file` is a name as in `Capture`. `hops` is Heritrix's path from
-    the seed, one letter a hop, "" where it is not recorded.
+    `source_file` is a name as in `Capture`. `hops` is Heritrix's path from the seed, one letter a
+    hop, "" if not recorded.
     """
 
     document_id: str
@@ -119,7 +118,7 @@ class PagePlace(NamedTuple):
 
 
 def is_page(capture: Capture) -> bool:
-    """Tell whether a capture holds an HTML page that was served with success."""
+    """Return whether a capture is an HTML page with a successful response."""
     return (
         capture.content_type_norm == _PAGE_TYPE
         and (capture.status_code is None or capture.status_code in _SUCCESS)

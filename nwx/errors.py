@@ -1,38 +1,38 @@
-"""Every error that nwx raises on purpose.
+"""All errors that nwx raises on purpose.
 
 NwxError
 ├── UsageError                 a wrong option, value or combination (exit code 2)
 │   ├── SettingsError          a wrong value in the environment or a configuration file
-│   ├── QueryError             a query that cannot be parsed; knows the place
-│   ├── SpecificationError     a text that is no crawl specification; knows all that is wrong
-│   ├── CdxQueryError          a parameter of the CDX server that makes no sense
-│   └── ProtocolError          a request to a crawler's queue that makes no sense; knows the item
-├── FormatError                bytes that do not follow their format; knows file and offset
+│   ├── QueryError             a query that cannot be parsed; has the position
+│   ├── SpecificationError     an invalid crawl specification; has all problems
+│   ├── CdxQueryError          an invalid parameter of the CDX server
+│   └── ProtocolError          an invalid request to a crawler's queue; has the item
+├── FormatError                bytes that do not follow their format; has file and offset
 │   ├── TimestampError
 │   ├── DigestError
 │   ├── UrlError
-│   └── CdxError               a CDX or CDXJ line; knows file and line
+│   └── CdxError               a CDX or CDXJ line; has file and line
 ├── SourceError                a file, folder or address that cannot be opened or read
 │   ├── SourceConflictError    another file of the same name is already in the archive
 │   └── CaptureIndexError      a served index of captures that cannot be read; names no paths
-├── WithheldError              what cannot be shown without showing what rules hide
-├── CrawlerError               a crawler's queue that refuses what it is sent; knows the item
-│   └── CrawlerUnavailableError it is away, or busy: the same can be sent later
+├── WithheldError              an answer that would reveal what access rules hide
+├── CrawlerError               a crawler's queue refuses a request; has the item
+│   └── CrawlerUnavailableError unavailable or busy: the same can be sent later
 ├── JobError                   work on Spark that cannot start, or fails on a machine
 └── EngineError                an engine that cannot do what was asked
-    ├── EngineUnavailableError it is away, or does not answer in time
+    ├── EngineUnavailableError unavailable, or does not answer in time
     │   └── PartialAnswerError some of its shards do not answer
     ├── EngineBusyError        another writer holds it
-    ├── EngineConflictError    what was to be replaced was replaced by somebody else
+    ├── EngineConflictError    another writer replaced the same data first
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
     ├── QuestionTimeoutError   an answer that takes longer than a question may
     ├── BlobError              a stored blob is missing or damaged
     ├── StaleMarkError         a mark of captures that the archive did not give
-    └── WindowError            a page beyond the last that can be asked for
+    └── WindowError            a page beyond the last that can be requested
 
-A message is lower case: what was found, where, what to do. Where it can reach
-a page it is an ErrorText, which pages show in the language of their reader.
+A message is lower case: what was found, where, what to do. A message that can appear on a page
+is an ErrorText, which pages show in the reader's language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,14 +40,12 @@ from typing import Any, Self
 
 
 class ErrorText:
-    """The English text of an error, and what is needed to say it in another language.
+    """The English text of an error, with the template and values for its translation.
 
-    `template` is the text with gettext's placeholders, `%(name)s`, and
-    `values` what stands in them; without values, a `%` is a `%`. It is written
-    as a literal where it is made, so that `make messages` finds it. Counts are
-    given as numbers: they are written in groups of thousands as the language
-    does. Errors are given as they are, and are translated too; of anything
-    else its text is taken.
+    `template` is the text with gettext's placeholders, `%(name)s`, and `values` has their values;
+    without values, a `%` is literal. Write it as a literal at the call, so that `make messages`
+    finds it. Pass counts as numbers: they are formatted with the language's thousands separators.
+    Pass errors as they are: they are translated too. Other values are stored as their text.
     """
 
     __slots__ = ("template", "values")
@@ -84,7 +82,7 @@ class ErrorText:
 class NwxError(Exception):
     """The root of all errors that nwx raises on purpose.
 
-    `text` is what it says; `str` gives that in English.
+    `text` is the message; `str` returns it in English.
     """
 
     def __init__(self, text: str | ErrorText) -> None:
@@ -103,8 +101,8 @@ class SettingsError(UsageError):
 class QueryError(UsageError):
     """A query that cannot be parsed or compiled.
 
-    `position` is the offset in characters from the start of `query`, or
-    None where no single place is to blame.
+    `position` is the offset in characters from the start of `query`, or None if the error has no
+    single position.
     """
 
     def __init__(
@@ -116,7 +114,7 @@ class QueryError(UsageError):
 
 
 class SpecificationError(UsageError):
-    """A text that is no crawl specification; `problems` has all that is wrong with it."""
+    """An invalid crawl specification; `problems` lists everything wrong with it."""
 
     def __init__(self, file: str, problems: Sequence[Any]) -> None:
         super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
@@ -132,10 +130,10 @@ class CdxQueryError(UsageError):
 
 
 class ProtocolError(UsageError):
-    """A request to a crawler's queue that makes no sense.
+    """An invalid request to a crawler's queue.
 
-    `item` is the place of the item that is wrong, from 0, or None where no
-    single one is.
+    `item` is the position of the invalid item, from 0, or None if the error concerns no single
+    item.
     """
 
     def __init__(self, message: str | ErrorText, item: int | None = None) -> None:
@@ -146,7 +144,7 @@ class ProtocolError(UsageError):
 class FormatError(NwxError):
     """Bytes that do not follow their format.
 
-    `file` is a file name, `offset` bytes from its start; both may be unknown.
+    `file` is a file name, `offset` is in bytes from its start; both may be unknown.
     """
 
     def __init__(
@@ -158,15 +156,15 @@ class FormatError(NwxError):
 
 
 class TimestampError(FormatError):
-    """Text that is no CDX timestamp or WARC date."""
+    """Text that is not a CDX timestamp or WARC date."""
 
 
 class DigestError(FormatError):
-    """Text that is no digest, or a digest that does not fit its bytes."""
+    """Text that is not a digest, or a digest that does not match its bytes."""
 
 
 class UrlError(FormatError):
-    """Text that cannot stand as a URL."""
+    """Text that is not a valid URL."""
 
 
 class CdxError(FormatError):
@@ -192,14 +190,13 @@ class CaptureIndexError(SourceError):
 
 
 class WithheldError(NwxError):
-    """An answer that cannot be given without what access rules hide from whoever asks."""
+    """An answer that cannot be given without data that access rules hide from the user."""
 
 
 class CrawlerError(NwxError):
-    """A crawler's queue that refuses what it is sent.
+    """A request that a crawler's queue refuses.
 
-    `item` is the place of the item that it refuses, from 0, or None where it
-    names none.
+    `item` is the position of the refused item, from 0, or None if the queue names none.
     """
 
     def __init__(self, message: str | ErrorText, item: int | None = None) -> None:
@@ -228,7 +225,7 @@ class EngineUnavailableError(EngineError):
 
 
 class PartialAnswerError(EngineUnavailableError):
-    """An engine of which a part is away: what the rest answers is less than the whole."""
+    """An engine with some shards unavailable: its answer would be incomplete."""
 
 
 class EngineBusyError(EngineError):
@@ -236,7 +233,7 @@ class EngineBusyError(EngineError):
 
 
 class EngineConflictError(EngineError):
-    """Somebody else replaced what was to be replaced."""
+    """Another writer replaced the same data first."""
 
 
 class EngineVersionError(EngineError):
@@ -264,7 +261,7 @@ class WindowError(EngineError, UsageError):
 
 
 def _value(value: object) -> str | int | float | ErrorText:
-    """Return a value as it is kept: errors cross processes, and with them what they say."""
+    """Return a value in its stored form, which can be pickled between processes."""
     if isinstance(value, NwxError):
         return value.text
     if isinstance(value, (ErrorText, int, float)):

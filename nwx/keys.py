@@ -35,8 +35,8 @@ def document_id(key: str) -> str:
 def capture_id(collection: str, source_file: str, offset: int) -> str:
     """Return the id of a capture, `<collection>/<file name>@<offset>`.
 
-    File names may have a slash, names of collections have none
-    (`check_collection`), so that no two captures share an id.
+    File names may contain a slash, names of collections must not (`check_collection`), so that no
+    two captures share an id.
     """
     return f"{collection}/{source_file}@{offset}"
 
@@ -48,17 +48,17 @@ def capture_key(capture: Capture) -> str:
 
 
 def holds(capture: Capture, id: str) -> bool:
-    """Tell whether a capture is one of the document of an id, shared or for itself."""
+    """Return whether a capture belongs to the document of an id, shared or separate."""
     return bool(capture.document_id) and (
         capture.document_id == id or document_id(capture_key(capture)) == id
     )
 
 
 def precedence(capture: Capture) -> int:
-    """Return the rank of a capture as the one a document is made from, below 2**63.
+    """Return the rank of a capture as its document's source, below 2**63.
 
-    The earliest capture ranks highest and ties are broken by place, so
-    that a document is the same in whatever order its captures arrive.
+    The earliest capture ranks highest and ties are broken by place, so that a document does not
+    depend on the order in which captures arrive.
     """
     place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
     tie = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=2).digest()
@@ -66,9 +66,9 @@ def precedence(capture: Capture) -> int:
 
 
 def makes_document(capture: Capture) -> bool:
-    """Tell whether a capture is, with its payload, a version of something people browse.
+    """Return whether a capture with its payload is a version of something people browse.
 
-    Revisits have no payload; dns:, whois: and urn: are no pages.
+    Revisits have no payload; dns:, whois: and urn: URLs are not pages.
     """
     return bool(
         capture.document_id and capture.record_type != "revisit" and is_browsed(capture.url)
@@ -76,5 +76,5 @@ def makes_document(capture: Capture) -> bool:
 
 
 def is_browsed(url: str) -> bool:
-    """Tell whether a URL is one of those that people browse."""
+    """Return whether a URL is one that people browse."""
     return url[:8].lower().startswith(_BROWSED)

@@ -30,6 +30,6 @@ def properties(index: IndexName) -> dict[str, dict[str, Any]]:
 
 
 def version(index: IndexName) -> int:
-    """Return the version of a mapping, which an engine keeps beside the index."""
+    """Return the version of a mapping, which an engine stores with the index."""
     number: int = mapping(index)["mappings"]["_meta"]["version"]
     return number

@@ -1,8 +1,8 @@
-"""The records that cross layers: frozen, without behaviour of their own.
+"""The records that cross layers: frozen, without behaviour.
 
-Attribute names are the field names of `mappings/*.json`: one concept, one
-name. A missing text is "", a missing number is None. Timestamps are 14
-digits, UTC. Digests are in their normal form (`nwx.values.digests`).
+Attribute names are the field names of `mappings/*.json`: one concept, one name. A missing text
+is "", a missing number is None. Timestamps are 14 digits, UTC. Digests are normalized
+(`nwx.values.digests`).
 """
 
 from collections.abc import Mapping
@@ -52,12 +52,12 @@ class IndexName(StrEnum):
 
 
 class Capture(NamedTuple):
-    """One archived exchange: metadata and the place of its record, no payload.
+    """One archived exchange: metadata and the location of its record, without payload.
 
-    `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz`
-    inside a WACZ). `record_length` is in bytes as stored (compressed),
-    `content_length` that of the payload; None where not known.
-    `document_id` is the id of `<url> <digest>`, "" without a digest. A tuple: quick to make.
+    `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz` inside a WACZ).
+    `record_length` is in bytes as stored (compressed), `content_length` the payload's; None if
+    unknown. `document_id` is the id of `<url> <digest>`, "" without a digest. A tuple: quick to
+    make.
     """
 
     collection: str
@@ -101,7 +101,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinkCell:
-    """Which links are counted: those of a year, of a collection, of both; None and "" are all."""
+    """The links counted: of a year, of a collection, of both; None and "" are all."""
 
     year: int | None = None
     collection: str = ""
@@ -118,14 +118,13 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """What is counted of the links to a URL in a cell; links of the URL to itself are not.
+    """Counts of the links to a URL in a cell, without links of the URL to itself.
 
-    `documents`, `hosts` and `domains` are distinct linking URLs (by urlkey),
-    and theirs. `first` and `last` are the earliest and latest capture of a
-    linking page. `kinds` has the number of linking URLs by kind (a, img, …).
-    `anchors` are the texts of links from other hosts, `own_anchors` those of
-    links from the same host, most frequent first, ties by text, at most
-    ANCHORS_KEPT each.
+    `documents` is the number of distinct linking URLs (by urlkey), `hosts` and `domains` of their
+    hosts and domains. `first` and `last` are the earliest and latest capture of a linking page.
+    `kinds` has the number of linking URLs by kind (a, img, …). `anchors` are the texts of links
+    from other hosts, `own_anchors` of links from the same host, most frequent first, ties by text,
+    at most ANCHORS_KEPT each.
     """
 
     documents: int = 0
@@ -139,10 +138,10 @@ class LinkCounts:
 
 
 class Inlink(NamedTuple):
-    """A link to a URL: the page that has it, when that was first captured, and the link.
+    """A link to a URL: the linking page, its first capture with the link, and the link.
 
-    `urlkey` is the page's. A page whose versions have the same link with the
-    same text is listed once.
+    `urlkey` is the page's. A page whose versions have the same link with the same text is listed
+    once.
     """
 
     url: str
@@ -154,11 +153,11 @@ class Inlink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """What `nwx.extract` found in a payload.
+    """Result of `nwx.extract` for a payload.
 
-    `content` is all visible text, NFC, blocks apart by newlines.
-    `signature` is equal for near-identical texts, "" for short ones.
-    `problems` says in words what limits or faults cut the extraction.
+    `content` is all visible text, NFC, with blocks separated by newlines. `signature` is equal for
+    near-identical texts, "" for short ones. `problems` describes the limits or faults that cut the
+    extraction.
     """
 
     title: str = ""
@@ -192,9 +191,9 @@ class Dates:
 class SourceFile:
     """A ledger entry: how far a file of a collection has been imported.
 
-    Everything before `done_to` (bytes) is in the indices; `finished` once
-    the whole file is. `checksum` is `nwx.warc.sources.checksum` of the content.
-    `counts` adds up what the file held (records by type, captures, errors).
+    Everything before `done_to` (bytes) is in the indices; `finished` once the whole file is.
+    `checksum` is `nwx.warc.sources.checksum` of the content. `counts` sums the file's content
+    (records by type, captures, errors).
     """
 
     collection: str
@@ -209,7 +208,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one write stores: whole or not at all where the engine can, else safe to repeat."""
+    """Data of one write: atomic if the engine can, else safe to repeat."""
 
     documents: tuple[Document, ...] = ()
     captures: tuple[Capture, ...] = ()
@@ -220,9 +219,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many entries of a batch were new to the engine.
+    """Number of entries of a batch that were new to the engine.
 
-    `replaced` documents were known from a later capture, or were amended.
+    `replaced` documents had been made from a later capture, or were amended.
     """
 
     documents: int = 0
@@ -233,7 +232,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ReadError:
-    """A record, or the rest of a file, that could not be read; the work goes on."""
+    """A record, or the rest of a file, that could not be read; reading continues."""
 
     file: str
     offset: int | None
@@ -242,9 +241,9 @@ class ReadError:
 
 
 class Sort(StrEnum):
-    """Orders of a result; oldest and newest look at all dates of a document.
+    """Sort orders of a result; oldest and newest use all dates of a document.
 
-    By inlinks is by the number of pages that link to the document's URL.
+    By inlinks sorts by the number of pages that link to the document's URL.
     """
 
     RELEVANCE = "relevance"
@@ -254,7 +253,7 @@ class Sort(StrEnum):
 
 
 class Collapse(StrEnum):
-    """What is folded into one hit: versions of a URL, near-identical texts, nothing."""
+    """Documents folded into one hit: versions of a URL, near-identical texts, none."""
 
     URL = "url"
     SIMILAR = "similar"
@@ -271,11 +270,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """What the score of a hit is made of: the higher of `text` and `anchor`, times the factor.
+    """Parts of a hit's score: the higher of `text` and `anchor`, times `inlink_factor`.
 
-    `text` is the score of the document's own words, `anchor` that of the
-    anchor texts of links to it, weighted; 0 where they do not match.
-    `inlink_factor` is for the number of linking domains.
+    `text` is the score of the document's own words, `anchor` the weighted score of the anchor texts
+    of links to it; 0 without a match. `inlink_factor` depends on the number of linking domains.
     """
 
     text: float
@@ -296,11 +294,10 @@ class FoundByLinks:
 class Hit:
     """A document found.
 
-    `dates` are all its timestamps, in order. `snippet` is pieces of text
-    and whether each is a match. `versions` counts the documents of the
-    query folded into this hit (1 when nothing is collapsed). `score_parts`
-    has a hit of a search by relevance in an archive with inlinks;
-    `found_by_links` one whose own words do not match.
+    `dates` are all its timestamps, in order. `snippet` is pieces of text and whether each is a
+    match. `versions` counts the documents of the query folded into this hit (1 without collapsing).
+    `score_parts` is set by a search by relevance in an archive with inlinks; `found_by_links` marks
+    a hit whose own words do not match.
     """
 
     id: str
@@ -335,10 +332,9 @@ class FacetValue:
 class SearchResult:
     """An engine's answer.
 
-    `total` counts hits as they are listed (URLs when collapsed by URL),
-    `documents` those behind them. Facets count documents, most frequent
-    first, ties by value; years by year. Where an answer may be partial,
-    `missing_shards` of all `shards` have no part in it.
+    `total` counts hits as listed (URLs when collapsed by URL), `documents` the documents in them.
+    Facets count documents, most frequent first, ties by value; years by year. In a partial answer,
+    `missing_shards` of all `shards` did not contribute.
     """
 
     total: Total
@@ -352,7 +348,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """The entries of an index and the bytes they take; None where the engine cannot tell."""
+    """Number of entries of an index and its bytes; None if the engine cannot report it."""
 
     entries: int | None
     bytes: int | None
@@ -362,9 +358,8 @@ class IndexStats:
 class NamedDates:
     """A dates index of an archive: the main one, or another, attached or not.
 
-    `address` is where it lies. `entries` counts keys and `dates` what they
-    have, pairs of timestamp and collection. `problem` says why it cannot
-    be read, and then nothing is counted.
+    `address` is its location. `entries` counts keys, `dates` their pairs of timestamp and
+    collection. `problem` is why it cannot be read; nothing is counted then.
     """
 
     name: str
@@ -378,10 +373,10 @@ class NamedDates:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How alike a page was in its crawl and in playback, as Browsertrix keeps it in `pageinfo`.
+    """Likeness of a page in its crawl and in playback, as Browsertrix's `pageinfo` stores it.
 
-    `screenshot` and `text` are 0 to 1; resources are http and https URLs,
-    bad with a status of 400 and more. None: nothing to compare with.
+    `screenshot` and `text` are 0 to 1; resources are http and https URLs, bad with a status from
+    400. None: nothing to compare with.
     """
 
     screenshot: float | None = None
@@ -393,7 +388,7 @@ class Comparison:
 
 
 class RenderPlace(NamedTuple):
-    """Where the record of a render lies: a path or address, and its bytes there as stored."""
+    """Location of a render's record: a path or address, and its byte range as stored."""
 
     path: str
     offset: int

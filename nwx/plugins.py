@@ -1,8 +1,8 @@
 """Parts that other packages add, found by their entry points.
 
 Groups are `nwx.extractors`, `nwx.enrichers`, `nwx.exporters` and `nwx.commands`. Entry points
-are looked up when something is asked for that nwx has no part of its own for: that takes
-as long as reading the metadata of all installed packages.
+are read only when nwx itself lacks the requested part: that takes as long as reading the
+metadata of all installed packages.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,9 +27,9 @@ def plugins(group: str) -> "Mapping[str, EntryPoint]":
 
 @cache
 def plugin(group: str, name: str) -> Callable[..., Any] | None:
-    """Return the part that a package registered under a name, None where there is none.
+    """Return the part that a package registered under a name, None if there is none.
 
-    Raises UsageError where it cannot be loaded.
+    Raises UsageError if it cannot be loaded.
     """
     point = plugins(group).get(name)
     if point is None:
@@ -44,10 +44,10 @@ def plugin(group: str, name: str) -> Callable[..., Any] | None:
 
 
 def extractor_plugin(content_type: str, family: str) -> Callable[..., Any] | None:
-    """Return what extracts text from a MIME type, None where no package does.
+    """Return the plugin that extracts text from a MIME type, None if no package does.
 
-    Plugins are named after a family (`image`) or a type, where `*` stands for
-    anything (`application/epub+zip`, `image/*`).
+    Plugins are named after a family (`image`) or a type, where `*` matches anything
+    (`application/epub+zip`, `image/*`).
     """
     for name in plugins("extractors"):
         if fnmatchcase(content_type if "/" in name else family, name):

@@ -48,10 +48,10 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How to reach and shape the indices on a search server.
+    """Connection and layout of the indices on a search server.
 
-    New indices get as many shards as `expected_captures` need, `shards` at
-    least. Searches may leave out shards that do not answer where `partial`.
+    New indices get the shards needed for `expected_captures`, at least `shards`. With `partial`,
+    searches may leave out shards that do not answer.
     """
 
     prefix: str = "nwx"
@@ -70,12 +70,11 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """How much links count in the order of results (`nwx.engine.anchors.scores`).
+    """Weights of links in the order of results (`nwx.engine.anchors.scores`).
 
-    `anchor_weight` is what the score of anchor texts is multiplied by, as a
-    title's is by 3; at 0 anchors find nothing and do not count. A page's
-    score is multiplied by 1 + `inlink_weight` * log10(1 + linking domains).
-    With both at 0 links take no part in the order.
+    The score of anchor texts is multiplied by `anchor_weight`, as a title's is by 3; at 0 anchors
+    find nothing and do not count. A page's score is multiplied by 1 + `inlink_weight` * log10(1 +
+    linking domains). With both at 0 links do not affect the order.
     """
 
     anchor_weight: float = 2.0
@@ -83,16 +82,16 @@ class RankingSettings:
 
     @property
     def are_set(self) -> bool:
-        """Tell whether links take part in the order of results."""
+        """Return whether links affect the order of results."""
         return self.anchor_weight > 0 or self.inlink_weight > 0
 
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """Who is told of alerts of monitors, and when there are any.
+    """Recipients and thresholds of monitor alerts.
 
-    `webhook` is an address that takes JSON, `command` a program with its
-    arguments, `thresholds` a TOML file; "" is none.
+    `webhook` is an address that takes JSON, `command` a program with its arguments, `thresholds` a
+    TOML file; "" is none.
     """
 
     webhook: str = field(default="", repr=False)
@@ -102,10 +101,10 @@ class AlertSettings:
 
 @dataclass(frozen=True, slots=True)
 class UserSettings:
-    """By what the service knows its users (`nwx.accounts.user_options`).
+    """User authentication of the service (`nwx.accounts.user_options`).
 
-    Accounts and sessions are in `file`, "" is in the archive's folder.
-    Whoever has `access_token` is an administrator, "" lets nobody.
+    Accounts and sessions are stored in `file`, "" is in the archive's folder. The bearer of
+    `access_token` is an administrator; with "" nobody is.
     """
 
     users: str = ""
@@ -115,15 +114,13 @@ class UserSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the archive lives: a folder, or an http(s) address.
+    """Settings of an archive and its services; the archive is a folder or http(s) address.
 
-    Whoever has `cdx_token` may write captures through a CDX server, whoever has
-    `queue_token` may write to the crawler's queue and lease from it; "" lets nobody.
-    A search of the pages and the API may take `search_seconds`.
-    Triples are stored in `triples`, a folder or the address of a SPARQL
-    server's updates, "" is in the archive's folder; queries of such a server
-    go to `triples_query`, "" is the same address. Pages are rendered by the
-    Chromium `browser`, "" is the one on the PATH.
+    `cdx_token` permits writing captures through a CDX server, `queue_token` permits writing to the
+    crawler's queue and leasing from it; "" permits nobody. A search of the pages and the API may
+    take `search_seconds`. Triples are stored in `triples`, a folder or the update address of a
+    SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
+    is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -142,9 +139,9 @@ class Settings:
 def load_settings(
     given: Mapping[str, str | None], environment: Mapping[str, str] = os.environ
 ) -> Settings:
-    """Return the settings that were given by name, the others from the environment.
+    """Return the settings given by name, the others from the environment.
 
-    Raises SettingsError on a value that makes no sense, naming where it stands.
+    Raises SettingsError on an invalid value, with the name of its source.
     """
     texts = _Texts(given, environment)
     defaults, ranking = ServerSettings(), RankingSettings()
@@ -187,13 +184,13 @@ def load_settings(
 
 
 def build_folder(settings: ServerSettings, address: str, index: str) -> Path:
-    """Return the folder that keeps at hand what was built on a server: `facets`, `inlinks`."""
+    """Return the cache folder of an index built on a server: `facets`, `inlinks`."""
     name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
     return cache_folder(settings.cache) / f"{index}-{name}"
 
 
 def cache_folder(cache: str = "") -> Path:
-    """Return the folder for what can be made again: below `cache`, or else as set, or at home."""
+    """Return the cache folder: below `cache`, else the environment's, else the home folder."""
     named = cache or os.environ.get(VARIABLES["cache"]) or os.environ.get("XDG_CACHE_HOME")
     return (Path(named) if named else Path.home() / ".cache") / "nwx"
 

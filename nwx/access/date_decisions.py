@@ -21,10 +21,10 @@ _KEYS_KEPT = 4_096
 
 
 class DateDecisions:
-    """The dates of documents, told apart by what rules say of the captures of each.
+    """Visibility of document dates, decided from the access rules.
 
-    Where captures of a date are known, it is visible when one of them is;
-    else what rules say of its URL, digest, collection and time counts.
+    A date with known captures is visible when at least one of them is; otherwise the rules for its
+    URL, digest, collection and time decide.
     """
 
     def __init__(self, engine: Engine, decisions: Decisions) -> None:
@@ -33,7 +33,7 @@ class DateDecisions:
         self._by_file = any(one.rule.scope.source_file for one in decisions.timed)
 
     def of(self, found: Mapping[str, Dates]) -> dict[str, Dates]:
-        """Return dates by document id without those that are hidden; ids without any are left out.
+        """Return the visible dates by document id, without documents that have none.
 
         A document whose key has no dates at all is left out too.
         """
@@ -46,7 +46,7 @@ class DateDecisions:
         return visible
 
     def hidden(self, id: str, dates: Dates) -> frozenset[SeenDate]:
-        """Return those of the dates of a document that are hidden."""
+        """Return the hidden dates of a document."""
         url, digest = key_parts(dates.key)
         key = _urlkey(url)
         if not self._decisions.touches(key):
@@ -64,10 +64,10 @@ class DateDecisions:
         )
 
     def decision(self, id: str, dates: Dates) -> Decision:
-        """Return what holds for a document: of what hides its captures, what says most.
+        """Return the decision for a document: `allow` if one of its dates is visible.
 
-        That is `allow` where one of its dates is visible, `exclude` only
-        where that holds for all of them.
+        Otherwise the first decision other than `exclude` for its captures and dates; `exclude` only
+        if it applies to all of them.
         """
         if len(self.hidden(id, dates)) < len(dates.seen):
             return ALLOWED
@@ -86,7 +86,7 @@ class DateDecisions:
                 yield self._decisions.decide(_subject(key, url, digest, collection, timestamp))
 
     def _captured(self, id: str, key: str) -> dict[SeenDate, bool]:
-        """Tell of each date of a document that has captures whether one of them is visible."""
+        """Return for each date of a document with captures whether one of them is visible."""
         states: dict[SeenDate, bool] = {}
         for capture in self._engine.captures(key):
             if holds(capture, id):
@@ -135,15 +135,15 @@ _FIRST, _LAST = "0" * 14, "9" * 14
 
 
 def is_broad(scope: Scope) -> bool:
-    """Tell whether a scope is known by collection and date alone."""
+    """Return whether a scope restricts collection and date only."""
     return not (scope.digest or scope.prefix or scope.source_file)
 
 
 def hidden_spans(decisions: Decisions, collections: Iterable[str]) -> tuple[HiddenSpan, ...]:
-    """Return the dates that are hidden unless a rule about less says otherwise.
+    """Return the date spans that are hidden unless a narrower rule says otherwise.
 
-    Where a rule is about a collection, each of `collections`, and each that
-    rules name, has spans of its own.
+    If a rule restricts a collection, each of `collections` and each collection named in a rule has
+    its own spans.
     """
     broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
     if not any(one.is_restricting for one in broad):
@@ -154,7 +154,7 @@ def hidden_spans(decisions: Decisions, collections: Iterable[str]) -> tuple[Hidd
 
 
 def hides_unnamed(decisions: Decisions) -> bool:
-    """Tell whether spans have to be told for each collection, those that no rule names included."""
+    """Return whether spans are needed per collection, for collections without a rule too."""
     broad = [one for one in decisions.timed if is_broad(one.rule.scope)]
     return any(one.rule.scope.collection for one in broad) and any(
         one.is_restricting and not one.rule.scope.collection for one in broad
@@ -162,9 +162,9 @@ def hides_unnamed(decisions: Decisions) -> bool:
 
 
 def is_all_hidden(decisions: Decisions, collection: str, source_file: str = "") -> bool:
-    """Tell whether all of a collection, or of an archive file of it, is hidden.
+    """Return whether a whole collection, or an archive file of it, is hidden.
 
-    What rules about URLs and digests show of it is not looked at.
+    Ignores rules about URLs and digests, which may show parts of it.
     """
     if decisions.hides_nothing:
         return False
@@ -192,7 +192,7 @@ def _spans(
 
 
 def in_spans(spans: Sequence[HiddenSpan], timestamp: str, collection: str) -> bool:
-    """Tell whether a date lies in one of the spans."""
+    """Return whether a date is in one of the spans."""
     return any(span.holds(timestamp, collection) for span in spans)
 
 
@@ -207,9 +207,9 @@ class HiddenPlaces:
         self._found: Mapping[str, array[int]] = {}
 
     def current(self) -> Mapping[str, "array[int]"]:
-        """Return the offsets of hidden captures by `<collection>/<file name>`, in no order.
+        """Return the offsets of hidden captures by `<collection>/<file name>`, unordered.
 
-        All captures are read for it once after each change of theirs.
+        Reads all captures once after each change to them.
         """
         with self._guard:
             stamp = self._store.stamp()
@@ -236,10 +236,10 @@ _Span = tuple[str, str | None]
 
 
 def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
-    """Return spans of urlkeys with all captures of pages that rules say something else of now.
+    """Return urlkey spans covering all captures of pages whose decision changed.
 
-    None where rules that differ are not about URLs, or are many, and where
-    other dates are known now (`AccessIndex.renew`).
+    None if the changed rules are not about URLs or are many, or if other dates are known now
+    (`AccessIndex.renew`).
     """
     if before.mark != after.mark:
         return None

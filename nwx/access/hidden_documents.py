@@ -40,7 +40,7 @@ _Subject = tuple[str, str, str, str, str, str, int]
 
 
 class _TakenOver(NamedTuple):
-    """What was found out for other decisions, up to a mark, and the spans where they differ."""
+    """The result for other decisions, up to a mark, and the spans where they differ."""
 
     mark: str
     hidden: HiddenDocuments
@@ -49,12 +49,11 @@ class _TakenOver(NamedTuple):
 
 
 class HiddenDocumentSet:
-    """What decisions hide of the documents of an archive, kept up with its captures.
+    """The hidden documents of an archive, updated as its captures change.
 
-    Threads may share it. With `keeps_state` it is kept in the archive too,
-    so that the next process need not look at all captures again. `before` is
-    the set of other decisions: where these differ in few URLs, only the
-    captures of these are looked at.
+    Thread-safe. With `keeps_state` it is also stored in the archive, so that the next process need
+    not read all captures again. `before` is the set of other decisions: if these differ in few
+    URLs, only the captures of these are read.
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class HiddenDocumentSet:
             return visible, self._files[collection, name, True]
 
     def current(self) -> HiddenDocuments:
-        """Return what is hidden of the documents of now."""
+        """Return the documents that are hidden at present."""
         if self._decisions.hides_nothing:
             return NONE_HIDDEN
         mark = self._engine.capture_mark()
@@ -152,7 +151,7 @@ class HiddenDocumentSet:
         return names
 
     def taken_over(self, decisions: Decisions, spans: tuple[HiddenSpan, ...]) -> _TakenOver | None:
-        """Return what others may go on from, None where that is of no use to them."""
+        """Return the state that other decisions can start from, None if it is of no use to them."""
         with self._guard:
             if self._mark is None or spans != self._hidden.spans:
                 return None
@@ -162,7 +161,7 @@ class HiddenDocumentSet:
             return _TakenOver(self._mark, self._hidden, self._decisions, places)
 
     def _changed(self, mark: str, taken: _TakenOver) -> HiddenDocuments:
-        """Return what is hidden by rules that differ from those of another set in few URLs."""
+        """Return the hidden documents, starting from a set whose rules differ in few URLs."""
         captures = captures_in(self._engine, taken.places)
         # Counts take the renders of pages too, and all files: they are made when asked for.
         self._looked_at = _UNCOUNTED
@@ -188,7 +187,7 @@ class HiddenDocumentSet:
     def _candidates(
         self, captures: Iterable[_Subject], spans: tuple[HiddenSpan, ...]
     ) -> Iterator[str]:
-        """Yield the ids of the documents of captures of which spans do not tell all."""
+        """Yield the document ids of captures that spans alone do not decide."""
         hides = self._decisions.hides_values
         for urlkey, url, digest, collection, source_file, timestamp, offset in captures:
             hidden = hides(urlkey, url, digest or "", collection, source_file, timestamp)
@@ -209,7 +208,7 @@ class HiddenDocumentSet:
         spans: tuple[HiddenSpan, ...],
         ids: Iterator[str],
     ) -> HiddenDocuments:
-        """Return what is hidden, with some documents looked at anew."""
+        """Return the hidden documents, with those in `ids` decided again."""
         documents, dates, apart = set(known.documents), dict(known.dates), set(known.apart)
         changed = not known.key
         while some := set(islice(ids, _AT_ONCE)):

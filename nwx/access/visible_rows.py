@@ -1,4 +1,4 @@
-"""Rows of capture indexes without those that a viewer may not see."""
+"""Rows of capture indexes, without the ones hidden from a viewer."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ _KEPT = 65_536
 
 
 def hides_row(decisions: Decisions, row: CdxRow) -> bool:
-    """Tell whether a row of an index is hidden."""
+    """Return whether a row of a capture index is hidden."""
     return decisions.hides_values(
         row.urlkey,
         row.url,
@@ -34,7 +34,7 @@ def hides_row(decisions: Decisions, row: CdxRow) -> bool:
 
 
 def span_is_touched(decisions: Decisions, span: CdxSpan) -> bool:
-    """Tell whether a rule may hide captures of a span."""
+    """Return whether a rule may hide captures of a span."""
     first, _, last, until = span.bounds()
     if " " in span.start and last in (first, f"{first}!"):
         return decisions.touches(first)
@@ -49,7 +49,7 @@ def visible_rows(rows: Iterator[CdxRow], decisions: Decisions) -> Iterator[CdxRo
 def visible_blocks(
     engine: Engine, decisions: Decisions, span: CdxSpan, form: CdxLineForm
 ) -> Iterator[CdxBlock] | None:
-    """Stream the visible captures of a span in blocks, None where rows are no slower."""
+    """Stream the visible captures of a span in blocks, None where rows are as fast."""
     if span.newest_first or engine.cdx_blocks(span, form) is None:
         return None
     return _row_blocks(visible_rows(engine.cdx_rows(span), decisions))

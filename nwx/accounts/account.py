@@ -16,9 +16,9 @@ class AccountError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody known by name; without a password only a reverse proxy can vouch for them.
+    """A user account; without a password only a reverse proxy can authenticate it.
 
-    Moments are timestamps of 14 digits.
+    Times are timestamps of 14 digits.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Account:
 
     @property
     def has_password(self) -> bool:
-        """Tell whether the account can log in with a password."""
+        """Return whether the account can log in with a password."""
         return bool(self.password_hash)
 
 
 def is_account_name(name: str) -> bool:
-    """Return whether somebody can be named so."""
+    """Return whether a text is a valid account name."""
     return (
         0 < len(name) <= MOST_NAME_CHARACTERS
         and name.isprintable()

@@ -34,9 +34,9 @@ CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) 
 
 
 def account_file_path(engine: str, given: str = "") -> Path:
-    """Return where the accounts of an archive are kept: the file given, or one in its folder.
+    """Return the path of the accounts file: the one given, or one in the archive's folder.
 
-    Raises SettingsError for an archive on a server where none is given.
+    Raises SettingsError for an archive on a server if none is given.
     """
     if given:
         return Path(given)
@@ -51,10 +51,9 @@ def account_file_path(engine: str, given: str = "") -> Path:
 
 
 class AccountFile:
-    """The open file; threads may share it. It is made, readable by its owner only, if missing.
+    """The open accounts file; thread-safe. Created, readable by its owner only, if missing.
 
-    Raises SourceError where it cannot be used, EngineVersionError on a file
-    of a newer version of nwx.
+    Raises SourceError if it is unusable, EngineVersionError if a newer version of nwx wrote it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,6 +140,6 @@ class AccountFile:
             ) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._guard:
             self._db.close()

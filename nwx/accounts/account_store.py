@@ -30,17 +30,17 @@ class AccountStore:
         return [_account(row) for row in rows]
 
     def account(self, name: str) -> Account | None:
-        """Return the account of a name, None where there is none."""
+        """Return the account with a name, None if missing."""
         with self._file.reading() as db:
             return _found(db, name)
 
     def required(self, name: str) -> Account:
-        """Return the account of a name; raises AccountError where there is none."""
+        """Return the account with a name. Raises AccountError if missing."""
         with self._file.reading() as db:
             return _required(db, name)
 
     def add(self, name: str, role: Role, password: str = "") -> Account:
-        """Add an account; "" gives it no password. Raises AccountError where there is one."""
+        """Add an account; "" gives it no password. Raises AccountError if it exists."""
         password_hash = hash_password(check_password(password, name)) if password else ""
         now = self._now()
         account = Account(check_account_name(name), role, password_hash, now, now)

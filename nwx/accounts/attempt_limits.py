@@ -95,10 +95,10 @@ class LoginLimits:
         self._limiter = FixedWindowRateLimiter(AttemptCounts(file, clock))
 
     def wait_seconds(self, name: str, address: str) -> int:
-        """Count an attempt; return 0 where it may go on, else the seconds to wait.
+        """Count an attempt; return 0 if it is allowed, else the seconds to wait.
 
-        It is counted before the password is looked at: attempts at the same
-        moment cannot get past the limit together.
+        Counted before the password is checked, so that concurrent attempts cannot exceed the limit
+        together.
         """
         waits = [
             self._wait(item, *keys)

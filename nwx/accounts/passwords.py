@@ -1,4 +1,4 @@
-"""Passwords: hashed with Argon2id, and compared in a time that tells nothing."""
+"""Passwords, hashed with Argon2id and compared without revealing accounts by timing."""
 
 from functools import lru_cache
 
@@ -42,10 +42,10 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password_hash: str, password: str) -> bool:
-    """Return whether a password is that of a hash.
+    """Return whether a password matches a hash.
 
-    It takes as long for "", the hash of an account that does not exist or
-    has no password: how long an answer takes must not tell who has one.
+    Takes as long for "", the hash of an account that does not exist or has no password, so that
+    response times do not reveal which accounts have one.
     """
     known = bool(password_hash)
     if len(password) > MOST_PASSWORD_CHARACTERS:

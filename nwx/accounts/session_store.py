@@ -18,14 +18,14 @@ _TOKEN_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that lasts: of whom, and the proof of what they logged in with."""
+    """A stored session: its account, and the proof of the secret used to log in."""
 
     name: str
     proof: bytes
 
 
 def proof_of(secret: str) -> bytes:
-    """Return what tells whether a session was opened with a secret that holds still."""
+    """Return the SHA-256 of a secret; it differs once the secret has changed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -77,7 +77,7 @@ class SessionStore:
         return Session(name, bytes(proof))
 
     def end(self, token: str) -> None:
-        """End the session of a token, whoever still has a copy of its cookie."""
+        """End the session of a token, for every copy of its cookie."""
         with self._file.changing() as db:
             db.execute("DELETE FROM sessions WHERE token_hash = ?", (_hash(token),))
 

@@ -14,11 +14,10 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class UserMode(StrEnum):
-    """By what a service knows its users.
+    """How a service identifies its users.
 
-    `none`: everybody is a reader. `token`: whoever logs in with the token is
-    an administrator. `proxy`: a reverse proxy sends the name of its user.
-    `accounts`: by name and password.
+    `none`: everybody is a reader. `token`: whoever logs in with the token is an administrator.
+    `proxy`: a reverse proxy sends the user name. `accounts`: name and password.
     """
 
     NONE = "none"
@@ -29,10 +28,10 @@ class UserMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UserOptions:
-    """By what users are known, and which proxies are believed.
+    """How users are identified, and which proxies are trusted.
 
-    `naming_proxies` are the proxies that name users, `trusted_proxies` those
-    that only tell for whom they ask (X-Forwarded-For, X-Forwarded-Proto).
+    `naming_proxies` are the proxies that name users, `trusted_proxies` those trusted only for the
+    client's address and scheme (X-Forwarded-For, X-Forwarded-Proto).
     """
 
     mode: UserMode = UserMode.NONE
@@ -42,16 +41,16 @@ class UserOptions:
 
     @property
     def has_users(self) -> bool:
-        """Tell whether anybody can be known as a user."""
+        """Return whether anybody can be identified as a user."""
         return self.mode is not UserMode.NONE
 
 
 def user_options(
     users: str = "", trusted_proxies: Iterable[str] = (), access_token: str = ""
 ) -> UserOptions:
-    """Return the options that texts name: `none`, `token`, `accounts`, `proxy=ADDRESS,…`.
+    """Return the options for `none`, `token`, `accounts` or `proxy=ADDRESS,…`.
 
-    Raises SettingsError on all others, and where a token is missing or short.
+    Raises SettingsError on anything else, and on a missing or short token.
     """
     name, _, addresses = users.partition("=")
     if (name or "none") not in set(UserMode) or (addresses and name != UserMode.PROXY):
@@ -74,9 +73,10 @@ def user_options(
 
 
 def network_of(text: str) -> Network:
-    """Return the network of an address or a network; raises SettingsError on all others.
+    """Return the network of an address or network.
 
-    The network of all addresses is refused: anybody could name any user.
+    Raises SettingsError on anything else, and on the network of all addresses: anybody could name
+    any user.
     """
     try:
         found = ipaddress.ip_network(text.strip().strip("[]"))

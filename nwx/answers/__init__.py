@@ -1,1 +1,1 @@
-"""Answers of the public API: lazy tables of what an archive holds, and how notebooks show them."""
+"""Answers of the public API: lazy tables of archive contents, and their notebook display."""

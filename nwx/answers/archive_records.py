@@ -20,11 +20,10 @@ _DAMAGE = "damage"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRecord:
-    """A record of a WARC or ARC file, or a fault in it.
+    """A record of a WARC or ARC file, or a fault in the file.
 
-    `type` is that of the record, or `damage`: then `problem` says what is
-    wrong at `offset`, and there is nothing else. `block` is cut after 64 MiB,
-    which `is_cut` tells.
+    `type` is the record type, or `damage`: then only `offset` and `problem`, the description of the
+    fault, are set. `block` is cut after 64 MiB, as `is_cut` reports.
     """
 
     file: str
@@ -58,9 +57,9 @@ class ArchiveRecord:
 
 
 def archive_records(files: str | PathLike[str]) -> Iterator[ArchiveRecord]:
-    """Stream the records of archive files: a file, a folder, a glob, an address, a WACZ.
+    """Stream the records of archive files: a file, folder, glob, address or WACZ.
 
-    What cannot be read comes as a record of type `damage`, at its place; nothing is raised.
+    Raises nothing: an unreadable part is a record of type `damage` at its offset.
     """
     for source in expand([fspath(files)]):
         if isinstance(source, ReadError):

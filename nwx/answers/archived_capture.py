@@ -83,11 +83,11 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedCapture:
-    """A capture, and what its record holds; records are read when they are asked for.
+    """A capture and the contents of its record, which is read on demand.
 
-    What is a revisit has the payload of the capture that it repeats. All of `headers`,
-    `payload`, `text` and `record` raise SourceError where the file cannot be read,
-    and FormatError where another record or a damaged one is in its place.
+    A revisit has the payload of the capture that it repeats. `headers`, `payload`, `text` and
+    `record` raise SourceError if the file cannot be read, and FormatError if the record is damaged
+    or another record is at its offset.
     """
 
     capture: Capture
@@ -117,7 +117,7 @@ class ArchivedCapture:
 
     @property
     def headers(self) -> HeaderFields:
-        """The HTTP headers; of a revisit without its own those of the capture it repeats."""
+        """The HTTP headers; a revisit without its own has the original's."""
         own = self.record.head
         return own if own or self.capture.record_type != "revisit" else self._original().head
 
@@ -135,7 +135,7 @@ class ArchivedCapture:
 
     @property
     def text(self) -> str:
-        """The text that is extracted from the payload, "" where there is none."""
+        """The text extracted from the payload, "" without any."""
         from nwx.extract import extract
 
         capture, content_type = self.capture, self.headers.get("content-type", "")

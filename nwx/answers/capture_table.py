@@ -48,7 +48,7 @@ _SOME_URLS = "example.org/*"  # in the place of which everything is asked for
 class Captures(ResultTable[CdxRow]):
     """Captures in the order of urlkey and timestamp, each a row of a CDX.
 
-    Digests are spelled as a CDX has them, without the name of their algorithm.
+    Digests are spelled as in CDX files, without the name of the algorithm.
     """
 
     def __init__(

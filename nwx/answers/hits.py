@@ -42,10 +42,10 @@ _COLUMNS: ColumnTypes = {
 
 
 class Hits(ResultTable[Hit]):
-    """What a query finds, best first: counted by `len`, cut by slices, gone through in pages.
+    """The hits of a query, best first; has `len`, slices and pages.
 
-    Slices reach the 10,000th hit. Whoever goes through all of more gets every
-    version, in no order: the engine then streams them.
+    Slices reach the 10,000th hit. Iterating over a larger result streams every version from the
+    engine, unordered.
     """
 
     def __init__(self, engine: "Callable[[], Engine]", question: Question) -> None:
@@ -75,7 +75,7 @@ class Hits(ResultTable[Hit]):
         return all_hits(self._engine(), self.question)
 
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
-        """Return some of the hits with the totals and facets; those of the question by default."""
+        """Return a page of hits with totals and facets; the query has the defaults."""
         asked = self.question
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
@@ -108,13 +108,13 @@ class Hits(ResultTable[Hit]):
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
     def explain(self, limit: int = 10) -> list[str]:
-        """Return what the scores of the first hits are made of, in words."""
+        """Return text explanations of the scores of the first hits."""
         from nwx.searching.highlights import score_words
 
         return [f"{hit.url}: {score_words(hit)}" for hit in self[:limit]]
 
     def did_you_mean(self, found: SearchResult | None = None) -> str:
-        """Return what a query that finds little may have meant, "" where it is right as it is."""
+        """Return a corrected query for a query with few hits, "" without a correction."""
         from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 
         asked, total = self.question, (found.total if found else self.total)

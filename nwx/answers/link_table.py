@@ -13,7 +13,7 @@ from nwx.model import Anchor, LinkCell, LinkCounts
 
 
 class LinkTo(NamedTuple):
-    """A link: the page that has it, when that was first captured, kind, text, and what it is to."""
+    """A link: its page, the page's first capture, the kind, the text and the target."""
 
     url: str
     timestamp: str
@@ -38,7 +38,7 @@ class Inlinks(Rows[LinkTo]):
 
     @cached_property
     def counts(self) -> LinkCounts:
-        """What is counted of the links, whatever the limit."""
+        """The counts of all links, whatever the limit."""
         if self._place.is_host:
             return self._archive.of_host(self._place.host).counts(self._cell)
         return self._archive.counts(self._place.urlkey, self._cell) or LinkCounts()

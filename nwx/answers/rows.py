@@ -15,10 +15,10 @@ _CELL_TYPES = (str, int, float, bool)
 
 
 class Rows(ResultTable[_T]):
-    """Records of one kind, each a row: asked for when they are gone through or counted.
+    """Records of one kind, one a row, fetched when iterated or counted.
 
-    `ask` gives them anew each time; what was counted or cut is kept. `bars`
-    names a column of timestamps whose years are drawn as a chart.
+    `ask` fetches them anew each time; counts and slices are cached. `bars` names a timestamp
+    column, whose years are drawn as a chart.
     """
 
     def __init__(self, kind: type[_T], ask: Callable[[], Iterable[_T]], bars: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What all answers that are lists have in common: their rows as tables of other libraries."""
+"""The base of all list answers: their rows as tables of other libraries."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ _ROWS_AT_ONCE = 20_000
 
 
 class ResultTable(ABC, Generic[_T]):
-    """A list that is read when it is needed, and can be written as a table.
+    """A list that is read on demand and can be written as a table.
 
-    It has `len`, can be gone through several times, and is cut by slices.
+    It has `len`, can be iterated several times, and supports slices.
     """
 
     @property
@@ -122,7 +122,7 @@ class ResultTable(ABC, Generic[_T]):
         return f"{self.chart()}{html_table(self.columns, rows, note)}"
 
     def chart(self) -> str:
-        """Return a small chart of the answer as SVG, "" where there is nothing to draw."""
+        """Return a small SVG chart of the answer, "" without data to draw."""
         return ""
 
 
@@ -145,14 +145,14 @@ def frame_of(columns: ColumnTypes, rows: Sequence[Sequence[object]]) -> "pl.Data
 
 
 def _plain(value: object) -> object:
-    """Return a value as polars takes it: halves of surrogate pairs are no Unicode."""
+    """Return a value that polars accepts: lone surrogates are not valid Unicode."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def frames_of(columns: ColumnTypes, rows: Iterator[Sequence[object]]) -> Iterator["pl.DataFrame"]:
-    """Stream rows as frames, an empty one where there are none."""
+    """Stream rows as frames, one empty frame without rows."""
     yield frame_of(columns, list(islice(rows, _ROWS_AT_ONCE)))
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         yield frame_of(columns, some)

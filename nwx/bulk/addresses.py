@@ -1,4 +1,4 @@
-"""What lies behind addresses (`http://…`, `s3://…`), as a stream of bytes, by fsspec."""
+"""Byte streams of addresses (`http://…`, `s3://…`), read with fsspec."""
 
 import re
 from typing import Any, BinaryIO, cast
@@ -9,14 +9,14 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def is_address(path: str) -> bool:
-    """Tell whether something is an address (http, s3) and no path."""
+    """Return whether a text is an address (http, s3), not a path."""
     return _ADDRESS.match(path) is not None
 
 
 def address_stream(address: str) -> BinaryIO:
-    """Return the bytes behind an address; the caller closes.
+    """Return the byte stream of an address; the caller closes it.
 
-    Raises SourceError or OSError where they cannot be had.
+    Raises SourceError or OSError if it cannot be read.
     """
     try:
         import fsspec

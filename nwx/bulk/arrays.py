@@ -1,7 +1,7 @@
-"""Arrays of numbers in files: named ones mapped into memory, and rows spread by their key.
+"""Number arrays in files: named memory-mapped arrays, and rows partitioned by key.
 
-Rows are spread over parts by the first bits of their key, so that a part fits
-in memory; lines in total order are the work of `nwx.bulk.sorted_runs`.
+Rows are partitioned by the first bits of their key, so that a part fits in memory; for lines in
+total order see `nwx.bulk.sorted_runs`.
 """
 
 import json
@@ -43,9 +43,9 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """Return the arrays of a file by name; they cannot be changed.
+    """Return the arrays of a file by name, read-only.
 
-    Raises BlobError on a file that is missing or damaged.
+    Raises BlobError on a missing or damaged file.
     """
     try:
         with path.open("rb") as file:
@@ -86,7 +86,7 @@ _WORD_BITS = 64
 
 
 class Segment(NamedTuple):
-    """Entries of one part that lie together in a file, place and length in bytes."""
+    """Adjacent entries of one part in a file; position and length in bytes."""
 
     path: str
     part: int
@@ -95,7 +95,7 @@ class Segment(NamedTuple):
 
 
 class EntrySpill:
-    """The entries of one task in a file of its own; parts are told by `bits` bits of the key."""
+    """The entries of one task in its own file, partitioned by `bits` bits of the key."""
 
     def __init__(self, path: Path, bits: int) -> None:
         self._path = path
@@ -106,14 +106,14 @@ class EntrySpill:
         self._segments: list[Segment] = []
 
     def add(self, entries: Entries) -> None:
-        """Take entries, all of as many words; raises SourceError where there is no room."""
+        """Add entries, all with the same number of words. Raises SourceError on a full disk."""
         self._waiting.append(entries)
         self._held += len(entries)
         if self._held >= ENTRIES_AT_ONCE:
             self._write()
 
     def finish(self) -> list[Segment]:
-        """Write what is still held, and return where all entries lie."""
+        """Write the buffered entries, and return the segments of all entries."""
         if self._held:
             self._write()
         return self._segments
@@ -143,7 +143,7 @@ def segments_by_part(segments: Iterable[Segment]) -> dict[int, list[Segment]]:
 
 
 def read_segments(segments: Sequence[Segment], words: int) -> Entries:
-    """Return the entries of several segments, of so many words each."""
+    """Return the entries of several segments, `words` words each."""
     content = bytearray(sum(segment.length for segment in segments))
     view, filled = memoryview(content), 0
     for segment in segments:

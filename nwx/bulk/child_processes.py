@@ -1,7 +1,7 @@
 """Child processes: start, messages, deadline, cause of death, end with the parent.
 
-`ChildProcess` is a new interpreter, for programs with threads and libraries
-that block or crash; `nwx.bulk.guarded_process` has forked workers.
+`ChildProcess` is a new interpreter, for programs with threads and libraries that block or
+crash; for forked workers see `nwx.bulk.guarded_process`.
 """
 
 import atexit
@@ -30,7 +30,7 @@ _PROGRAM = "from nwx.bulk.child_processes import run_child; run_child()"
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a process ended: its exit code, negative for a signal, and what it printed last."""
+    """The end of a process: its exit code, negative for a signal, and its last output line."""
 
     code: int
     last_line: str = ""
@@ -57,7 +57,7 @@ def death_of(code: int | None, last_line: str = "", *, was_late: bool = False) -
 
 
 def last_line(output: IO[bytes]) -> str:
-    """Return what a process printed last, fit for a message."""
+    """Return the last line a process printed, cleaned for use in a message."""
     start = max(0, os.fstat(output.fileno()).st_size - _LAST_BYTES)
     text = os.pread(output.fileno(), _LAST_BYTES, start).decode("utf-8", "replace")
     line = (text.strip().splitlines() or ["no reason given"])[-1]
@@ -69,9 +69,9 @@ ChildFunction = Callable[["Connection[Any, Any]"], None]
 
 
 class ChildProcess:
-    """A new interpreter in a session of its own, which calls `function` of a module.
+    """A new interpreter in its own session, which calls `function` of a module.
 
-    What it prints goes nowhere but into the last line of its `death`.
+    Its output is discarded, except for the last line in its `death`.
     """
 
     def __init__(self, function: ChildFunction) -> None:
@@ -108,10 +108,10 @@ class ChildProcess:
         return self._process.poll() is None
 
     def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
-        """Return the answer to some messages, or how the process ended of them.
+        """Return the answer to some messages, or the death of the process.
 
-        It is killed when no answer begins within so many seconds; functions
-        of hostile items set a deadline of their own too.
+        The process is killed if no answer begins within `seconds`; functions that handle hostile
+        items also set their own deadline.
         """
         self.asked += 1
         is_late = False
@@ -128,9 +128,9 @@ class ChildProcess:
     def death(
         self, seconds: float | None = None, before_kill: Callable[[int], object] = int
     ) -> Death:
-        """Return how the process ended, once it has, or is killed after so many seconds.
+        """Wait for the end of the process and return it; kill the process after `seconds`.
 
-        `before_kill` is called with its id before that.
+        `before_kill` is called with the process id before that.
         """
         is_late = False
         try:
@@ -143,9 +143,9 @@ class ChildProcess:
         return death_of(self._process.returncode, last_line(self._output), was_late=is_late)
 
     def end(self, seconds: float = 0, before_kill: Callable[[int], object] = int) -> None:
-        """Close the connection; kill the process where it has not ended after so many seconds.
+        """Close the connection, and kill the process if it is still running after `seconds`.
 
-        Ending twice is harmless.
+        May be called twice.
         """
         self.connection.close()
         if not self._output.closed:
@@ -173,10 +173,9 @@ def requests(
 
 
 class KeptProcess:
-    """A child process that is kept for the next question; threads at the same time get others.
+    """A child process reused for several questions; concurrent threads use others.
 
-    It is replaced after `most_questions`, forgotten by forks of this process,
-    and ends with it.
+    It is replaced after `most_questions`, not inherited by forks of this process, and ends with it.
     """
 
     def __init__(self, function: ChildFunction, most_questions: int = sys.maxsize) -> None:

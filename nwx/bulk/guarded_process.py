@@ -1,7 +1,7 @@
-"""Forked processes that handle hostile items one by one, and may die of any of them.
+"""Forked processes that handle hostile items one by one and may die from any of them.
 
-The kernel ends a process that takes too long or too much memory, and its
-parent learns of which item it died, and why.
+The kernel ends a process that exceeds its time or memory, and the parent learns which item
+caused it, and why.
 """
 
 import os
@@ -36,9 +36,9 @@ _context = get_context("forkserver")
 
 
 class Pulse:
-    """Memory shared with a process: the item in hand, and how far it is.
+    """Memory shared with a process: the current item and its progress.
 
-    It can be read after the process has died.
+    Readable after the process has died.
     """
 
     def __init__(self) -> None:
@@ -66,9 +66,9 @@ class Pulse:
 
 
 class ItemGuard:
-    """Guards the work on an item: the kernel ends this process when it takes too long.
+    """A time limit per item: the kernel ends this process when an item exceeds it.
 
-    `seconds` are of processor time.
+    `seconds` are processor time.
     """
 
     def __init__(self, pulse: Pulse, seconds: float) -> None:
@@ -94,10 +94,9 @@ class ItemGuard:
 
 
 class StepGuard:
-    """Guards work that is done in steps: the kernel ends this process when one takes too long.
+    """A time limit per step: the kernel ends this process when a step exceeds it.
 
-    What counts is the processor time of this process, so that none ends
-    because a machine is busy or a network slow.
+    Counts processor time of this process, so that a busy machine or a slow network ends nothing.
     """
 
     def __init__(self, seconds: float = MOST_STEP_SECONDS) -> None:
@@ -124,8 +123,8 @@ class StepGuard:
 class GuardedProcess:
     """A forked process that handles hostile items through native code.
 
-    It calls `work` with its end of `connection`, `pulse` and the arguments,
-    and ends with that, or when `memory_bytes` do not suffice.
+    Calls `work` with its end of `connection`, `pulse` and the arguments. Ends when `work` returns,
+    or when `memory_bytes` are exceeded.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class GuardedProcess:
         return self._process.is_alive()
 
     def death(self, seconds: float | None = None) -> Death:
-        """Return how the process ended, once it has, or is killed after so many seconds."""
+        """Wait for the end of the process and return it; kill the process after `seconds`."""
         self._process.join(seconds)
         if self._process.is_alive():
             self._process.kill()

@@ -1,4 +1,4 @@
-"""The files of a log: the one that is written, and those that it was renamed or copied to."""
+"""The files of a log: the current one, and its renamed or copied predecessors."""
 
 import gzip
 import re
@@ -36,7 +36,7 @@ class LogFile:
         self._head: bytes | None = None
 
     def read_at(self, offset: int, most: int) -> bytes:
-        """Return up to so many bytes from a place on; what is damaged ends there."""
+        """Return at most `most` bytes from an offset on; damaged data end at the damage."""
         pieces: list[bytes] = []
         # A piece in which a packed file is damaged is lost.
         at_once = _PACKED_PIECE if self.is_packed else most
@@ -56,7 +56,7 @@ class LogFile:
         return self._head[:size]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         raw = self._stream.fileobj if isinstance(self._stream, gzip.GzipFile) else None
         self._stream.close()
         if raw is not None:
@@ -85,13 +85,13 @@ class ListedLog:
     is_packed: bool
 
     def is_copy_of(self, other: "ListedLog") -> bool:
-        """Tell whether two files begin with the same lines."""
+        """Return whether two files begin with the same lines."""
         common = min(len(self.head), len(other.head))
         return bool(self.first and other.first) and self.head[:common] == other.head[:common]
 
     @property
     def worth(self) -> tuple[bool, int]:
-        """How much there is to be read of it, compared with a copy."""
+        """A sort key that is higher for the copy to read: unpacked before packed, then size."""
         return not self.is_packed, self.size
 
 
@@ -104,10 +104,9 @@ class LogFolder:
         self._known: dict[tuple[str, int, int, int], ListedLog] = {}
 
     def files(self) -> list[ListedLog]:
-        """Return the files by the time of their first line; the one that is written comes last.
+        """Return the files by the time of their first line, the current one last.
 
-        A file without a line that can be read comes behind those that were
-        changed before it.
+        A file without a readable line is placed after the files changed before it.
         """
         listed = sorted(self._listed(), key=lambda one: (one.first, one.changed_ns, _natural(one)))
         ordered = [one for one in listed if one.first]
@@ -138,9 +137,9 @@ class LogFolder:
         return found
 
     def _paths(self) -> Iterator[Path]:
-        """Yield the files that may be of the log, of all launches where it is that of the latest.
+        """Yield possible files of the log, from all launches if it is the latest launch's log.
 
-        Heritrix has a folder for each launch of a job, which `latest` links to.
+        Heritrix has a folder for each launch of a job; `latest` links to the last.
         """
         folders = [self.path.parent]
         launch = self.path.parent.parent
@@ -153,7 +152,7 @@ class LogFolder:
                 yield from (path for path in folder.iterdir() if self._may_be(path.name))
 
     def _may_be(self, name: str) -> bool:
-        """Tell whether a name is that of the log, or one that logs are rotated to."""
+        """Return whether a name is the log's own or one it may be rotated to."""
         own = self.path.name
         dated = name.startswith(self.path.stem) and own.removeprefix(self.path.stem) in name
         return (name.startswith(own) or dated) and not name.endswith(_NOT_LOGS)

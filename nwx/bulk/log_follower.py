@@ -1,9 +1,8 @@
-"""A log read as it grows, each line once, whatever it is renamed, copied, cut or packed to.
+"""A growing log, read line by line exactly once across renames, copies and packing.
 
-A file is known by what it holds, not by its name or inode: by its first bytes
-and by those before the place that was reached. So it is found again after
-it was renamed, copied and truncated (`copytruncate` of logrotate), or
-packed with gzip.
+A file is identified by its content, not by name or inode: by a hash of its first bytes and of
+the bytes before the position reached. So it is found again after it was renamed, copied and
+truncated (`copytruncate` of logrotate), or packed with gzip.
 """
 
 import hashlib
@@ -22,11 +21,11 @@ _LONGEST_LINE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FollowedPlace:
-    """How far a log was read: the bytes of a file, and what it is known by.
+    """The position reached in a log: bytes read of a file, and hashes that identify it.
 
-    `head` is a hash of the first of the bytes that were read, `tail` one of
-    the last `tail_bytes` of them. `first` is the time of the first line of
-    the file. `skipping` tells that the place is within a line that is too long.
+    `head` is a hash of the first bytes read, `tail` one of the last `tail_bytes` of them. `first`
+    is the time of the first line of the file. `skipping` means that the position is within a line
+    that is too long.
     """
 
     offset: int = 0
@@ -38,9 +37,9 @@ class FollowedPlace:
 
 
 class LogPart(NamedTuple):
-    """Whole lines of a log, the place behind them, and where the first one is.
+    """Whole lines of a log, the position of the first one, and the position after them.
 
-    `problems` says what could not be read before or among them.
+    `problems` lists unreadable parts before or among them.
     """
 
     lines: bytes
@@ -60,11 +59,10 @@ class LogFollower:
         self._reached = FollowedPlace()
 
     def read(self, place: FollowedPlace) -> LogPart | None:
-        """Return lines behind a place, some megabytes at most; None where there are none yet.
+        """Return the lines after a position, some megabytes at most; None without new lines.
 
-        From `FollowedPlace()` on, that is from the oldest file there is. A
-        line that is not ended yet is left for the next time. Raises
-        SourceError where files cannot be read.
+        `FollowedPlace()` starts with the oldest file. An unfinished line is left for the next call.
+        Raises SourceError if files cannot be read.
         """
         try:
             part = self._read(place)
@@ -83,7 +81,7 @@ class LogFollower:
                 self.close()
 
     def close(self) -> None:
-        """Let go of the file that was read last."""
+        """Close the file read last."""
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -121,7 +119,7 @@ class LogFollower:
         return None
 
     def _move_on(self, file: LogFile, place: FollowedPlace, rest: bytes) -> LogPart | None:
-        """Go on with the file behind one that is read to its end, but for an unfinished line."""
+        """Continue with the file after one that is read except for an unfinished line."""
         files = self._folder.files()
         current = next((one for one in files if one.path == file.path), None)
         if current is None:
@@ -134,7 +132,7 @@ class LogFollower:
         )
 
     def _after_loss(self, place: FollowedPlace) -> LogPart | None:
-        """Go on behind a file that is gone."""
+        """Continue after a file that is missing now."""
         files = self._folder.files()
         later = [one for one in files if place.first and one.first > place.first]
         later = later or [one for one in files if one.path == self._path]
@@ -175,7 +173,7 @@ def _worth(one: ListedLog) -> tuple[bool, int]:
 
 
 def _whole_lines(file: LogFile, place: FollowedPlace, data: bytes) -> LogPart | None:
-    """Return the whole lines of what was read behind a place, None without any."""
+    """Return the whole lines of data read from a position, None without any."""
     whole = data[: data.rfind(b"\n") + 1]
     name, offset = file.path.name, place.offset
     if not whole and len(data) >= _LONGEST_LINE:
@@ -192,7 +190,7 @@ def _whole_lines(file: LogFile, place: FollowedPlace, data: bytes) -> LogPart | 
 
 
 def _behind(file: LogFile, place: FollowedPlace, data: bytes, *, skipping: bool) -> FollowedPlace:
-    """Return the place behind what was read."""
+    """Return the position after the data read."""
     offset = place.offset + len(data)
     tail = data[-_TAIL_BYTES:]
     head = place.head
@@ -209,7 +207,7 @@ def _behind(file: LogFile, place: FollowedPlace, data: bytes, *, skipping: bool)
 
 
 def _is_at(file: LogFile, place: FollowedPlace) -> bool:
-    """Tell whether a file holds what was read before a place."""
+    """Return whether a file has the content read before a position."""
     head = file.head(min(place.offset, HEAD_BYTES))
     if len(head) < min(place.offset, HEAD_BYTES) or _hash(head) != place.head:
         return False

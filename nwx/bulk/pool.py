@@ -1,4 +1,4 @@
-"""Work shared by processes, or done here where there is little."""
+"""Work shared among processes, or done in this process if there is little."""
 
 import multiprocessing
 import sys
@@ -19,10 +19,10 @@ TaskResult = TypeVar("TaskResult")
 
 
 class Pool:
-    """Processes that share work; with one worker it is done in this process.
+    """Worker processes; with one worker the work is done in this process.
 
-    With `preload`, the names of modules, these are loaded once, by a process that the others
-    are forked from, for work that is short beside the loading.
+    The modules named in `preload` are loaded once, by a process from which the workers are forked,
+    for work that is short compared with loading them.
     """
 
     def __init__(self, workers: int, preload: Sequence[str] = ()) -> None:
@@ -37,9 +37,9 @@ class Pool:
     def map(
         self, function: Callable[..., TaskResult], arguments: Iterable[tuple[Any, ...]]
     ) -> Iterator[TaskResult]:
-        """Call `function` with each of these; yield the results in the same order.
+        """Call `function` with each argument tuple; yield the results in the same order.
 
-        Raises SourceError where a process was killed from outside.
+        Raises SourceError if a process was killed from outside.
         """
         if self._processes is None:
             yield from (function(*each) for each in arguments)
@@ -64,7 +64,7 @@ class Pool:
         step: str,
         sizes: Sequence[int] | None = None,
     ) -> Iterator[TaskResult]:
-        """Yield what `map` does, and show how much is done; `sizes` are those of the calls."""
+        """Yield the results of `map` and show progress; `sizes` are the sizes of the calls."""
         sizes = sizes or [1] * len(arguments)
         done, total = 0, sum(sizes)
         for size, result in zip(sizes, self.map(function, arguments), strict=True):
@@ -87,10 +87,10 @@ class Pool:
 
 @contextmanager
 def hidden_main_module() -> Iterator[None]:
-    """Start child processes without the script of this program.
+    """Start child processes without running the main script of this program in them.
 
-    `multiprocessing` runs it again in each child, which needs nothing of it: a script
-    without `if __name__ == "__main__":` would do all of its work once more there.
+    `multiprocessing` runs it again in each child, which does not need it: a script without `if
+    __name__ == "__main__":` would do all of its work again there.
     """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name, None) for name in ("__file__", "__spec__")}

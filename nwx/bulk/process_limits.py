@@ -1,9 +1,9 @@
-"""Limits that a process sets for itself: memory, time, signals, and memory it gives back.
+"""Limits that a process sets for itself: memory, time, signals and allocator settings.
 
-As a script it sets limits and becomes another command, so it imports the
-standard library only:
+Run as a script it sets limits and then executes another command, so it imports the standard
+library only:
 
-    python -I -S process_limits.py PARENT MEMORY_BYTES CPU_SECONDS FILE_BYTES COMMAND ...
+python -I -S process_limits.py PARENT MEMORY_BYTES CPU_SECONDS FILE_BYTES COMMAND ...
 """
 
 import ctypes
@@ -31,7 +31,7 @@ WAITED = 10
 
 
 def limit_memory(memory_bytes: int) -> None:
-    """Let this process have at most so much memory, less where less is allowed already."""
+    """Limit the memory of this process; a lower existing limit stays."""
     _limit(resource.RLIMIT_DATA, memory_bytes)
 
 
@@ -48,19 +48,19 @@ def _limit(kind: int, value: int, *, final: bool = False) -> None:
 
 
 def set_deadline(seconds: float) -> None:
-    """Have the kernel end this process with SIGALRM after so many seconds; 0 lifts the deadline.
+    """Have the kernel end this process with SIGALRM after `seconds`; 0 removes the deadline.
 
-    A signal handler would wait for native code to return; the default
-    action, which child processes are started with, waits for nothing.
+    A signal handler would wait for native code to return; the default action, with which child
+    processes start, does not.
     """
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def set_item_deadline(seconds: float) -> None:
-    """Have the kernel end this process after so many seconds of its own work; 0 lifts the deadline.
+    """Have the kernel end this process after `seconds` of processor time; 0 removes it.
 
-    What counts is processor time (SIGVTALRM), so that a busy machine ends
-    nothing. SIGALRM ends what waits for WAITED times as long.
+    Processor time (SIGVTALRM) is not affected by a busy machine. SIGALRM ends a process that waits,
+    after WAITED times as long.
     """
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     set_deadline(seconds * WAITED)
@@ -73,9 +73,9 @@ def leave_signals_to_parent() -> None:
 
 
 def collect_rarely() -> None:
-    """Look for cycles less often, and not among what is there now.
+    """Run the cyclic garbage collector less often, and not on existing objects.
 
-    Documents in bulk make the search for cyclic garbage slow, and hardly ever need it.
+    Collecting is slow with documents in bulk, which hardly ever form cycles.
     """
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
@@ -93,13 +93,12 @@ def rare_collections() -> Iterator[None]:
 
 
 def return_large_blocks() -> bool:
-    """Make this process give large blocks back to the system when they are freed.
+    """Make this process return large blocks to the system when they are freed.
 
-    glibc raises the size from which it does that each time such a block is
-    freed, up to 32 MB, and then keeps what an indexer or parser took for a
-    moment. Of smaller blocks, 2 MB are kept, and threads have none of their
-    own, which others could not use. Return False with other C libraries,
-    which are left as they are.
+    glibc raises the size from which it does so each time such a block is freed, up to 32 MB, and
+    then keeps the memory an indexer or parser used for a moment. At most 2 MB of smaller blocks are
+    kept, and all threads share one arena, so that any thread can reuse its memory. Returns False
+    with other C libraries, which are left unchanged.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
@@ -110,11 +109,10 @@ def return_large_blocks() -> bool:
 
 @cache
 def keep_memory() -> None:
-    """Make this process reuse the memory of its arrays instead of giving it back each time.
+    """Make this process reuse the memory of its arrays instead of returning it each time.
 
-    glibc returns large blocks to the system at once, and getting them anew
-    can cost as much as the work on them; freeing one of just below 32 MB
-    raises its threshold to that.
+    glibc returns large blocks to the system at once, and allocating them again can cost as much as
+    the work on them; freeing a block of just below 32 MB raises its threshold to that size.
     """
     bytes(_KEPT_BLOCK_BYTES)  # never touched
 

@@ -1,4 +1,4 @@
-"""How far work is, told to whoever shows it; also of work that processes share."""
+"""Progress reports of work, including work shared among processes."""
 
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +12,10 @@ from nwx.bulk.whole_files import writing
 
 @dataclass(frozen=True, slots=True)
 class WorkProgress:
-    """How much of a step of work is done, of how much; `total` is 0 where that is not known.
+    """The progress of a step of work; `total` is 0 if unknown.
 
-    Both are bytes where `in_bytes` says so. `files` are those done and all
-    of them, (0, 0) where work is not counted by files; `counts` has what
-    came of the work so far, by the noun of what is counted.
+    `done` and `total` are bytes if `in_bytes`. `files` are the files done and in total, (0, 0) if
+    work is not counted by files; `counts` has the results so far by the noun counted.
     """
 
     step: str
@@ -55,7 +54,7 @@ class Tally:
 
     @contextmanager
     def noting(self, piece: int) -> Iterator[Note]:
-        """Give a function that tells how much of a piece is done."""
+        """Give a function that records how much of a piece is done."""
         with self._numbers() as numbers:
 
             def note(done: int) -> None:
@@ -75,9 +74,9 @@ class Tally:
 
     @contextmanager
     def shown(self, step: str, sizes: Sequence[int], progress: ShowProgress) -> Iterator[None]:
-        """Show while the work goes on how much is done; `sizes` are those of its pieces.
+        """Show progress while the work runs; `sizes` are the sizes of its pieces.
 
-        Raises SourceError where the file cannot be written.
+        Raises SourceError if the file cannot be written.
         """
         with writing(self.path):
             self.path.write_bytes(bytes(_NUMBER_BYTES * max(1, len(sizes))))

@@ -1,4 +1,4 @@
-"""What a large run may use: memory, processes and a folder for temporary files."""
+"""The resources of a large run: memory, processes and a folder for temporary files."""
 
 import os
 from collections.abc import Iterator
@@ -19,10 +19,9 @@ _WORTH_PROCESSES_BYTES = 48 << 20
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a run may use: memory in bytes in all, a folder for temporary files, processes.
+    """The resources of a run: total memory in bytes, temporary folder, processes.
 
-    None for `folder` is the system's; for `workers` as many as there are
-    processors.
+    A `folder` of None is the system's; `workers` of None is one per processor.
     """
 
     memory_bytes: int = MEMORY_BYTES
@@ -51,10 +50,9 @@ def workers_for(input_bytes: int, resources: Resources) -> int:
 
 @contextmanager
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Make a folder in `parent`, None for the system's, that is deleted in the end.
+    """Make a temporary folder in `parent` (None: the system's), deleted at the end.
 
-    Those that dead processes left there are deleted first. Raises
-    SourceError where none can be made.
+    Deletes the temporary folders of dead processes first. Raises SourceError if none can be made.
     """
     place = parent or Path(gettempdir())
     with writing(place):

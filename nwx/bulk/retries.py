@@ -13,9 +13,9 @@ _T = TypeVar("_T")
 def retry_unavailable(
     call: Callable[[], _T], seconds: float, give_up: Callable[[], bool] = lambda: False
 ) -> _T:
-    """Return what `call` returns, trying again for `seconds` while its engine is unavailable.
+    """Return the result of `call`, retrying for `seconds` while its engine is unavailable.
 
-    Ends earlier when `give_up` says so. Raises the last error then.
+    Stops earlier when `give_up` returns True. Raises the last error then.
     """
     until = time.monotonic() + seconds
     pauses = chain((0.5, 1, 2, 4), repeat(8))
@@ -28,7 +28,7 @@ def retry_unavailable(
 
 
 def _rest(seconds: float, give_up: Callable[[], bool]) -> bool:
-    """Sleep; return whether there is a reason to go on."""
+    """Sleep; return whether to retry."""
     if seconds <= 0:
         return False
     until = time.monotonic() + seconds

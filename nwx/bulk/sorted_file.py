@@ -23,11 +23,10 @@ class PlacedLine(NamedTuple):
 
 
 class SortedFile:
-    """Sorted lines in bytes that `read(offset, length)` returns; empty lines are passed over.
+    """Sorted lines in bytes read by `read(offset, length)`; empty lines are skipped.
 
-    `begin` is the offset of the first line that counts. Several threads may
-    use it at once where they may use `read`. Each method raises FormatError
-    at a line that is too long, with `name` and the offset.
+    `begin` is the offset of the first line to use. Thread-safe if `read` is. Each method raises
+    FormatError, with `name` and the offset, on a line that is too long.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class SortedFile:
         return filter(_has_line, self._split(self.begin if offset is None else offset))
 
     def line_at(self, offset: int) -> PlacedLine | None:
-        """Return the first line that begins at or behind an offset, None where there is none."""
+        """Return the first line that begins at or after an offset, None without one."""
         if offset <= self.begin:
             return next(self.lines(), None)
         lines = self._split(offset - 1)
@@ -51,10 +50,10 @@ class SortedFile:
         return next(filter(_has_line, lines), None)
 
     def first_not_before(self, is_before: Callable[[bytes], bool]) -> int:
-        """Return the offset of the first line that is not before what is looked for.
+        """Return the offset of the first line that is not before the target.
 
-        The lines for which `is_before` is true come before all others. The
-        size of the file where there are no others.
+        The lines for which `is_before` is true must precede all others. The size of the file if
+        there are no others.
         """
         for offset, line in self.lines(self._near(is_before)):
             if not is_before(line):
@@ -62,10 +61,7 @@ class SortedFile:
         return self.size
 
     def last_before(self, is_before: Callable[[bytes], bool]) -> int:
-        """Return the offset of the last line that is before what is looked for.
-
-        That of the first line where none is.
-        """
+        """Return the offset of the last line before the target, else that of the first line."""
         found = self._near(is_before)
         for offset, line in self.lines(found):
             if not is_before(line):
@@ -74,7 +70,7 @@ class SortedFile:
         return found
 
     def _near(self, is_before: Callable[[bytes], bool]) -> int:
-        """Return where a line begins that is before what is looked for, and near it, or `begin`."""
+        """Return the offset of a line shortly before the target, or `begin`."""
         low, high = self.begin, self.size  # no line that begins at `high` or behind it is before
         while high - low > _PROBE_BYTES:
             middle = (low + high) // 2
@@ -86,7 +82,7 @@ class SortedFile:
         return low
 
     def _split(self, offset: int) -> Iterator[PlacedLine]:
-        """Yield what stands between newlines from an offset on; more and more is read at once."""
+        """Yield the lines from an offset on, empty ones included; reads grow in size."""
         at, rest, length = offset, b"", _PROBE_BYTES
         while data := self._read(offset, min(length, self.size - offset)):
             offset += len(data)
@@ -135,10 +131,10 @@ class _Head:
 
 
 def merged_lines(sources: Iterable[Iterator[LineBatch]]) -> Iterator[LineBatch]:
-    """Yield all lines of sources that are each in order, in order.
+    """Yield all lines of sorted sources in sorted order.
 
-    At any time two batches of each source are held. A batch of the result
-    reaches as far as the lines at hand of all sources do.
+    Holds two batches of each source at a time. Each batch of the result ends at the last line that
+    no unread line of a source can precede.
     """
     heads = [head for head in map(_Head, sources) if head.refill()]
     while len(heads) > 1:

@@ -1,15 +1,13 @@
-"""The external sort: lines in any order become sorted runs on disk, and runs one sorted stream.
+"""External sort: unordered lines become sorted runs on disk, and these a sorted stream.
 
-A line is bytes without a newline, and is in the order of its bytes; a
-record of a key and a value is a line with a separator between the two.
-Rows of numbers that only have to meet those of the same key go through
-`nwx.bulk.arrays`, which orders nothing and so is several times faster.
+A line is bytes without a newline, ordered by its bytes; a record of a key and a value is a line
+with a separator between the two. Rows of numbers that only have to be grouped by key go through
+`nwx.bulk.arrays`, which does not sort and so is several times faster.
 
-`ExternalSort` is all that one process needs. Where several share the work,
-each makes runs of its input (`ExternalSort.finish`), and each then reads
-its own range of keys of all runs (`split_points`, `read_runs`). Runs are
-described by `SortedRun`, which goes to other processes and to JSON, so that
-work that was stopped goes on from the runs that are whole.
+`ExternalSort` is enough for a single process. Where several share the work, each makes runs of
+its input (`ExternalSort.finish`), and then reads its own range of keys from all runs
+(`split_points`, `read_runs`). Runs are described by `SortedRun`, which can be sent to other
+processes and stored as JSON, so that interrupted work resumes from the complete runs.
 """
 
 from bisect import bisect_left
@@ -47,7 +45,7 @@ class RunMark:
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """A file of sorted lines, each with a newline behind it; marks lead to some of them."""
+    """A file of sorted lines, each ending with a newline, and marks: offsets of some lines."""
 
     name: str
     size: int
@@ -66,12 +64,11 @@ class SortedRun:
 
 
 class ExternalSort:
-    """Lines that are added in any order and read in order, on disk where memory is too small.
+    """Lines added in any order and read in order, on disk if they exceed the memory.
 
-    `memory_bytes` bounds what is held, in all that Python takes for it;
-    `folder` takes the runs, whose names begin with `name`. `start_of`
-    returns the start of a line that marks keep.
-    Each method raises SourceError where there is no room on the disk.
+    `memory_bytes` bounds the lines held, Python's overhead included; runs are written to `folder`,
+    with names that begin with `name`. `start_of` returns the part of a line that marks keep. Each
+    method raises SourceError on a full disk.
     """
 
     def __init__(
@@ -99,7 +96,7 @@ class ExternalSort:
             self._write()
 
     def finish(self) -> list[SortedRun]:
-        """Write what is still held, and return all runs."""
+        """Write the buffered lines, and return all runs."""
         if self._waiting:
             self._write()
         return self._runs
@@ -183,10 +180,10 @@ def joined_runs(
     *,
     keep: bool = False,
 ) -> Sequence[SortedRun]:
-    """Return runs of the same lines that are few enough to be read at once.
+    """Return runs of the same lines, few enough to be read at once.
 
-    `memory_bytes` is what each process of the pool may hold. With `keep`
-    the runs that were joined stay, for work that may be resumed.
+    `memory_bytes` is the limit of each process of the pool. With `keep` the joined runs are not
+    deleted, for work that may be resumed.
     """
     while len(runs) > MOST_RUNS:
         groups = [runs[at : at + MOST_RUNS] for at in range(0, len(runs), MOST_RUNS)]
@@ -226,10 +223,9 @@ def join_runs(
 
 
 def split_points(runs: Iterable[SortedRun], parts: int) -> list[bytes]:
-    """Return the starts of all parts but the first, so that all are about the same size.
+    """Return the starts of all parts but the first, for parts of about the same size.
 
-    They are told by the marks of runs. Fewer than asked for where there are
-    too few different starts.
+    Taken from the marks of the runs. Fewer than asked for if there are too few distinct starts.
     """
     weighted = sorted((mark.start, run.size / len(run.marks)) for run in runs for mark in run.marks)
     total = sum(weight for _, weight in weighted)

@@ -1,10 +1,9 @@
-"""Files that appear whole or not at all, and what is said where they cannot be written.
+"""Files that appear complete or not at all, and the errors of writing them.
 
-What dead processes leave, unfinished files and temporary folders, is known by
-its name, which has the host and the process that made it. As long as that
-lives it holds a lock on the file or folder, which processes in other
-containers and on other hosts that share the disk see too. What nobody holds
-is removed when its process is known to be dead, or after an hour.
+Unfinished files and temporary folders have the host and the process in their names. The process
+holds a lock on them while it runs, which processes in other containers and on other hosts that
+share the disk see too. Without a lock they are removed once the process is known to be dead, or
+after an hour.
 """
 
 import fcntl
@@ -48,7 +47,7 @@ def temporary_prefix() -> str:
 
 
 def hold(descriptor: int) -> None:
-    """Tell other processes, as far as the file system can, that an open file is in use."""
+    """Lock an open file against removal, as far as the file system supports it."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -103,7 +102,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Return whether a process has ended and only nobody has asked how, as far as Linux tells."""
+    """Return whether a process has ended but was not waited for; known on Linux only."""
     try:
         state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
     except OSError:
@@ -113,12 +112,11 @@ def _is_zombie(pid: int) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Give a stream whose content becomes the file `path` in the end, by a rename.
+    """Give a stream whose content is renamed to `path` at the end.
 
-    When something fails inside, what was at `path` stays as it was. What
-    processes that were killed left in that folder goes. What
-    is no regular file (`/dev/stdout`, a named pipe) is written directly.
-    Raises SourceError where it cannot be written.
+    On an error inside, `path` stays unchanged. Removes files that killed processes left in the
+    folder. If `path` is not a regular file (`/dev/stdout`, a named pipe) it is written directly.
+    Raises SourceError if it cannot be written.
     """
     try:
         direct = path.exists() and not path.is_file()
@@ -143,11 +141,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder that becomes `path` in the end, by a rename, and goes when anything fails.
+    """Give a new folder that is renamed to `path` at the end, and removed on an error.
 
-    What processes that were killed left beside it goes too. Raises
-    SourceError where `path` is there already, unless it is an empty folder,
-    and where it cannot be written.
+    Removes folders that killed processes left next to it. Raises SourceError if `path` exists and
+    is not an empty folder, and if it cannot be written.
     """
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -187,10 +184,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def done_once(report: Path, work: Callable[[], Any]) -> Any:
-    """Return what `work` returns, JSON values, or what an earlier call of it did.
+    """Return the JSON result of `work`, or the stored result of an earlier call.
 
-    `report` is written when the work is done: a step that was killed on the
-    way is done again from its start, one that came to its end never.
+    `report` is written when the work is done: an interrupted step restarts from the beginning, a
+    finished one never runs again.
     """
     if report.exists():
         return json.loads(report.read_bytes())
@@ -210,11 +207,11 @@ def _unwritable(path: Path, error: OSError) -> SourceError:
 
 @contextmanager
 def locked_folder(folder: Path, work: str) -> Iterator[Path]:
-    """Give a folder to work in, made where it is missing, which no other process has meanwhile.
+    """Give a working folder, made if missing, locked against other processes.
 
-    The system lets go of the lock when the process dies. Raises
-    EngineBusyError where another process has it (`work` says what that
-    does, as in `builds facets`), EngineError where it cannot be written.
+    The system releases the lock when the process dies. Raises EngineBusyError if another process
+    holds it (`work` describes its work, as in `builds facets`), EngineError if it cannot be
+    written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """CDX files cut into blocks of clean lines, for reading by column.
 
-In a clean block every line has the same fields, one delimiter between
-them and a newline behind them. Most blocks of most files are clean as
-they are; of the others each line is looked at by itself.
+In a clean block every line has the same fields, separated by one delimiter, and ends with a
+newline. Most blocks of most files are clean as they are; in other blocks each line is parsed
+separately.
 """
 
 import re
@@ -48,11 +48,10 @@ def padded(content: bytes) -> bytes:
 
 
 def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Iterator[bytes]:
-    """Stream the lines of a piece in blocks with a pad; line ends are newlines, also the last.
+    """Stream the lines of a piece in padded blocks; all line ends become newlines.
 
-    With `by_run` a piece begins and ends, and is cut, only where the first
-    field changes. Raises LongRunError where it does not for too long, and
-    SourceError at damage, behind the whole lines before it.
+    With `by_run` pieces and blocks begin and end only where the first field changes. Raises
+    LongRunError if a run is too long, and SourceError at damage, after the whole lines before it.
     """
     position = _first_line_position(stream, piece, by_run=by_run)
     carried = b""
@@ -99,7 +98,7 @@ def _block(*parts: bytes | memoryview) -> bytes:
 
 
 def _rest(stream: BinaryIO, piece: FilePiece, carried: bytes, *, by_run: bool) -> bytes:
-    """Return what belongs to the last line, or run, of a piece behind its end."""
+    """Return the rest of the last line, or run, of a piece, from after the piece's end."""
     rest = b""
     if not carried.endswith(b"\n"):
         rest = stream.readline(MAX_LINE_BYTES + 2)
@@ -149,9 +148,9 @@ def _skip_line(stream: BinaryIO) -> int:
 
 
 def _last_run(data: bytes, *, whole: bool) -> int:
-    """Return where the last lines with the same first field begin, 0 if that may be before.
+    """Return the start of the last run of lines with the same first field.
 
-    Data that are not `whole` begin within a line, of which nothing is known.
+    0 if it may start earlier. Data that are not `whole` begin within a line, which is ignored.
     """
     end = data.rfind(b"\n")
     begin = data.rfind(b"\n", 0, max(end, 0)) + 1
@@ -194,7 +193,7 @@ _LINES_TO_LOOK_AT = 1000
 
 
 class LineBlock(NamedTuple):
-    """Clean lines: their bytes with a pad behind, and where each field ends, a row a line."""
+    """Clean lines: their bytes followed by a pad, and the field ends, one row a line."""
 
     data: bytes
     ends: NDArray[np.int64]
@@ -205,9 +204,9 @@ class LineBlock(NamedTuple):
 def blocks(piece: FilePiece, reading: FileReading, *, by_run: bool = False) -> Iterator[LineBlock]:
     """Stream the lines of a piece in clean blocks.
 
-    With `by_run` no run of lines with the same first field is cut, by a
-    block or by the end of the piece. Raises SourceError where the file
-    cannot be read, LongRunError where a run is too long to be held.
+    With `by_run` no run of lines with the same first field is cut, by a block or by the end of the
+    piece. Raises SourceError if the file cannot be read, LongRunError if a run is too long to be
+    held.
     """
     source = piece.source
     start = start_of(source)
@@ -229,11 +228,10 @@ def blocks(piece: FilePiece, reading: FileReading, *, by_run: bool = False) -> I
 
 
 class Start(NamedTuple):
-    """How the lines of a file are read.
+    """The layouts for reading the lines of a file.
 
-    `parsed` is the layout by which single lines are read (None: by their
-    number of fields), `clean` that of clean blocks, `fast` the one that
-    `parsed` must be for raw lines to be clean.
+    `parsed` is the layout for single lines (None: chosen by their number of fields), `clean` the
+    layout of clean blocks, `fast` the layout that `parsed` must equal for raw lines to be clean.
     """
 
     parsed: Layout | None
@@ -268,7 +266,7 @@ def _start(layout: Layout) -> Start:
 
 
 def _tells(line: bytes, held: bool) -> bool:
-    """Return whether a line can be one of the known layouts; a broken one tells nothing."""
+    """Return whether a line can have one of the known layouts; a broken line has none."""
     fields = line.count(b" ") + 1
     is_listed = held and fields == len(DATE_FIRST.letters)
     return fields in LAYOUTS or is_listed or is_cdxj(line)
@@ -329,7 +327,7 @@ def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout:
 def _repaired(
     data: bytes, parser: CdxParser, start: Start, reading: FileReading
 ) -> tuple[bytes, Sequence[int]]:
-    """Return clean lines with a pad for those that can be read, and their numbers."""
+    """Return the readable lines, cleaned and followed by a pad, and their line numbers."""
     clean = re.compile(rb"[^\x00-\x20]+(?: [^\x00-\x20]+){%d}" % (len(start.clean.letters) - 1))
     lines, numbers = [], []
     for line in data[: len(data) - PAD_BYTES].split(b"\n")[:-1]:

@@ -88,9 +88,9 @@ def load_columns(data: bytes, positions: Integers, width: int) -> Bytes:
 
 
 class CdxColumns:
-    """A block by column; `timestamp` has its timestamps as numbers of 14 digits.
+    """A block by column; `timestamp` has 14-digit timestamps as numbers.
 
-    Lines with a broken timestamp are noted as problems and left out.
+    Lines with a broken timestamp are recorded as problems and left out.
     """
 
     def __init__(self, block: LineBlock, reading: FileReading) -> None:
@@ -108,7 +108,7 @@ class CdxColumns:
 
     @property
     def places(self) -> Integers:
-        """Where the lines stand in their block."""
+        """The positions of the lines in their block."""
         return np.arange(len(self._begins)) if self._rows is None else self._rows
 
     def keep(self, rows: Mask) -> None:
@@ -152,7 +152,7 @@ class CdxColumns:
         return missing
 
     def is_revisit(self) -> Mask:
-        """Return which lines stand for revisit records (`nwx.cdx.rows.is_revisit`)."""
+        """Return a mask of the revisit records (`nwx.cdx.rows.is_revisit`)."""
         found = self._typed_revisit() if self.has("m") else np.zeros(len(self), np.bool_)
         if without_file_is_revisit(self._layout):
             found |= self.is_missing("g")
@@ -165,7 +165,7 @@ class CdxColumns:
         return found
 
     def names_captures(self) -> Mask:
-        """Return which lines stand for captures (`nwx.captures.names_capture`)."""
+        """Return a mask of the captures (`nwx.captures.names_capture`)."""
         doubtful = self._doubtful()
         found = np.ones(len(self), np.bool_)
         if doubtful.any():

@@ -28,9 +28,9 @@ _ZSTD = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 
 
 class CdxParser:
-    """Reads the lines of one file one after the other and follows its headers.
+    """A parser for the consecutive lines of one file, which follows its headers.
 
-    `begun` says that lines were before which are not seen here.
+    `begun` means that the file has earlier lines, not parsed here.
     """
 
     def __init__(self, file: str, layout: Layout | None = None, *, begun: bool = False) -> None:
@@ -39,7 +39,7 @@ class CdxParser:
         self._begun = begun
 
     def parse(self, line: bytes, number: int) -> CdxRow | None:
-        """Return what a line says, None for headers, `!` lines and empty ones.
+        """Return the row of a line, None for headers, `!` lines and empty ones.
 
         Raises CdxError with the name of the file and `number`.
         """
@@ -78,10 +78,10 @@ def read_cdx(
     layout: Layout | None = None,
     on_line: Callable[[int], None] = lambda size: None,
 ) -> Iterator[CdxRow]:
-    """Stream the lines of a file or address (`-`: standard input); broken ones go to `on_error`.
+    """Stream the rows of a file or address (`-`: stdin); broken lines go to `on_error`.
 
-    `on_line` is called with the bytes of each line, broken ones too.
-    Raises SourceError where the file cannot be read.
+    `on_line` is called with the bytes of each line, broken ones included. Raises SourceError if the
+    file cannot be read.
     """
     parser = CdxParser(path, layout)
     with open_cdx(path) as stream:
@@ -105,9 +105,9 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def whole_line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Stream blocks of whole lines, some hundred kilobytes each; the last may have no end.
+    """Stream blocks of whole lines, some hundred kB each; the last may lack its newline.
 
-    Of a line beyond MAX_LINE_BYTES only the start is there, longer than allowed.
+    A line beyond MAX_LINE_BYTES is truncated, to a length that is still too long.
     """
     while block := stream.read(_BLOCK_BYTES):
         if not block.endswith(b"\n"):
@@ -119,7 +119,7 @@ def whole_line_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def open_cdx(path: str) -> io.BufferedReader:
-    """Return the decompressed bytes of a file or address, or of standard input for `-`.
+    """Return the decompressed stream of a file or address, or of standard input for `-`.
 
     Raises SourceError, also later when reading.
     """
@@ -149,7 +149,7 @@ def _compression(start: bytes) -> str:
 
 
 class _Decompressed(io.RawIOBase):
-    """What a file holds, whatever its compression; its faults as SourceError."""
+    """The decompressed content of a file; read errors are raised as SourceError."""
 
     def __init__(self, raw: io.BufferedReader, path: str) -> None:
         self._raw = raw
@@ -188,10 +188,9 @@ class _Decompressed(io.RawIOBase):
 
 
 class _Members:
-    """The lines of a gzip file, member after member.
+    """The lines of a gzip file, member by member.
 
-    A member without a newline at its end, as in pywb's ZipNum files, is
-    given one.
+    A newline is added to a member without one at its end, as in pywb's ZipNum files.
     """
 
     def __init__(self, raw: io.BufferedReader) -> None:

@@ -20,10 +20,9 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CdxSource:
-    """A file of captures; those of one that is `held` are known already, none is a duplicate.
+    """A file of captures; the captures of a `held` one are known, never duplicates.
 
-    `layout` is how its lines are read where no header says otherwise,
-    `name` how messages call it.
+    `layout` is used for lines if no header says otherwise, `name` in messages.
     """
 
     path: str
@@ -83,9 +82,9 @@ class LayoutChangedError(Exception):
 
 
 def ready_inputs(sources: Iterable[CdxSource], folder: Path) -> list[CdxInput]:
-    """Return sources so that each can be read again; standard input is copied to `folder`.
+    """Return sources that can be read repeatedly; stdin is copied to `folder`.
 
-    Raises SourceError for those that cannot be read.
+    Raises SourceError for unreadable sources.
     """
     return [_ready(source, folder) for source in sources]
 
@@ -99,7 +98,7 @@ def _ready(source: CdxSource, folder: Path) -> CdxInput:
 
 
 def _copied(source: CdxSource, folder: Path) -> str:
-    """Copy what can be read only once (standard input, a pipe) and return the path."""
+    """Copy a source that can be read only once (stdin, a pipe) and return the path."""
     number = len(list(folder.glob("input-*")))
     path = folder / f"input-{number}"
     with open_cdx(source.path) as stream, writing(path), path.open("wb") as copy:
@@ -116,7 +115,7 @@ def expanded_bytes(inputs: Iterable[CdxInput]) -> int:
 def plan_tasks(
     inputs: Sequence[CdxInput], workers: int, whole: frozenset[str] = frozenset()
 ) -> list[ReadTask]:
-    """Return tasks of about the same size; files whose paths are in `whole` are not cut.
+    """Return tasks of about the same size; files with paths in `whole` are not cut.
 
     A task reads either held captures or others, never both.
     """
@@ -152,11 +151,10 @@ def read_in_tasks(
     workers: int,
     read: Callable[[Path, list[ReadTask]], TaskResult],
 ) -> TaskResult:
-    """Return what `read` makes of all tasks, with a new folder inside `folder` for its files.
+    """Return the results of `read` for all tasks; its files go to a new folder in `folder`.
 
-    It is called again, with another folder, where it raises
-    LayoutChangedError as a file has another layout further down; that file
-    is then in one piece.
+    If `read` raises LayoutChangedError, because the layout of a file changes further down, it is
+    called again with another folder and with that file in one piece.
     """
     whole: frozenset[str] = frozenset()
     while True:
@@ -177,10 +175,10 @@ _LISTED_OF_A_PIECE = 100
 
 @dataclass(slots=True)
 class FileReading:
-    """What came up while the lines of a piece were read; `line` counts within the piece.
+    """The problems found while reading the lines of a piece; `line` counts within it.
 
-    `damage` says why it could not be read to its end, where it was read
-    all the same.
+    `damage` is the reason why it could not be read to its end, if the part before was used all the
+    same.
     """
 
     file: str
@@ -213,10 +211,10 @@ class Problems:
         self._before = 0
 
     def add(self, pieces: Sequence[FilePiece], readings: Iterable[FileReading]) -> None:
-        """Add those of the pieces of the next task.
+        """Add the readings of the pieces of the next task.
 
-        Raises the first problem if `strict`, LayoutChangedError where the
-        rest of a file may have been misread.
+        Raises the first problem if `strict`, LayoutChangedError if the rest of a file may have been
+        misread.
         """
         for piece, reading in zip(pieces, readings, strict=False):
             if reading.layout_changed and (piece.start or piece.end):

@@ -68,13 +68,13 @@ _HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Z
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The order of the fields of a CDX line, a letter each, and what stands between them."""
+    """The order of the fields of a CDX line, one letter each, and their delimiter."""
 
     letters: str
     delimiter: str = " "
 
     def place(self, letters: str) -> int:
-        """Return where the first of these letters that the layout has stands, or -1."""
+        """Return the position of the first of these letters in the layout, or -1."""
         for letter in letters:
             if letter in self.letters:
                 return self.letters.index(letter)
@@ -97,7 +97,7 @@ LIST_LAYOUTS = (DATE_FIRST, DATE_LAST)
 
 
 def parse_header(line: bytes) -> Layout | None:
-    """Return the layout that a header line announces, or None for any other line.
+    """Return the layout in a header line, None for any other line.
 
     Raises CdxError on a header without a date or a URL.
     """
@@ -126,13 +126,13 @@ def format_header(layout: Layout) -> str:
 
 
 def without_file_is_revisit(layout: Layout) -> bool:
-    """Return whether lines of a layout tell revisits by `-` in their ninth field."""
+    """Return whether `-` in the ninth field marks revisits in this layout."""
     return len(layout.letters) == 9 and layout.place("g") == 8
 
 
 @lru_cache(maxsize=256)
 def field_chooser(layout: Layout) -> Callable[[list[str]], tuple[str, ...]]:
-    """Return what puts the values of a line in the order of CDX_FIELDS, `-` where it has none.
+    """Return a function that orders the values of a line as CDX_FIELDS, `-` if missing.
 
     It takes as many values as the layout has letters.
     """

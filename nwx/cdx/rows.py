@@ -1,7 +1,6 @@
-"""CDX lines as rows of texts: parsed from CDX, CDXJ and exclusion lists, written as CDX and CDXJ.
+"""CDX lines as rows: parsed from CDX, CDXJ and exclusion lists, written as CDX and CDXJ.
 
-Text is UTF-8 with surrogate escapes, so that bytes of any kind survive a
-round trip.
+Text is UTF-8 with surrogate escapes, so that arbitrary bytes survive a round trip.
 """
 
 import json
@@ -42,9 +41,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class CdxRow(NamedTuple):
-    """A capture as the fields of a CDX line, `-` for what is missing.
+    """A capture as the fields of a CDX line, `-` for missing ones.
 
-    `extra` is a JSON object of further fields as CDXJ has them, "" for none.
+    `extra` is a JSON object of further fields as in CDXJ, "" without any.
     """
 
     urlkey: str
@@ -63,12 +62,12 @@ class CdxRow(NamedTuple):
 
 
 def is_revisit_row(row: CdxRow) -> bool:
-    """Return whether a row stands for a revisit record."""
+    """Return whether a row is a revisit record."""
     return row.mime == REVISIT
 
 
 def row_is_capture(row: CdxRow) -> bool:
-    """Return whether a row stands for a capture (`nwx.captures.names_capture`)."""
+    """Return whether a row is a capture (`nwx.captures.names_capture`)."""
     url, mime = row.url, row.mime
     if url.startswith("http") and "warc" not in mime and not mime.startswith("arc/"):
         return True
@@ -91,10 +90,9 @@ def number_or_none(value: str) -> int | None:
 
 
 def row_parser(layout: Layout | None, collection: str) -> Callable[[str], CdxRow]:
-    """Return a function that makes rows of lines of a layout, or of a usual one, or of CDXJ.
+    """Return a parser of lines to rows: of a layout, or of the usual ones and CDXJ.
 
-    Values are not checked. The function raises CdxError on a line that
-    cannot be read.
+    Values are not checked. The parser raises CdxError on an unreadable line.
     """
     layouts = LAYOUTS.values() if layout is None else (layout,)
     makers = {len(known.letters): _row_maker(known, collection) for known in layouts}
@@ -132,7 +130,7 @@ def _row_maker(layout: Layout, collection: str) -> Callable[[list[str]], CdxRow]
 
 
 def _as_revisit(row: CdxRow) -> CdxRow:
-    """Return a row of a 9-field CDX, where a missing file name tells a revisit."""
+    """Return a row of a 9-field CDX, in which a missing file name marks a revisit."""
     return row._replace(mime=REVISIT) if row.filename == NO_VALUE else row
 
 
@@ -143,9 +141,9 @@ def _originals(values: Sequence[str]) -> str:
 
 
 def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
-    """Return the checked row of a line without its newline, by its layout or number of fields.
+    """Return the checked row of a line without newline, by layout or number of fields.
 
-    Raises CdxError.
+    Raises CdxError on an invalid line.
     """
     values = line.decode("utf-8", "surrogateescape").split(layout.delimiter if layout else " ")
     if layout is None:
@@ -167,9 +165,9 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
 
 
 def parse_listed(line: bytes) -> CdxRow:
-    """Return the row of a line of an exclusion list; the date tells the order of its fields.
+    """Return the row of an exclusion list line; the date's position gives the field order.
 
-    Raises CdxError.
+    Raises CdxError on an invalid line.
     """
     text = line.decode("utf-8", "surrogateescape")
     if _BROKEN.search(text):
@@ -184,7 +182,7 @@ def parse_listed(line: bytes) -> CdxRow:
 
 
 def _checked(row: CdxRow) -> CdxRow:
-    """Return a row with a date of digits, and unknown sizes as missing.
+    """Return a row with a valid date, and unknown sizes as missing.
 
     Raises CdxError on an invalid value.
     """
@@ -211,7 +209,7 @@ def checked_timestamp(text: str) -> str:
 
 
 def _checked_size(text: str, name: str) -> str:
-    """Return a number of bytes, `-` for what some writers put for unknown (-1)."""
+    """Return a number of bytes, `-` for -1, which some writers use for unknown."""
     if text in (NO_VALUE, "-1"):
         return NO_VALUE
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
@@ -228,7 +226,7 @@ def is_cdxj(line: bytes) -> bool:
 def parse_cdxj(line: bytes) -> CdxRow:
     """Return the checked row of a line without its newline.
 
-    A missing URL is taken from the urlkey. Raises CdxError.
+    A missing URL is taken from the urlkey. Raises CdxError on an invalid line.
     """
     return _checked(_cdxj_row(line.decode("utf-8", "surrogateescape"), ""))
 
@@ -253,9 +251,9 @@ def _cdxj_row(line: str, collection: str) -> CdxRow:
 
 
 def url_of_key(urlkey: str) -> str:
-    """Return a URL that a SURT urlkey could stand for: `org,example)/a` gives `http://example.org/a`.
+    """Return a URL with a SURT urlkey: `org,example)/a` gives `http://example.org/a`.
 
-    The scheme and a `www.` are lost in a urlkey.
+    A urlkey does not contain the scheme and `www.`.
     """
     host, bracket, path = urlkey.partition(")")
     if not bracket or "/" in host:
@@ -265,10 +263,9 @@ def url_of_key(urlkey: str) -> str:
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    """Return a JSON object; raises CdxError where there is none.
+    """Return a JSON object. Raises CdxError on other text.
 
-    Halves of surrogate pairs, which JSON can spell and nothing can write,
-    are replaced.
+    Lone surrogates, which JSON can spell but which cannot be encoded, are replaced.
     """
     try:
         found = json.loads(text)
@@ -302,7 +299,7 @@ def format_cdxj(row: CdxRow) -> str:
 
 
 def safe_field(value: str) -> str:
-    """Return a value as it stands in a line: `-` for "", blanks percent-encoded."""
+    """Return a value for a CDX line: `-` for "", blanks percent-encoded."""
     if not value:
         return NO_VALUE
     if not _BLANKS.search(value):

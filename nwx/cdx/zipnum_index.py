@@ -1,9 +1,8 @@
-"""The texts of a ZipNum index: lines of `.idx` and `.loc` files, bytes to records and back.
+"""The text formats of a ZipNum index: `.idx` and `.loc` lines, parsed and written.
 
-Two forms of index lines are met. The classic one, of Internet Archive,
-Common Crawl and pywb, is `urlkey timestamp TAB part TAB offset TAB length
-TAB lineno`. That of WACZ files begins with a `!meta` line that names the
-file of all blocks, and goes on with `urlkey timestamp {json}`.
+Index lines have two forms. The classic one, of Internet Archive, Common Crawl and pywb, is
+`urlkey timestamp TAB part TAB offset TAB length TAB lineno`. In WACZ files a first `!meta` line
+names the file of all blocks, and the following lines are `urlkey timestamp {json}`.
 """
 
 import json
@@ -25,11 +24,11 @@ _SHOWN_BYTES = 80
 
 @dataclass(frozen=True, slots=True)
 class ZipNumBlock:
-    """A gzip member of CDX lines: where it lies, and how its first line begins.
+    """A gzip member of CDX lines: its location, and the key of its first line.
 
-    `key` is the urlkey and timestamp of that line, `part` the name of its
-    file. `lineno` is the number of the index line in the whole index, from
-    1, None where it is missing. `digest` is `sha256:hex` in WACZ files.
+    `key` is the urlkey and timestamp of that line, `part` the name of the member's file. `lineno`
+    is the number of the index line in the whole index, from 1, None if missing. `digest` is
+    `sha256:hex` in WACZ files.
     """
 
     key: bytes
@@ -41,9 +40,9 @@ class ZipNumBlock:
 
 
 def parse_index_line(line: bytes, part: str = "") -> ZipNumBlock:
-    """Return what a line without its newline says; `part` is the file of a WACZ-form line.
+    """Return the block of an index line without newline.
 
-    Raises FormatError.
+    `part` is the block file of a WACZ-form line. Raises FormatError on an invalid line.
     """
     if b"\t" in line:
         return _parse_classic(line)
@@ -98,9 +97,9 @@ def format_meta(part: str) -> bytes:
 
 
 def parse_meta(line: bytes) -> str | None:
-    """Return the file that a `!meta` line names, None for any other line.
+    """Return the file in a `!meta` line, None for any other line.
 
-    Raises FormatError on one that names none, or blocks in another format.
+    Raises FormatError on a line without a file, or with another block format.
     """
     if not line.startswith(META):
         return None
@@ -115,9 +114,9 @@ def parse_meta(line: bytes) -> str | None:
 
 
 def parse_locations(content: bytes) -> dict[str, tuple[str, ...]]:
-    """Return the paths of each part, as a `.loc` file tells them.
+    """Return the paths of each part in a `.loc` file.
 
-    Lines without a path are passed over, as pywb does.
+    Lines without a path are skipped, as in pywb.
     """
     locations: dict[str, tuple[str, ...]] = {}
     for line in content.splitlines():

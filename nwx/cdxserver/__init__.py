@@ -1,5 +1,5 @@
-"""The index of captures as a service: questions of three dialects, answered from any source.
+"""The CDX server: queries in three dialects, answered from any source.
 
-`parsing` turns parameters into a `Query`, `selecting` finds its rows in
-`sources`, `output` writes them. Nothing here knows HTTP.
+`parsing` turns parameters into a `Query`, `selecting` finds its rows in `sources`, `output`
+writes them. Independent of HTTP.
 """

@@ -17,7 +17,7 @@ from nwx.values.digests import DigestForm, normal_digest, spell
 
 @lru_cache(maxsize=4_096)
 def spelled(digest: str, form: DigestForm) -> str:
-    """Return a digest in another spelling; of what is no digest only a name before it goes."""
+    """Return a digest in another spelling; an invalid one only loses its algorithm prefix."""
     bare = digest.rpartition(":")[2]
     if form is DigestForm.BARE:
         return bare
@@ -29,7 +29,7 @@ def spelled(digest: str, form: DigestForm) -> str:
 
 @lru_cache(maxsize=4_096)
 def normal_or_same(digest: str) -> str:
-    """Return the normal form of a digest, or what is none as it is."""
+    """Return the normal form of a digest, an invalid one unchanged."""
     try:
         return normal_digest(digest)
     except DigestError:
@@ -40,10 +40,10 @@ Value = Callable[[CdxRow], str]
 
 
 def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Value:
-    """Return what reads a field of a row, digests in the spelling of `form`.
+    """Return a reader of a field of a row, with digests spelled as `form`.
 
-    `name` may be the number of a field of a CDX line, from 0. Raises
-    CdxQueryError on any other name.
+    `name` may be the number of a field of a CDX line, from 0. Raises CdxQueryError on any other
+    name.
     """
     place = column_of(name)
     if place == DIGEST and form is not None:
@@ -58,7 +58,7 @@ def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Va
 
 
 def column_of(name: str) -> int | None:
-    """Return where a field stands in a row, None where it is no field of every row."""
+    """Return the column of a field, None for a field that not every row has."""
     if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(CDX_FIELDS):
         return int(name)
     return FIELD_PLACES.get(name)
@@ -67,7 +67,7 @@ def column_of(name: str) -> int | None:
 def field_values(
     names: Sequence[str], form: DigestForm | None
 ) -> Callable[[CdxRow], tuple[str, ...]]:
-    """Return what reads fields of a row in the order of their names."""
+    """Return a reader of several fields of a row, in the order of `names`."""
     places = [column_of(name) for name in names]
     wanted = list(range(len(places)))
     if form is None and places == wanted:
@@ -84,7 +84,7 @@ def field_values(
 def _of_columns(
     read: Callable[[CdxRow], tuple[str, ...]], digests: Sequence[int], form: DigestForm | None
 ) -> Callable[[CdxRow], tuple[str, ...]]:
-    """Return what reads fields that every row has, some of them digests to be spelled."""
+    """Return a reader of fixed columns that spells the digests among them as `form`."""
 
     def values(row: CdxRow) -> tuple[str, ...]:
         found = read(row)
@@ -110,12 +110,11 @@ Test = Callable[[str], bool]
 
 
 class Grammar(StrEnum):
-    """How a dialect writes filters.
+    """The filter syntax of a dialect.
 
-    IA: `[~][!][field:]expression`, matched as a whole, `~` a part of the
-    text. OUTBACK: the same, but the field must be named. PYWB:
-    `[!][=|~][field:]text`, a part of the text, `=` the whole, `~` an
-    expression at its start.
+    IA: `[~][!][field:]expression`, matches the whole value, with `~` a part of it. OUTBACK: the
+    same, but the field is required. PYWB: `[!][=|~][field:]text`, matches a part of the value, with
+    `=` the whole, with `~` an expression at its start.
     """
 
     IA = "ia"
@@ -140,9 +139,9 @@ class Collapsing:
 
 
 def parse_filter(spec: str, grammar: Grammar, form: DigestForm | None) -> CdxFilter:
-    """Return the filter that a parameter asks for, on digests as `form` spells them.
+    """Return the filter of a parameter, applied to digests spelled as `form`.
 
-    A whole digest is equal to any other spelling of it. Raises CdxQueryError.
+    A whole digest equals any other spelling of it. Raises CdxQueryError on an invalid filter.
     """
     if len(spec) > MOST_FILTER_CHARACTERS:
         raise CdxQueryError(

@@ -38,9 +38,9 @@ _UNKNOWN = "unk"
 
 @dataclass(slots=True)
 class Loaded:
-    """What became of lines: taken, new or gone, of no captures, bad; and the first errors.
+    """The counts of loaded lines: new, deleted, not captures, bad; and the first errors.
 
-    `purged` are of captures that access rules keep out, and were not taken.
+    `purged` counts the captures that access rules keep out, which are not stored.
     """
 
     lines: int = 0
@@ -52,7 +52,7 @@ class Loaded:
 
 
 def make_ready(engine: Engine) -> None:
-    """Make the archive where there is none yet, so that questions before the first load find it."""
+    """Create a missing archive, so that queries before the first load succeed."""
     # Another writer has made it already.
     with suppress(EngineBusyError):
         engine.load_captures(())
@@ -67,14 +67,13 @@ def load_lines(
     name: str,
     at_once: int = 0,
 ) -> Loaded:
-    """Store the captures of CDX or CDXJ lines: all, or where one line is bad, none.
+    """Store the captures of CDX or CDXJ lines: all, or none if one line is bad.
 
-    `blocks` have whole lines, one or more each. With `at_once` so many are
-    stored and seen at a time, rounded up to 10,000 and a block, and those
-    before a bad line stay. Lines of records that are no captures are counted
-    and left out, with `skip_bad` bad ones too. `name`
-    stands for the lines in errors. Raises UsageError on a name that no
-    collection can have, CdxError on a bad line.
+    `blocks` have one or more whole lines each. With `at_once` captures are stored and visible in
+    batches of that size, rounded up to 10,000 and a block, and batches before a bad line stay.
+    Lines of records that are not captures are counted and left out, with `skip_bad` bad ones too.
+    `name` is the name of the lines in errors. Raises UsageError on an invalid collection name,
+    CdxError on a bad line.
     """
     check_collection(collection)
     loaded = Loaded()
@@ -92,9 +91,9 @@ def load_lines(
 def unload_lines(
     engine: Engine, blocks: Iterable[bytes], collection: str, *, skip_bad: bool, name: str
 ) -> Loaded:
-    """Delete the captures whose records CDX or CDXJ lines name; as `load` otherwise.
+    """Delete the captures named by CDX or CDXJ lines; otherwise like `load_lines`.
 
-    Lines of no captures count too: earlier versions loaded them.
+    Lines of other records are deleted too: earlier versions loaded them.
     """
     loaded = Loaded()
     parser = CdxParser(name)
@@ -116,7 +115,7 @@ def read_captures(
     every: bool = False,
     first: int = 1,
 ) -> Iterator[Capture]:
-    """Yield the captures that lines stand for, and count them; with `every` those of none too.
+    """Yield the captures of lines, and count them; with `every` other records too.
 
     `first` is the number of the first line. Raises CdxError on a bad line, unless `skip_bad`.
     """
@@ -146,7 +145,7 @@ def read_captures(
 
 
 class _Reading:
-    """What reads lines of one collection: plain ones together, others one by one."""
+    """A reader of lines of one collection: plain ones together, others one by one."""
 
     def __init__(
         self, collection: str, loaded: Loaded, parser: CdxParser, *, skip_bad: bool
@@ -158,7 +157,7 @@ class _Reading:
         self._number = 1
 
     def batches(self, blocks: Iterable[bytes]) -> Iterator[CaptureValues]:
-        """Yield the captures of blocks of lines, so many at a time or a few more."""
+        """Yield the captures of line blocks, in batches of the usual size or slightly more."""
         rows: list[CaptureTuple] = []
         for block in blocks:
             rows += self._values(block)
@@ -183,9 +182,9 @@ class _Reading:
     def _beside_others(
         self, lines: list[bytes], rows: Sequence[CaptureTuple | None]
     ) -> Iterator[CaptureTuple]:
-        """Yield the captures of lines; `rows` are those of plain lines, as far as they are known.
+        """Yield the captures of lines; `rows` has the captures of plain lines, else None.
 
-        A header among the lines makes those behind it to be read anew.
+        After a header among the lines, the following ones are parsed again.
         """
         number, self._number = self._number, self._number + len(lines)
         for place, row in enumerate(rows):
@@ -226,9 +225,9 @@ def _without_purged(
 
 
 def capture_of(row: CdxRow, collection: str) -> Capture:
-    """Return the capture that a checked row stands for; its urlkey is computed anew.
+    """Return the capture of a checked row; its urlkey is computed anew.
 
-    Raises CdxError where the row does not tell one record from others.
+    Raises CdxError if the row does not identify one record.
     """
     if NO_VALUE in (row.filename, row.offset):
         raise CdxError("the line names no file and offset, which a capture is told by")
@@ -277,7 +276,7 @@ def _status(text: str) -> int | None:
 
 
 def _key(url: str, urlkey_told: str, extra: Mapping[str, str]) -> str:
-    """Return the urlkey of a URL, with the body of a POST behind it as the line has it."""
+    """Return the urlkey of a URL, followed by the body of a POST as in the line."""
     method = extra.get("method", "GET").upper()
     if method in METHODS_WITH_QUERY:
         body = _readable(extra.get("requestBody", ""))
@@ -288,7 +287,7 @@ def _key(url: str, urlkey_told: str, extra: Mapping[str, str]) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return a text with the bytes in it that are no UTF-8 replaced."""
+    """Return a text with bytes that are not valid UTF-8 replaced."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -49,7 +49,7 @@ def _lines(selection: SelectedRows, write: RowWriter) -> Iterator[bytes]:
 
 
 def resume_key(resume: Resume) -> str:
-    """Return the place where an answer ended as it stands in an address."""
+    """Return a resume position as a URL parameter value."""
     return quote_plus(f"{resume.urlkey} {resume.timestamp} {resume.read}", errors="surrogateescape")
 
 
@@ -104,7 +104,7 @@ def _json_line_writer(query: CdxQuery) -> RowWriter:
 
 
 def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
-    """Return what makes an object of the known fields of a row: all, or those asked for."""
+    """Return a function from a row to an object of its known fields, or of those requested."""
     if query.fields:
         return _asked(_but_place(query), query.digest)
     form = query.digest
@@ -135,7 +135,7 @@ def _but_place(query: CdxQuery) -> tuple[str, ...]:
 
 
 def _asked(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow], dict[str, str]]:
-    """Return what makes an object of fields: `-` where one of every row is missing, as in pywb."""
+    """Return a function from a row to an object of fields, `-` if missing, as in pywb."""
     values = field_values(names, form)
     usual = frozenset(name for name in names if column_of(name) is not None)
 
@@ -203,7 +203,7 @@ _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}
 
 
 def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterator[bytes] | None:
-    """Return the pieces of an answer in text; None where it has to be made of rows."""
+    """Return the text answer in pieces; None if it has to be made from rows."""
     names = dialect.fields_of(query)
     form = _form(names, query.digest) if _is_plain(query) else None
     if form is None:

@@ -70,9 +70,9 @@ class Parameters:
         return int(text)
 
     def date(self, *names: str) -> str:
-        """Return the digits of a date, as many as were given up to 14, "" for none.
+        """Return the digits of a date, as many as given up to 14, "" for none.
 
-        Raises CdxQueryError where no date begins so.
+        Raises CdxQueryError if they cannot begin a date.
         """
         for name in names:
             text = self.text(name)
@@ -98,7 +98,7 @@ class Parameters:
 
 
 def _fault_of_date(digits: str) -> str:
-    """Return why no date begins so, "" where one does; the year 0 stands for any."""
+    """Return why digits cannot begin a date, "" if they can; the year 0 means any."""
     fault = ""
     if digits.startswith(_NO_YEAR[: len(digits)]):
         return fault
@@ -116,8 +116,7 @@ def _fault_of_date(digits: str) -> str:
 def parameters_of(query_string: str) -> Parameters:
     """Return the parameters of a query string.
 
-    Raises CdxQueryError on too many, on overlong ones, and on bytes that
-    are no UTF-8.
+    Raises CdxQueryError on too many or overlong ones, and on invalid UTF-8.
     """
     try:
         pairs = parse_qsl(

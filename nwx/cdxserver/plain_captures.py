@@ -1,9 +1,9 @@
-"""Captures out of plain CDX lines, by a short cut that is many times as fast.
+"""A fast path from plain CDX lines to captures, many times as fast as the parser.
 
-Plain is a line of eleven fields of printable ASCII, as nearly all are:
-a whole timestamp, an http URL, a MIME type, a status, a bare SHA-1 digest.
-All others are read by `nwx.cdx.files` and `capture_of`, which give the
-same captures for these. All lines of a block are read together, by column.
+A plain line has eleven fields of printable ASCII, as nearly all do: a whole timestamp, an http
+URL, a MIME type, a status, a bare SHA-1 digest. All others are read by `nwx.cdx.files` and
+`capture_of`, which give the same captures for plain lines. The lines of a block are read
+together, by column.
 """
 
 import re
@@ -30,7 +30,7 @@ _USUAL = re.compile(
 
 
 class UrlColumns(NamedTuple):
-    """Urlkeys ("" where there is none), hosts, domains and public suffixes of URLs."""
+    """Urlkeys ("" if missing), hosts, domains and public suffixes of URLs, by column."""
 
     urlkeys: Sequence[str]
     hosts: Sequence[str]
@@ -77,7 +77,7 @@ _TOLD_BY_URL = EMPTY_TYPES | ZIP_TYPES
 
 
 class _Columns(NamedTuple):
-    """The fields of plain lines that captures are made of, each of all lines."""
+    """The fields of plain lines used for captures, one column each."""
 
     timestamps: Sequence[str]
     urls: Sequence[str]
@@ -91,15 +91,15 @@ class _Columns(NamedTuple):
 
 
 def plain_capture(line: bytes, collection: str) -> Capture | None:
-    """Return the capture that a plain line stands for, None for any other line."""
+    """Return the capture of a plain line, None for any other line."""
     rows = plain_values(line, collection)
     return capture_of_values(rows[0]) if rows and rows[0] else None
 
 
 def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
-    """Return the values of the captures that plain lines stand for, None for any other line.
+    """Return the capture values of plain lines, None for any other line.
 
-    `block` has whole lines, one at least; the last may have no end.
+    `block` has at least one whole line; the last may lack its newline.
     """
     lines = block.removesuffix(b"\n").decode("latin-1").split("\n")
     if max(map(len, lines)) > _LONGEST_LINE:
@@ -122,7 +122,7 @@ def _are_plain(columns: _Columns) -> bool:
 
 
 def _values(columns: _Columns, collection: str) -> list[CaptureTuple | None]:
-    """Return the values of captures, None for those whose URLs have no urlkey."""
+    """Return the values of captures, None for URLs without a urlkey."""
     urls = url_columns(columns.urls)
     rows = zip(
         repeat(collection),

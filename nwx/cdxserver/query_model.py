@@ -58,15 +58,13 @@ class Paging:
 
 @dataclass(frozen=True, slots=True)
 class CdxQuery:
-    """What is asked for.
+    """A CDX query.
 
-    `limit` None means all, `newest` that the newest originals are wanted
-    rather than the first captures. `digest` is how digests are spelled in
-    the answer, None as they are. `with_originals` adds, behind all others,
-    the originals of revisits that are not among them;
-    `resolve_revisits` tells of revisits where their original lies. With
-    `collapse_first` captures are collapsed in their usual order, and then
-    turned round.
+    `limit` None means all. `newest` selects the newest originals instead of the first captures.
+    `digest` is the spelling of digests in the answer, None for unchanged. `with_originals` appends
+    the originals of revisits that are not in the answer; `resolve_revisits` adds the location of
+    the original to revisits. With `collapse_first` captures are collapsed in their usual order, and
+    then reversed.
     """
 
     span: CdxSpan
@@ -103,13 +101,12 @@ class CdxQuery:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a kind of CDX server understands a question and words its answer.
+    """The query and answer conventions of a kind of CDX server.
 
-    `fields` are those of text and of rows of JSON; CDXJ without `fl` has
-    all. `digest` is its spelling of digests, None as they are. `limit` and
-    `page_blocks` stand where nothing is asked for; without blocks it has
-    no pages. `json_lines` writes an object a line, `json_numbers` arrays
-    that always begin with the names and hold numbers as such.
+    `fields` are the fields of text and JSON rows; CDXJ without `fl` has all. `digest` is the
+    spelling of digests, None for unchanged. `limit` and `page_blocks` are defaults; without
+    `page_blocks` the dialect has no pages. `json_lines` writes one object a line, `json_numbers`
+    arrays that always begin with the field names and keep numbers as numbers.
     """
 
     name: str
@@ -197,7 +194,7 @@ DIALECTS = MappingProxyType({dialect.name: dialect for dialect in (IA, PYWB, OUT
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return the dialect of a name; raises CdxQueryError where there is none."""
+    """Return the dialect with a name. Raises CdxQueryError on an unknown name."""
     found = DIALECTS.get(name.lower())
     if found is None:
         raise CdxQueryError(f"dialect is {name[:40]!r}; choose one of {', '.join(DIALECTS)}")

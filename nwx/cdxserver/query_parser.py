@@ -46,7 +46,7 @@ def urlkey_of(url: str) -> str:
 
 
 def expanded(url: str, match: MatchType | None) -> tuple[str, MatchType]:
-    """Return a URL without the wildcard that tells how it is meant: `*.host` or `path*`."""
+    """Return a URL without its wildcard (`*.host` or `path*`), and its match type."""
     if match is not None:
         return url, match
     if url.startswith("*."):
@@ -116,10 +116,10 @@ _NOWHERE = CdxSpan("", "")
 def parse_cdx_query(
     parameters: Parameters, dialect: Dialect, digest: DigestForm | None = None, collection: str = ""
 ) -> CdxQuery:
-    """Return what is asked for; digests are spelled as `digest` where the question is silent.
+    """Return the query; digests are spelled as `digest` unless a parameter says otherwise.
 
-    Where the address names no `collection`, the question may. Raises
-    CdxQueryError, saying which parameter is wrong and what it takes.
+    If no `collection` is given, a parameter may name one. Raises CdxQueryError with the wrong
+    parameter and its valid values.
     """
     span, urlkey = _place(parameters, collection or parameters.text("collection"))
     others = parameters.others(_OF_PLACE)
@@ -132,7 +132,7 @@ def parse_cdx_query(
 def _understood(
     others: tuple[tuple[str, str], ...], dialect_name: str, digest: DigestForm | None, single: bool
 ) -> CdxQuery:
-    """Return all of a question but its place; `single` tells that it is for one URL."""
+    """Return the query without its span; `single` means a query for one URL."""
     parameters, dialect = Parameters(others), DIALECTS[dialect_name]
     for name in _UNSUPPORTED:
         if name in parameters and parameters.truth(name):
@@ -196,7 +196,7 @@ def _match_type(parameters: Parameters) -> MatchType | None:
 
 
 def _with_request(url: str, parameters: Parameters) -> str:
-    """Return a URL with method and body behind it, as the keys of POST requests are made."""
+    """Return a URL followed by method and body, as in the urlkeys of POST requests."""
     method = parameters.text("method").upper()
     if method in ("", "GET"):
         return url
@@ -326,9 +326,9 @@ def _resuming(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQ
 
 
 def _resume(text: str) -> Resume:
-    """Return the place that a resume key names: `urlkey timestamp [number]`.
+    """Return the position of a resume key: `urlkey timestamp [number]`.
 
-    Clients that encode the key of an answer once more are understood.
+    Keys that a client percent-encoded twice are accepted.
     """
     if " " not in text:
         text = unquote_plus(text, errors="surrogateescape")

@@ -24,11 +24,11 @@ RowsSeen = Callable[[Sequence[CdxRow]], None]
 
 
 class SelectedRows:
-    """The captures of an answer, to be gone through once.
+    """The captures of an answer; can be iterated once.
 
-    `resume` is, after the last one, where a further question can go on;
-    None where nothing is left or nobody wants to know. `seen` is told
-    the captures of an answer with originals before the first is given.
+    `resume` is set after the last one: the position for a following query, None if nothing is left
+    or it was not requested. `seen` is called with the captures of an answer with originals before
+    the first is returned.
     """
 
     def __init__(self, query: CdxQuery, source: RowSource, seen: RowsSeen | None = None) -> None:
@@ -61,7 +61,7 @@ class SelectedRows:
         return _cut(_in_order(query, self._source), query)
 
     def _resumable(self) -> Iterator[CdxRow]:
-        """Stream rows up to the limit, and remember where the last one stands."""
+        """Stream rows up to the limit, and store the position of the last one."""
         counted = _Counted(_raw(self._query, self._source), self._query.resume)
         rows = islice(_kept(counted, self._query), self._query.offset, None)
         limit = self._query.limit
@@ -134,7 +134,7 @@ def _skipping(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
 
 
 def _kept(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
-    """Stream rows of the right time that pass the filters, less what is collapsed."""
+    """Stream the rows in the time range that pass the filters, collapsed."""
     kept = _matching(rows, query)
     if query.collapsing:
         kept = _collapsed(kept, query.collapsing)
@@ -203,10 +203,10 @@ def _last_of_each(rows: Iterator[CdxRow], collapsing: Collapsing) -> Iterator[Cd
 
 
 def _newest(query: CdxQuery, source: RowSource) -> list[CdxRow]:
-    """Return the newest originals, filled up with revisits where there are too few.
+    """Return the newest originals, followed by revisits if there are too few.
 
-    Who asks for the newest captures wants to know what a new one repeats:
-    a revisit has no payload to be repeated.
+    Clients ask for the newest captures to find the original of a new one: a revisit has no payload
+    to refer to.
     """
     found = _newest_collapsed(query, source) if query.collapsing else _newest_read(query, source)
     found.sort(key=cdx_place, reverse=query.order is RowOrder.REVERSE)
@@ -228,7 +228,7 @@ def _newest_read(query: CdxQuery, source: RowSource) -> list[CdxRow]:
 
 
 def _newest_collapsed(query: CdxQuery, source: RowSource) -> list[CdxRow]:
-    """Go through all captures in order, as what is collapsed depends on it."""
+    """Return the newest captures after collapsing all in order, as collapsing depends on it."""
     limit = query.limit or 0
     originals: deque[CdxRow] = deque(maxlen=limit)
     revisits: deque[CdxRow] = deque(maxlen=limit)
@@ -239,10 +239,9 @@ def _newest_collapsed(query: CdxQuery, source: RowSource) -> list[CdxRow]:
 
 
 def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> list[CdxRow]:
-    """Add the first originals of those revisits that have none among the rows.
+    """Append the first originals of revisits without an original among the rows.
 
-    Whoever plays a revisit looks for a capture of the same digest in the
-    same answer.
+    To replay a revisit, clients look for a capture with the same digest in the same answer.
     """
     wanted = {normal_or_same(row.digest) for row in rows if is_revisit_row(row)}
     wanted -= {normal_or_same(row.digest) for row in rows if not is_revisit_row(row)} | {NO_VALUE}

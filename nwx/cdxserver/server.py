@@ -28,9 +28,9 @@ def page_count(blocks: Sequence[str], paging: Paging) -> int:
 def of_page(
     query: CdxQuery, paging: Paging, blocks: Sequence[str], dialect: Dialect
 ) -> CdxQuery | None:
-    """Return the question for one page, None for one past the last where that is no error.
+    """Return the query for one page, None for a page past the last if not an error.
 
-    Raises CdxQueryError in the dialect of pywb, as that does.
+    Raises CdxQueryError for such a page in the dialect of pywb, as pywb does.
     """
     pages = page_count(blocks, paging)
     if paging.page >= pages:
@@ -73,11 +73,10 @@ class CdxServer:
         digest: DigestForm | None = None,
         seen: RowsSeen | None = None,
     ) -> Answer:
-        """Return the answer to a question, on one collection or on all.
+        """Return the answer to a query, on one collection or on all.
 
-        Raises CdxQueryError on a question that makes no sense; sources may
-        raise SourceError or EngineError now or while the pieces are read.
-        `seen` is told the captures of an answer withOriginals.
+        Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
+        or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
         query = self.query(parameters, dialect, collection=collection, digest=digest)
         media_type = dialect.media_types[query.output]

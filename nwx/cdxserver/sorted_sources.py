@@ -38,7 +38,7 @@ class LineReader:
         self.bad_lines = 0
 
     def rows(self, lines: Iterable[bytes], revisits: bool | None) -> Iterator[CdxRow]:
-        """Stream the rows of lines; those that cannot be read are counted and left out."""
+        """Stream the rows of lines; unreadable lines are counted and left out."""
         for line in lines:
             try:
                 row = self._parse(line.decode("utf-8", "surrogateescape").rstrip("\r"))
@@ -64,7 +64,7 @@ def place_of_line(line: bytes) -> bytes:
 
 
 def in_order(lines: Iterable[bytes], file: str) -> Iterator[bytes]:
-    """Pass lines on; raises SourceError at the first that should stand before the last one."""
+    """Yield the lines; raises SourceError at the first line that is out of order."""
     before = b""
     for line in lines:
         if not line:
@@ -80,9 +80,9 @@ def in_order(lines: Iterable[bytes], file: str) -> Iterator[bytes]:
 
 
 def backwards(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Stream lines the other way round: from memory where they are few, else from disk.
+    """Stream lines in reverse order: from memory if they are few, else from disk.
 
-    Raises CdxQueryError where they are too many for that.
+    Raises CdxQueryError if they are too many.
     """
     held: list[bytes] = []
     size = 0
@@ -166,10 +166,10 @@ class _Opened:
 
 
 class CdxFileSource:
-    """A sorted file; it may grow or be replaced while it is asked.
+    """A sorted CDX file, which may grow or be replaced while it is queried.
 
-    Raises SourceError where it cannot be looked up: it is compressed, not
-    sorted, or its keys are no SURT.
+    Raises SourceError if it cannot be searched: it is compressed or not sorted, or its keys are not
+    SURT.
     """
 
     def __init__(self, path: Path, collection: str) -> None:
@@ -209,7 +209,7 @@ class CdxFileSource:
         return (self._collection,)
 
     def close(self) -> None:
-        """Leave the file to those who still read it: with the last of them it is closed."""
+        """Release the file; it is closed when its last reader finishes."""
 
     def _open(self) -> _Opened:
         try:
@@ -228,7 +228,7 @@ class CdxFileSource:
         return _Opened(file, _state(state), reader)
 
     def _header(self, handle: _Handle) -> tuple[Layout | None, int]:
-        """Return the layout that the first line tells, and where the first capture may stand."""
+        """Return the layout in the first line, and the offset where captures may begin."""
         first = handle.read(0, _HEADER_BYTES).partition(b"\n")[0]
         try:
             layout = parse_header(first.rstrip(b"\r"))
@@ -239,7 +239,7 @@ class CdxFileSource:
         return layout, len(first) + 1 if layout is not None else 0
 
     def _current(self) -> _Opened:
-        """Return the file, opened anew where another one, or more, stands there by now."""
+        """Return the open file, reopened if it was replaced or has grown."""
         opened = self._opened
         try:
             state = self.path.stat()
@@ -251,7 +251,7 @@ class CdxFileSource:
         return opened
 
     def _check(self) -> None:
-        """Raise SourceError where samples show that the file is not sorted, or not by SURT."""
+        """Raise SourceError if samples show that the file is not sorted, or not by SURT."""
         opened, file = self._opened, self._opened.file
         step = max(1, (file.size - file.begin) // _PROBES)
         before = b""
@@ -311,7 +311,7 @@ class ClusterSource:
         """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the places of the first capture and of those that begin a block."""
+        """Stream the places of the first capture and of the first capture of each block."""
         if span.collection not in ("", self._collection):
             return
         start, end = _bytes(span.start), _bytes(span.end)

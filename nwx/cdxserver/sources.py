@@ -36,9 +36,9 @@ _logger = logging.getLogger("nwx.cdxserver")
 
 
 class RowSource(Protocol):
-    """An index of captures that is in order; `name` is what clients may know it by.
+    """A sorted index of captures; `name` is shown to clients.
 
-    One that `is_local` reads files of this machine, without much waiting.
+    An `is_local` one reads files of this machine, with little waiting.
     """
 
     name: str
@@ -48,7 +48,7 @@ class RowSource(Protocol):
         """Stream the captures of a span in its order."""
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
-        """Stream the captures of a span as lines, None where rows are no slower."""
+        """Stream the captures of a span as lines, None where rows are as fast."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
@@ -57,7 +57,7 @@ class RowSource(Protocol):
         """Return the names of the collections that have captures here."""
 
     def close(self) -> None:
-        """Let go of the files that were opened for it; closing twice is harmless."""
+        """Close the files opened for the source; may be called twice."""
 
 
 class EngineSource:
@@ -86,7 +86,7 @@ class EngineSource:
         return self._engine.collections()
 
     def close(self) -> None:
-        """Leave the engine open: whoever opened it closes it."""
+        """Leave the engine open: its opener closes it."""
 
 
 class Sources:
@@ -99,11 +99,10 @@ class Sources:
         self.is_local = all(source.is_local for source in self._sources)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of all sources in the order of a span, each once.
+        """Stream the captures of all sources in the order of a span, without repeats.
 
-        Indexes of all records, and archives that were filled from such,
-        have rows of requests, metadata and the like: these are left out.
-        Raises CaptureIndexError where a source cannot be read.
+        Leaves out requests, metadata and other records, which indexes of all records, and archives
+        loaded from them, contain. Raises CaptureIndexError if a source cannot be read.
         """
         streams = [filter(row_is_capture, _rows(source, span)) for source in self._sources]
         if len(streams) == 1:
@@ -188,9 +187,9 @@ def cdx_place(row: CdxRow) -> tuple[bytes, str]:
 
 
 def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
-    """Leave out captures that come again: the same record of the same file in a collection.
+    """Leave out repeated captures: the same record of the same file in a collection.
 
-    Lines without a file are the same when all their fields are.
+    Lines without a file are the same if all their fields are.
     """
     before: CdxRow | None = None
     seen: set[tuple[str, ...]] = set()
@@ -243,7 +242,7 @@ class RestrictedSource:
                 yield f"{row.urlkey} {row.timestamp}"
 
     def collections(self) -> Sequence[str]:
-        """Return the names of the collections of which not all is hidden."""
+        """Return the names of the collections that are not completely hidden."""
         return [
             name for name in self._source.collections() if not is_all_hidden(self._decisions, name)
         ]
@@ -258,7 +257,7 @@ class RestrictedSource:
 def restricted_sources(
     sources: Sequence[RowSource], shown: RestrictedEngine
 ) -> tuple[RowSource, ...]:
-    """Return sources as an engine shows its archive: the archive's own, and others beside it."""
+    """Return sources limited to what a viewer may see: the archive's and all others."""
     return tuple(
         EngineSource(shown)
         if isinstance(source, EngineSource)
@@ -272,10 +271,10 @@ _FILE_ENDS = (".cdx", ".cdxj")
 
 
 def open_sources(named: Sequence[str]) -> list[RowSource]:
-    """Return the sources that `[COLLECTION=]PATH` names; raises SourceError.
+    """Return the sources in `[COLLECTION=]PATH` texts. Raises SourceError on unusable ones.
 
-    A path is a CDX or CDXJ file, a ZipNum cluster (its folder, its `.idx`,
-    an http(s) address, a WACZ), or a folder of CDX and CDXJ files.
+    A path is a CDX or CDXJ file, a ZipNum cluster (its folder, its `.idx`, an http(s) address, a
+    WACZ), or a folder of CDX and CDXJ files.
     """
     return [source for name in named for source in _open(name)]
 

@@ -33,7 +33,7 @@ _NOTHING_FOUND = (
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a `q` says; `date` is 14 digits or "", counts are of captures or URLs."""
+    """The fields of a `q` parameter; `date` is 14 digits or "", counts are captures or URLs."""
 
     kind: str
     url: str
@@ -45,7 +45,7 @@ class _Asked:
 
 
 def answer_xml(parameters: Parameters, source: RowSource, collection: str = "") -> Iterator[bytes]:
-    """Return the pieces of an answer; raises CdxQueryError on what makes no sense."""
+    """Return the XML answer in pieces. Raises CdxQueryError on an invalid query."""
     asked = _asked(parameters, collection)
     rows = source.rows(asked.span)
     results = _captures(rows, asked) if asked.kind == _URLS else _urls(rows)
@@ -109,7 +109,7 @@ def _document(results: Iterator[str], asked: _Asked) -> Iterator[bytes]:
 
 
 def _captures(rows: Iterator[CdxRow], asked: _Asked) -> Iterator[str]:
-    """Stream the captures of a URL; one of them is the closest to the date, if there is one."""
+    """Stream the captures of a URL as XML, the one closest to the date (if any) marked."""
     before: CdxRow | None = None
     looking = bool(asked.date)
     for row in rows:

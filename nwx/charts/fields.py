@@ -1,4 +1,4 @@
-"""The columns that charts are made of, and their colours and fonts."""
+"""The columns of charts, their colours and fonts."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Spec = dict[str, Any]
 
 
 class FieldKind(StrEnum):
-    """What the values of a column are."""
+    """The kind of a column's values."""
 
     MONTH = "month"
     YEAR = "year"
@@ -22,10 +22,10 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column: its name in the rows, its title, what its values are.
+    """A chart column: its name in the rows, its title and the kind of its values.
 
-    `order` is the natural order of the values of a category and `colours`
-    theirs, where they have some.
+    `order` is the natural order of the values of a category, `colours` their colours, if they have
+    any.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Field:
 
     @property
     def is_period(self) -> bool:
-        """Whether the values are stretches of time, which stand along the horizontal axis."""
+        """Whether the values are periods, which belong on the horizontal axis."""
         return self.kind in (FieldKind.MONTH, FieldKind.YEAR)
 
 
@@ -169,11 +169,11 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
 def config(scheme: str, *, background: bool = False) -> Spec:
-    """Return the Vega configuration of a scheme (SCHEMES).
+    """Return the Vega configuration of a colour scheme (SCHEMES).
 
-    With `background`, for pictures, it is painted, else transparent. Pictures
-    leave room beside their texts: whoever shows them may have wider letters
-    than those that they were measured with.
+    With `background`, for pictures, the background is painted, else transparent. Pictures leave
+    space next to their texts, as the fonts of the reader may have wider letters than those
+    measured.
     """
     dark = scheme == "dark"
     ink, quiet, line = (

@@ -1,8 +1,8 @@
-"""The charts of the dashboard: each a query on the facets index and a specification.
+"""The dashboard charts: each a query on the facets index and a specification.
 
-A panel asks for the combinations of one grouping, one status or all of
-them, so its numbers are those that `nwx build-facets` stored: exact, unique
-counts too. Kibana's own counts of distinct values are estimates.
+A panel asks for the combinations of one grouping, with one status or all, so its numbers are
+the ones stored by `nwx build-facets`: exact, unique counts included. Kibana's own counts of
+distinct values are estimates.
 """
 
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class PanelForm(Enum):
 class Panel:
     """A chart of the dashboard.
 
-    `by` are the criteria of its grouping; `status` is the only one shown,
-    "" for all. `top` are the combinations with the most of the feature;
-    without it all are shown, in the order of their values.
+    `by` are the criteria of its grouping; `status` is the only status shown, "" for all. `top`
+    limits it to the combinations with the most of the feature; without it all are shown, in the
+    order of their values.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Panel:
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
-        """The criteria whose values the rows tell."""
+        """The criteria whose values are in the rows."""
         return self.by if self.status else (*self.by, Criterion.STATUS)
 
 
@@ -140,7 +140,7 @@ def query(panel: Panel) -> dict[str, Any]:
 
 
 def specification(panel: Panel, source: Spec) -> Spec:
-    """Return the specification of a panel whose hits come from a source.
+    """Return the specification of a panel with its hits read from a source.
 
     The source is `url` for Kibana, or `values` for a picture.
     """

@@ -1,8 +1,7 @@
-"""Pictures of charts, and the JavaScript by which browsers draw them.
+"""Pictures of charts, and the JavaScript that draws them in browsers.
 
-A picture depends on nothing but its specification, which carries the data: one
-that was drawn is kept for whoever asks for the same again. At most two are
-drawn at once.
+A picture depends only on its specification, which includes the data, so it is cached. At most
+two are drawn at once.
 """
 
 import gzip
@@ -139,13 +138,13 @@ class DrawingError(NwxError):
 
 
 class DrawingBusyError(DrawingError):
-    """So many charts are being drawn that this one has to wait."""
+    """Too many charts are being drawn; the caller should retry in a moment."""
 
 
 def draw_picture(spec: Spec, looks: Spec, form: PictureFormat) -> bytes:
-    """Return the picture of a Vega-Lite or Vega specification that carries its data.
+    """Return the picture of a Vega-Lite or Vega specification that includes its data.
 
-    Raises DrawingError where it cannot be drawn, or not in time.
+    Raises DrawingError if it cannot be drawn, or not in time.
     """
     task = {"task": form, "spec": spec, "config": looks, "scale": PNG_SCALE}
     text = json.dumps(task, sort_keys=True)
@@ -180,7 +179,7 @@ def _result_of(task: Spec) -> bytes:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Let two draw at once; the others wait, but not so long that nobody else is served."""
+    """Allow two drawings at once. Raises DrawingBusyError if the wait is too long."""
     if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
         raise DrawingBusyError(ErrorText("other charts are being drawn; ask again in a moment"))
     try:
@@ -199,10 +198,10 @@ def bundle_version() -> str:
 
 @lru_cache(maxsize=1)
 def browser_bundle(folder: Path) -> bytes:
-    """Return the bundle, compressed with gzip, from `folder` if it is there.
+    """Return the gzip-compressed bundle, from `folder` if it exists there.
 
-    Else it is made and left there, for all who use the folder. Where that
-    cannot be written, each process makes its own.
+    Otherwise it is made and stored there, for all who use the folder. If the folder is not
+    writable, each process makes its own.
     """
     path = folder / f"vega-{bundle_version()}.js.gz"
     # A file that is missing or damaged is made again.

@@ -1,10 +1,8 @@
 """Vega-Lite specifications without their data: the same wherever a chart is drawn.
 
-Rows have a column for each field, named as the field is; their names and
-those of a field's order are `drawable`. `with_rows` gives
-a specification its data; Kibana is given a query instead (`nwx.exports.kibana`).
-Marks that are `clickable` show it by the pointer; what a click does is for
-the page to say.
+Rows have a column for each field, with the field's name; their names and the names in a field's
+order are `drawable`. `with_rows` adds the data to a specification; Kibana gets a query instead
+(`nwx.exports.kibana`). `clickable` marks change the pointer; the page handles the click.
 """
 
 import json
@@ -30,7 +28,7 @@ def bars(category: Field, value: Field, *, clickable: bool = False) -> Spec:
 def stacked(
     category: Field, series: Field, value: Field, *, share: bool = False, clickable: bool = False
 ) -> Spec:
-    """Return bars made of parts, or with `share` of their shares of the whole."""
+    """Return stacked bars, or with `share` stacked bars of the shares of the whole."""
     encoding = _along(category, value, stack="normalize" if share else "zero")
     if share:
         side = _value_side(category)
@@ -59,7 +57,7 @@ def grouped_bars(category: Field, series: Field, value: Field, *, clickable: boo
 def lines(
     month: Field, value: Field, series: Field | None = None, *, clickable: bool = False
 ) -> Spec:
-    """Return a line along months or years, or one a series; where there is no value is a gap."""
+    """Return a line over months or years, or one a series, with gaps for missing values."""
     encoding: Spec = {
         "x": {"field": month.name, "type": "ordinal", "axis": fields.name_axis(month)},
         "y": {
@@ -98,9 +96,9 @@ def spec_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def sized_spec(spec: Spec, width: int | str, rows: int) -> Spec:
-    """Return a Vega-Lite specification for a width, as high as its rows need.
+    """Return a Vega-Lite specification with a width, as high as its rows need.
 
-    `rows` is the number of names down the side, 0 where the height is free.
+    `rows` is the number of names down the side, 0 for a free height.
     """
     fitted = {"type": "fit-x", "contains": "padding"}
     height = rows * ROW_STEP + ROW_STEP if rows else 280
@@ -230,10 +228,10 @@ RELEVANT = Field("relevant", "Relevant pages", FieldKind.COUNT)
 def harvest_chart(
     harvests: Mapping[str, Sequence[tuple[int, int]]], width: int | str, value: Field = HARVEST_RATE
 ) -> Spec:
-    """Return the harvest rates of crawls, or with RELEVANT the relevant pages that they found.
+    """Return a chart of the harvest rates of crawls, or with RELEVANT of relevant pages.
 
-    `harvests` has the points of each crawl by its name: the pages that were
-    fetched up to there, and how many of these are relevant.
+    `harvests` has the points of each crawl by its name: the number of pages fetched so far, and how
+    many of them are relevant.
     """
     crawl = Field("crawl", "Crawl", FieldKind.CATEGORY, tuple(harvests))
     rows = [

@@ -139,12 +139,11 @@ GraphRow = Mapping[str, Any]
 
 
 def link_graph(hosts: Sequence[GraphRow], links: Sequence[GraphRow], size_title: str) -> Spec:
-    """Return a chart with its data.
+    """Return a link graph with its data.
 
-    `hosts` have `host`, `x` and `y` (0 to 1), `value` (the area of the
-    point), `captured` and `centre` (whether it is drawn as such). `links`
-    have `source`, `target`, `links`, `direction` (one of DIRECTIONS) and the
-    ends `x`, `y`, `x2`, `y2`.
+    `hosts` have `host`, `x` and `y` (0 to 1), `value` (the area of the point), `captured` and
+    `centre` (whether it is drawn as the centre). `links` have `source`, `target`, `links`,
+    `direction` (one of DIRECTIONS) and the ends `x`, `y`, `x2`, `y2`.
     """
     return {
         "layer": [_lines(links), _points(hosts, size_title), _names(hosts)],

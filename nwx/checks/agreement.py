@@ -39,12 +39,11 @@ class Disagreement:
 
 
 def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disagreement]:
-    """Yield what is wrong with an archive, nothing where all agrees.
+    """Yield the inconsistencies of an archive.
 
-    Reads each index once, in stretches: memory does not grow with them.
-    What is found while somebody writes to the archive may be of two
-    moments: it counts as one finding of the kind `changed`. Where shards are
-    lost nothing else is looked at.
+    Reads each index once, in stretches, with constant memory. Differences found while the archive
+    is being written to count as one finding of the kind `changed`. If shards are lost, nothing else
+    is checked.
     """
     shards = list(check_shards(engine.shards()))
     yield from shards
@@ -68,7 +67,7 @@ def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disa
 
 
 def check_shards(shards: Shards) -> Iterator[Disagreement]:
-    """Yield the shards that are lost, and what killed commands left behind."""
+    """Yield the lost shards, and the remains of killed commands."""
     health = shards.health()
     for index, found in health.items():
         for number in found.lost:
@@ -149,9 +148,10 @@ def _dates(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
 def _captures(
     engine: Engine, held: Counter[tuple[str, str]], progress: ShowProgress
 ) -> Iterator[Disagreement]:
-    """Each imported capture with a digest has its date, and its document where it makes one.
+    """Yield captures that lack their date, or the document they should have.
 
-    Captures of files that were never imported came from CDX lines, without texts.
+    Checks imported captures with a digest. Captures of files that were never imported are from CDX
+    lines, without texts.
     """
     files = engine.files()
     imported = {(file.collection, file.name) for file in files}

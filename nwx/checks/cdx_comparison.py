@@ -1,4 +1,4 @@
-"""What CDX files say was captured, compared with what an archive holds."""
+"""A comparison of the captures in CDX files with an archive."""
 
 import re
 from collections import defaultdict
@@ -52,7 +52,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A capture that the archive does not hold; `message` says what is known about it."""
+    """A capture missing in the archive; `message` is the known cause."""
 
     cause: Cause
     timestamp: str
@@ -81,7 +81,7 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _State:
-    """What an archive has of a capture: its date, and its document where it needs one."""
+    """The archived parts of a capture: its date, and its document if it needs one."""
 
     is_dated: bool = False
     is_known: bool = False
@@ -91,12 +91,11 @@ _HELD = _State(is_dated=True, is_known=True)
 
 
 class CdxComparison:
-    """The captures that CDX files name, looked up in an archive.
+    """The captures in CDX files, looked up in an archive.
 
-    `collection` is the one to look in, "" any. `covers` tells what was
-    left out on purpose. While `missing` is streamed, `lines` counts the
-    captures compared, `held` those the archive has, `not_captures` the
-    lines of other records, `problems` lists the first broken lines and
+    `collection` is searched, "" for any. `covers` reports what was left out on purpose. While
+    `missing` is streamed, `lines` counts the captures compared, `held` the ones in the archive,
+    `not_captures` the lines of other records, `problems` lists the first broken lines and
     `problems_total` counts all.
     """
 
@@ -114,11 +113,10 @@ class CdxComparison:
     def missing(
         self, paths: Sequence[str], progress: ShowProgress = no_progress
     ) -> Iterator[Missing]:
-        """Yield what the archive does not hold, in the order of the files.
+        """Yield the captures missing in the archive, in the order of the files.
 
-        A capture is held when the archive has its date, and its document
-        where it is of something people browse; of a revisit it may be that
-        of the URL it refers to. Raises SourceError where a
+        A capture is held if the archive has its date and, for a type that people browse, its
+        document; a revisit may have the document of the URL it refers to. Raises SourceError if a
         file cannot be read.
         """
         total = sum(map(_inflated_bytes, paths))
@@ -170,10 +168,10 @@ class CdxComparison:
             yield _missing(one, state, *cause)
 
     def _is_metadata(self, one: _Wanted, there: Iterable[Capture]) -> bool:
-        """Tell whether a line must be of a metadata record, which some indexers list.
+        """Return whether a line must be a metadata record, which some indexers list.
 
-        The line does not say so, but where a file was read to its end
-        without an error, what has no status and gave no capture is one.
+        The line does not say so, but if its file was read completely without an error, a line
+        without a status or an archived capture is one.
         """
         line = one.line
         files = self._files.get(_file_name(line.filename), [])
@@ -184,7 +182,7 @@ class CdxComparison:
         return bool(files) and all(_has_metadata(file) for file in files)
 
     def _has_original(self, captures: Iterable[Capture]) -> bool:
-        """Tell whether one of the captures is a revisit of another URL that the archive holds."""
+        """Return whether one of the captures is a revisit of another URL in the archive."""
         keys = [
             document_key(capture.refers_to_url, capture.digest)
             for capture in captures
@@ -193,7 +191,7 @@ class CdxComparison:
         return bool(keys and self._engine.known(list(map(document_id, keys))))
 
     def _states(self, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], _State]:
-        """Return what there is of documents at moments; given are id, timestamp and URL."""
+        """Return the archived state of documents at dates, given as id, timestamp and URL."""
         wanted = list(wanted)
         ids = list({id for id, _, _ in wanted})
         dates = self._engine.dates(ids) if ids else {}
@@ -226,7 +224,7 @@ class CdxComparison:
         return [[c for key in one.keys for c in found[key, one.timestamp]] for one in lines]
 
     def _cause_by_file(self, one: _Wanted) -> tuple[Cause, str] | None:
-        """Return the cause where the list, or the ledger alone, tells it."""
+        """Return the cause if the list, or the ledger alone, shows it."""
         if self._covers and self._covers(one.url, one.digest or one.line.digest, one.timestamp):
             return Cause.EXCLUDED, "it is on the exclusion list"
         name, offset = text_or_empty(one.line.filename), number_or_none(one.line.offset)
@@ -303,7 +301,7 @@ def _file_name(path: str) -> str:
 
 
 def _has_metadata(file: SourceFile) -> bool:
-    """Tell whether all of a file was read, and metadata records among that."""
+    """Return whether a file was read completely, without errors, and has metadata records."""
     counts = file.counts
     return bool(file.finished and counts.get("metadata") and not counts.get("errors"))
 
@@ -313,7 +311,7 @@ def _is_ahead(file: SourceFile, offset: int | None) -> bool:
 
 
 def _may_be(digest: str, other: str) -> bool:
-    """Tell whether digests may be of one content: those of two algorithms cannot be compared."""
+    """Return whether digests may have the same content; True for different algorithms."""
     if not digest or not other or digest == other:
         return True
     return digest.partition(":")[0] != other.partition(":")[0]

@@ -9,11 +9,10 @@ from nwx.model import MAIN_DATES, IndexName
 
 
 def measure(engine: Engine) -> dict[str, Any]:
-    """Return the number of entries of each index by its name, and in `bytes` what they take.
+    """Return the number of entries of each index by name, and their sizes in `bytes`.
 
-    `attached` has the dates indices that are joined with the main one, and
-    the same of each. Bytes are None where the engine cannot tell, entries
-    where shards are lost.
+    `attached` has the same for the dates indices joined with the main one. Bytes are None if the
+    engine cannot report them, entries if shards are lost.
     """
     stats = engine.stats()
     attached = {
@@ -27,7 +26,7 @@ def measure(engine: Engine) -> dict[str, Any]:
 
 
 def unknown_sizes() -> dict[str, Any]:
-    """Return the same where the engine cannot tell any of it."""
+    """Return the same structure as `measure`, with every value unknown."""
     unknown = dict.fromkeys(index.value for index in IndexName)
     return {**unknown, "bytes": dict(unknown), "attached": {}}
 

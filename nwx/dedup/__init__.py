@@ -1,4 +1,4 @@
-"""Deduplication: duplicates among captures, and what is done about them."""
+"""Deduplication: finding duplicate captures, and leaving out or recording them."""
 
 from collections.abc import Iterable, Iterator
 from os import PathLike, fspath
@@ -31,10 +31,10 @@ def dedup_cdx(
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> "DedupReport":
-    """Write a line `date digest url` for each duplicate in CDX files to `out`; return the counts.
+    """Write a line `date digest url` for each duplicate in CDX files; return the counts.
 
-    Duplicates are the second and later captures of a URL and digest. `against` are CDX files
-    whose captures are held already. Options are those of `nwx dedup-cdx`.
+    Duplicates are the second and later captures of a URL and digest. `against` are CDX files whose
+    captures are held already. Options are the same as in `nwx dedup-cdx`.
     """
     # Imported here: modules of this package do without.
     from nwx.bulk.pool import hidden_main_module

@@ -26,11 +26,10 @@ Keyed = tuple[str, Dates]
 
 @dataclass(frozen=True, slots=True)
 class DatesLists:
-    """Lists of dates, and the collection that they are of.
+    """Lists of dates, and their collection.
 
-    `folder` is for temporary files, None the system's; if `strict` the
-    first line that cannot be read ends the work before anything is added.
-    Raises UsageError on a name that no collection can have.
+    `folder` is for temporary files, None for the system's; if `strict`, the first unreadable line
+    stops the work before anything is added. Raises UsageError on an invalid collection name.
     """
 
     sources: Sequence[CdxSource]
@@ -44,11 +43,10 @@ class DatesLists:
 
 @dataclass(slots=True)
 class DatesReport:
-    """What came of lists; `orphans` counts the keys without a document.
+    """The counts of added lists; `orphans` counts the keys without a document.
 
-    `new` are the dates that were not known, `known` the lines that said
-    what was known or said before. `left_out` are keys that a new index was
-    to do without, `purged` dates that access rules keep out.
+    `new` are the dates added, `known` the lines with dates already stored or listed before.
+    `left_out` are keys excluded from a new index, `purged` dates that access rules keep out.
     """
 
     lists: ListsRead = field(default_factory=ListsRead)
@@ -68,8 +66,7 @@ def add_dates(
 ) -> DatesReport:
     """Add the dates of lists to a dates index of an archive.
 
-    Doing it again changes nothing. Where it is stopped, a part is added:
-    doing it again adds the rest.
+    Repeating it changes nothing. An interrupted call adds a part; repeating it adds the rest.
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
@@ -95,10 +92,10 @@ def build_dates(
     documents_only: bool = False,
     progress: ShowProgress = no_progress,
 ) -> DatesReport:
-    """Build a dates index from others, by name or address, and lists, and swap it in whole.
+    """Build a dates index from other indices and lists, and swap it in as a whole.
 
-    The archive's documents are the keys; with `documents_only` what is
-    dated without being one is left out, else it is kept and counted.
+    `sources` are names or addresses of dates indices. The archive's documents are the keys; with
+    `documents_only` keys without a document are left out, else they are kept and counted.
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
@@ -122,7 +119,7 @@ def build_dates(
 
 
 def _unpurged(engine: Engine, dates: Sequence[Dates], report: DatesReport) -> list[Dates]:
-    """Return dates without those that access rules keep out, which are counted."""
+    """Return dates without the ones that access rules keep out, and count these."""
     kept = list(unpurged_dates(engine.access_index().rules(), dates))
     report.purged += _pairs(dates) - _pairs(kept)
     return kept
@@ -133,7 +130,7 @@ def _pairs(dates: Sequence[Dates]) -> int:
 
 
 def _share(id: str) -> int:
-    """Return how far an id lies on the way through all; being hashes, they lie evenly."""
+    """Return the position of an id among all ids; ids are hashes, so evenly spread."""
     return int(id[:_ID_DIGITS], 16)
 
 

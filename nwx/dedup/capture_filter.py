@@ -29,9 +29,8 @@ class MarkedDuplicates(NamedTuple):
 def mark_duplicates(entries: Entries, ranks: int, spared_by: int | None) -> MarkedDuplicates:
     """Find the entries that are not the best of their key.
 
-    The best is the lowest in the first `ranks` words of its rank, and then
-    by id. Those that have the same as the best in the column `spared_by`
-    are no duplicates, captures that are held (of rank 0) aside.
+    The best has the lowest first `ranks` words of rank, then the lowest id. Entries equal to the
+    best in the column `spared_by` are not duplicates, unless they are held captures (rank 0).
     """
     rows, starts = _shared(entries)
     beaten = np.zeros(len(entries), np.bool_)
@@ -99,10 +98,10 @@ _HIGHEST = 1 << 61
 
 @dataclass(frozen=True, slots=True)
 class CaptureFilter:
-    """What is a duplicate of what, and which captures are looked at.
+    """The definition of a duplicate, and the captures to consider.
 
-    MIME types may have wildcards (`image/*`) and are compared in lower
-    case. A capture whose record length is not known passes `min_bytes`.
+    MIME types may have wildcards (`image/*`) and are compared in lower case. A capture with an
+    unknown record length passes `min_bytes`.
     """
 
     key: Key = Key.URL_DIGEST
@@ -119,12 +118,12 @@ class CaptureFilter:
 
     @property
     def ranked_by_date(self) -> bool:
-        """Return whether captures of one rank are those of one second."""
+        """Return whether captures of equal rank always have the same second."""
         return self.keep in (Keep.OLDEST, Keep.NEWEST)
 
     @property
     def named(self) -> bool:
-        """Return whether it takes a further word to tell which captures have one line in a list.
+        """Return whether an extra word must identify captures with the same list line.
 
         That is the same URL, digest and second.
         """
@@ -138,9 +137,9 @@ class CaptureFilter:
 
 @dataclass(slots=True)
 class Passed:
-    """How many captures were read, and how many left out: without a digest, or by a filter.
+    """The counts of captures read and left out: without a digest, or by a filter.
 
-    `not_captures` counts lines of requests, metadata and the like beside them.
+    `not_captures` also counts lines of requests, metadata and other records.
     """
 
     lines: int = 0
@@ -157,7 +156,7 @@ class Passed:
 
 
 def keep_selected(columns: CdxColumns, selection: CaptureFilter, passed: Passed) -> None:
-    """Leave out what is not looked at, and count it."""
+    """Keep the selected captures, and count the ones left out."""
     read = len(columns)
     columns.keep(columns.names_captures())
     before = len(columns)
@@ -180,7 +179,7 @@ def keep_selected(columns: CdxColumns, selection: CaptureFilter, passed: Passed)
 def key_entries(
     columns: CdxColumns, keys: KeyHash, selection: CaptureFilter, first_id: int, held: bool
 ) -> Entries:
-    """Return an entry for each line; those of held ones come before all others of their key."""
+    """Return an entry for each line; held captures rank before all others of their key."""
     return numbered_entries(columns, keys.of_key(columns), keys, selection, first_id, held)
 
 

@@ -1,8 +1,8 @@
-"""Lists of dates of any length, read as the dates of each key, in the order of the keys' ids.
+"""Lists of dates of any length, read as the dates of each key, ordered by key id.
 
-Each line becomes a text that begins with the id of its key, and these are
-sorted, on disk where they are too many. So each key comes once, with all
-its dates, and an engine meets keys side by side that lie side by side.
+Each line is converted to a text that begins with the id of its key; these are sorted, on disk
+if they are too many. So each key is read once, with all its dates, and an engine reads adjacent
+keys together.
 """
 
 import re
@@ -53,9 +53,10 @@ class Stretch(NamedTuple):
 
 @dataclass(slots=True)
 class ListsRead:
-    """What was read of lists; `lines` counts those that have a date, a digest and a URL.
+    """Counts of lines read from date lists.
 
-    `not_captures` counts lines of requests, metadata and the like beside them.
+    `lines` counts lines with a date, a digest and a URL, `not_captures` lines of requests, metadata
+    and the like.
     """
 
     lines: int = 0
@@ -74,12 +75,11 @@ def read_dates(
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> Iterator[Stretch]:
-    """Yield the dates of lists by key, in stretches that fit in memory, in the order of ids.
+    """Yield the dates in lists by key, in stretches that fit in memory, ordered by id.
 
-    All lists are read before the first is yielded; `read` says then what
-    they held. `folder` is for what does not fit in memory. Raises CdxError
-    on the first broken line if `strict`, SourceError where a list cannot be
-    read or nothing more be written.
+    All lists are read before the first stretch is yielded; `read` then has the counts. `folder`
+    holds what does not fit in memory. Raises CdxError on the first broken line if `strict`,
+    SourceError if a list cannot be read or a file cannot be written.
     """
     inputs = ready_inputs(sources, folder)
     sort = ExternalSort(folder, HELD_BYTES, "dates")
@@ -132,10 +132,10 @@ def _records(block: LineBlock, reading: FileReading, read: ListsRead) -> list[st
 
 
 def _plain_keys(columns: CdxColumns) -> list[str] | None:
-    """Return the keys of lines of which no URL or digest has to be looked at by itself.
+    """Return the keys if no URL or digest needs separate treatment, else None.
 
-    Those are nearly all of nearly all lists: URLs of ASCII, and SHA-1
-    digests in one of their two usual spellings.
+    Nearly all lines of nearly all lists qualify: ASCII URLs, and SHA-1 digests in one of their two
+    usual spellings.
     """
     data, lengths = columns.data, columns.lengths("a")
     width = int(columns.lengths("kc")[0])
@@ -168,7 +168,7 @@ def _key(url: bytes, digest: bytes) -> tuple[str, str]:
 
 
 def _digest(digest: bytes) -> str:
-    """Return a digest in its normal form; what is of no known kind stands for itself."""
+    """Return a digest in its normal form; an unknown kind is returned unchanged."""
     text = digest.decode("utf-8", "replace")
     try:
         return normal_digest(text)

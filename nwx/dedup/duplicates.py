@@ -1,16 +1,14 @@
-"""Duplicates among captures: the second and later of each key, from CDX files of any size.
+"""Duplicates among captures: all but one per key, from CDX files of any size.
 
-A line names all captures of its URL, digest and second. So those that have
-all three in common with the capture that is kept are not listed: whoever
-leaves out what is listed would leave that one out too.
+An output line names all captures of its URL, digest and second. Captures that share all three
+with the kept capture are therefore not listed: whoever leaves out the listed captures would
+leave out the kept one too.
 
-Nothing is sorted. An input that is in order already is read once, run of
-lines by run of lines (`nwx.dedup.sorted_input`). Any other is read twice: first
-each line becomes an entry of 32 bytes (the number of its key and its
-date), spread by key over files on disk; what shares a key then lies in one
-of them, and each is settled in memory. Then the lines are read again and
-those found to be duplicates are written. Both ways give the same lines, in
-the order of the input.
+Nothing is sorted. Sorted input is read once, by runs of lines (`nwx.dedup.sorted_input`). Other
+input is read twice. The first pass writes an entry of 32 bytes per line (key number and date)
+to files on disk, partitioned by key, so that all entries of a key are in one file; each file is
+processed in memory. The second pass writes the lines found to be duplicates. Both ways give the
+same lines, in input order.
 """
 
 import os
@@ -67,12 +65,11 @@ def find_duplicates(
     summary: bool = False,
     progress: ShowProgress = no_progress,
 ) -> DedupReport:
-    """Write a `date digest url` line for each duplicate, in the order of the input.
+    """Write a `date digest url` line for each duplicate, in input order.
 
-    Captures of a source that is `held`, and the lines `held` (those of an
-    engine), come before all others of their key. Nothing is written to
-    `output` before all is known. Raises CdxError on the first broken line
-    if `strict`, SourceError where something cannot be read or written.
+    Captures of a source that is `held`, and the lines `held` (from an engine), precede all others
+    of their key. Nothing is written to `output` before all input is processed. Raises CdxError on
+    the first broken line if `strict`, SourceError if something cannot be read or written.
     """
     resources = resources or Resources()
     with temporary_folder(resources.folder) as folder:
@@ -175,7 +172,7 @@ def _copy(path: Path, output: BinaryIO) -> None:
 
 
 def _flag(plan: DedupPlan, tasks: list[ReadTask], collected: list[CollectedEntries]) -> Flags:
-    """Make the file of flags, filled to its end here: a full disk can be told now, not later."""
+    """Create the flags file, written to its end, so that a full disk fails now, not later."""
     path = plan.folder / "flags"
     bases, size = [], 0
     with writing(path), path.open("wb") as stream:
@@ -197,11 +194,10 @@ def find_revisits(
     summary: bool = False,
     progress: ShowProgress = no_progress,
 ) -> DedupReport:
-    """Write a `date digest url` line for each revisit, in the order of the input.
+    """Write a `date digest url` line for each revisit, in input order.
 
-    Nothing is written to `output` before all is read. Raises CdxError on
-    the first broken line if `strict`, SourceError where something cannot
-    be read or written.
+    Nothing is written to `output` before all input is read. Raises CdxError on the first broken
+    line if `strict`, SourceError if something cannot be read or written.
     """
     resources = resources or Resources()
     with temporary_folder(resources.folder) as folder:
@@ -240,11 +236,11 @@ USUAL_REVISIT_BYTES = 500
 
 @dataclass(slots=True)
 class SavingsReport:
-    """What there is, and what would have been saved of it by each policy.
+    """Captures in the input, and what each policy would have saved.
 
-    `captures` are those that were looked at, revisits aside, by MIME type
-    and host; `without_length` counts those whose record length is not
-    known. `policies` holds a report of duplicates for each key.
+    `captures` counts the selected captures, without revisits, by MIME type and host;
+    `without_length` counts captures of unknown record length. `policies` holds a report of
+    duplicates per key.
     """
 
     captures: Savings = field(default_factory=Savings)
@@ -261,13 +257,13 @@ class SavingsReport:
 
     @property
     def revisit_bytes(self) -> int:
-        """What a revisit record takes: the mean of those that there are, or what is usual."""
+        """Return the size of a revisit record: the mean of existing ones, else a usual size."""
         if not (self.revisits and self.revisits_bytes):
             return USUAL_REVISIT_BYTES
         return round(self.revisits_bytes / self.revisits)
 
     def net_bytes(self, key: Key) -> int:
-        """Return what a policy would have saved, the revisit records it needs taken off."""
+        """Return the bytes a policy would have saved, minus the revisit records it needs."""
         found = self.policies[key]
         return max(0, found.savings.bytes - found.duplicates * self.revisit_bytes)
 
@@ -281,11 +277,11 @@ def measure_savings(
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> SavingsReport:
-    """Return what each of some policies would have saved.
+    """Return what each of several policies would have saved.
 
-    `selection` says which captures are looked at. Revisits in the files
-    have been saved already: they count apart. Raises CdxError on the first
-    broken line if `strict`, SourceError where something cannot be read.
+    `selection` chooses the captures. Revisits in the files are savings already made and are counted
+    separately. Raises CdxError on the first broken line if `strict`, SourceError if something
+    cannot be read.
     """
     resources = resources or Resources()
     selection = replace(selection, revisits=Revisits.OUT)
@@ -316,7 +312,7 @@ def measure_savings(
 
 @dataclass(slots=True)
 class _Part:
-    """What one task counted."""
+    """Counts of one task."""
 
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)

@@ -1,10 +1,9 @@
-"""Exclusion lists of any length, asked capture by capture.
+"""Exclusion lists of any length, looked up capture by capture.
 
-Each line becomes a number of 128 bits for its URL, digest and date. They
-lie sorted on disk, in parts that fit in memory while they are made, and
-are looked up where they lie, by any number of processes: the memory taken
-is what the system keeps of the files in its cache. Beside them lies a byte
-a line for whether it was met, so that processes can note it at once.
+Each line becomes a 128-bit number of its URL, digest and date. The numbers are sorted on disk,
+in parts that fit in memory while they are sorted, and are looked up in the files by any number
+of processes: the memory used is the system's file cache. One more byte per line records whether
+a capture matched it, so that processes share this at once.
 """
 
 import mmap
@@ -54,7 +53,7 @@ _MET_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
-    """Where the numbers of a list lie; other processes may look them up there."""
+    """Paths of the files with the sorted numbers; other processes may read them."""
 
     seed: int
     bits: int
@@ -77,10 +76,10 @@ class ListLookup:
             self._stack = stack.pop_all()
 
     def covers(self, url: str, digest: str, timestamp: str) -> bool:
-        """Return whether a capture is on the list, and note that it was met.
+        """Return whether a capture is on the list, and record the match.
 
-        The spelling of the digest and the precision of the dates in the
-        list do not matter; "" stands for a missing digest.
+        The spelling of the digest and the precision of the dates in the list do not matter; "" is a
+        missing digest.
         """
         key, rest = self._keys.of_capture(
             url.encode("utf-8", "surrogateescape"),
@@ -112,7 +111,7 @@ class ListLookup:
         return np.fromiter((self._met[self._place(*pair)] for pair in pairs), np.bool_, len(keys))
 
     def close(self) -> None:
-        """Let go of the files; closing twice is harmless."""
+        """Close the files; closing twice is harmless."""
         self._stack.close()
 
     def __enter__(self) -> Self:
@@ -128,11 +127,11 @@ class ListLookup:
 
 
 class ExclusionList(ListLookup):
-    """Captures to be left out, by URL, digest and date.
+    """Captures to leave out, by URL, digest and date.
 
-    `lines` counts the lines read, `entries` the different ones, `problems`
-    lists the first broken lines and `problems_total` counts all. It keeps
-    `files` in a temporary folder until it is closed.
+    `lines` counts the lines read, `entries` the distinct ones, `problems` lists the first broken
+    lines and `problems_total` counts all. `files` are kept in a temporary folder until the list is
+    closed.
     """
 
     def __init__(self, made: "_Made", stack: ExitStack) -> None:
@@ -154,10 +153,10 @@ class ExclusionList(ListLookup):
         progress: ShowProgress = no_progress,
         memory_bytes: int = MEMORY_BYTES,
     ) -> Self:
-        """Read lists, of either order of fields, plain, gzip or zstd.
+        """Read lists with fields in either order, plain, gzip or zstd.
 
-        `tmp` is the folder for temporary files, 25 bytes a line. Raises
-        SourceError where a list cannot be read or a file not be written.
+        `tmp` is the folder for temporary files, 25 bytes per line. Raises SourceError if a list
+        cannot be read or a file cannot be written.
         """
         with ExitStack() as stack:
             folder = stack.enter_context(temporary_folder(tmp))
@@ -189,7 +188,7 @@ class _Part:
         self._count = len(self._words) // _WORDS
 
     def place(self, key: int, rest: int) -> int:
-        """Return where a number lies, or -1."""
+        """Return the position of a number, or -1."""
         place = bisect_left(self._words, key, 0, self._count)
         while place < self._count and self._words[place] == key:
             if self._words[self._count + place] == rest:
@@ -285,7 +284,7 @@ def _spill(plan: DedupPlan, task: ReadTask) -> _Spilled:
 
 
 def _sort_part(path: Path, segments: Sequence[Segment]) -> int:
-    """Write the numbers of a part in order, each once; return how many there are."""
+    """Write the numbers of a part sorted and without repeats; return their count."""
     keep_memory()
     entries = read_segments(segments, _WORDS)
     order = np.argsort(entries[:, KEY])

@@ -1,9 +1,8 @@
-"""Keys of captures as numbers of 128 bits, computed for a block of lines at once.
+"""Capture keys as 128-bit numbers, computed for a block of lines at once.
 
-Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing
-is fast"): for any two different keys the chance that they get the same
-number is 2**-128 over the random coefficients, which are drawn anew for
-each run, so that no archived page can be made to collide.
+Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): two
+different keys get the same number with probability 2**-128 over the random coefficients. These
+are drawn anew for each run, so that no archived page can be made to collide.
 """
 
 import struct
@@ -62,18 +61,18 @@ class KeyHash:
         return _halves(sums)
 
     def of_url(self, columns: CdxColumns) -> Words:
-        """Return a number of 64 bits for each line's URL, or urlkey where that is in the key.
+        """Return a 64-bit number for each line's URL, or urlkey if the key has it.
 
-        Quicker than `of_key`: different URLs get different numbers nearly always.
+        Faster than `of_key`: different URLs nearly always get different numbers.
         """
         if self._key is Key.URLKEY_DIGEST:
             return self._mix(*_urlkeys(columns))
         return self._mix(*_urls(columns))
 
     def of_line(self, columns: CdxColumns) -> Words:
-        """Return a number of 64 bits, seldom 0, for the URL and the timestamp of each line.
+        """Return a 64-bit number, seldom 0, for the URL and timestamp of each line.
 
-        For lines of one digest, which are one line of a list where it is equal.
+        For lines of one digest: equal numbers mean the same line of a list.
         """
         urls = self._mix(*_urls(columns))
         return (urls + columns.timestamp.astype(np.uint64)) * self._mixer
@@ -85,9 +84,9 @@ class KeyHash:
         return mixed
 
     def with_url(self, mixed: Words, columns: CdxColumns) -> tuple[Words, Words]:
-        """Return both halves of a number for each line, of its digest and what `of_url` gave.
+        """Return both halves of a number per line, from its digest and the result of `of_url`.
 
-        For lines that are compared with the few of their own run only.
+        For lines compared only with the few lines of their own run.
         """
         first, second = _halves(_words(_digests(columns)) @ self._digest_factors)
         return first ^ mixed, second
@@ -179,10 +178,10 @@ def _shortened(data: bytes, starts: Integers, lengths: Integers) -> Bytes:
 
 
 def _urls(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
-    """Return the bytes that hold the URLs, where each begins and its length.
+    """Return the bytes that hold the URLs, and the start and length of each URL.
 
-    They are in UTF-8, as captures have them: a URL of other bytes is read
-    as the reader of records reads it (`nwx.values.urls.decoded_url`).
+    They are UTF-8, as in captures; a URL of other bytes is decoded as the record reader does
+    (`nwx.values.urls.decoded_url`).
     """
     data = columns.data
     if data.isascii() or _is_utf8(data):
@@ -199,16 +198,15 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _laid_out(texts: list[bytes]) -> tuple[bytes, Integers, Integers]:
-    """Return texts behind one another, with a pad, where each begins and its length."""
+    """Return texts concatenated and padded, and the start and length of each."""
     lengths = np.array([len(text) for text in texts], np.int64)
     return b"".join((*texts, bytes(_WIDTHS[-1]))), np.cumsum(lengths) - lengths, lengths
 
 
 def _urlkeys(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
-    """Return the bytes that hold the urlkeys, where each begins and its length.
+    """Return the bytes that hold the urlkeys, and the start and length of each urlkey.
 
-    Those that the lines do not have are computed from the URL; a URL that
-    has none stands for itself.
+    Missing urlkeys are computed from the URL; a URL without a urlkey is used itself.
     """
     missing = columns.is_missing("NA")
     if not missing.any():
@@ -241,10 +239,9 @@ def _digests(columns: CdxColumns) -> Bytes:
 
 @lru_cache(maxsize=1 << 16)
 def canonical_digest(digest: bytes) -> bytes:
-    """Return 32 bytes that all spellings of a digest have in common.
+    """Return 32 bytes common to all spellings of a digest.
 
-    For SHA-1 they are its base32 characters. What is no digest of a known
-    kind stands for itself.
+    For SHA-1 they are its base32 characters. A digest of an unknown kind is used unchanged.
     """
     try:
         normal = normal_digest(digest.decode("ascii")).encode()

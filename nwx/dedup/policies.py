@@ -1,4 +1,4 @@
-"""Crawl-time deduplication: whether what was just fetched need not be written again."""
+"""Crawl-time deduplication: whether a fetched payload must be written again."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Key(StrEnum):
 
 
 class Keep(StrEnum):
-    """Which capture of a key is none of the duplicates."""
+    """Which capture of a key is kept, not listed as a duplicate."""
 
     OLDEST = "oldest"
     NEWEST = "newest"
@@ -46,11 +46,10 @@ DigestLookup = Callable[[str, str], Iterator[Capture]]
 class Policy:
     """Which payloads may be written as revisits, and of which originals.
 
-    An original has the URL of what was fetched (in any spelling that gives
-    the same urlkey), or with `any_url` whatever URL. MIME types may have
-    wildcards (`image/*`). `collections` are those whose captures count,
-    none for all. With `original_there` the file that holds an original must
-    still be where the archive knows it.
+    An original has the fetched URL (in any spelling with the same urlkey), or any URL with
+    `any_url`. MIME types may have wildcards (`image/*`). Only captures of `collections` count;
+    empty means all. With `original_there` the file that holds an original must still exist at its
+    known location.
     """
 
     any_url: bool = False
@@ -66,8 +65,8 @@ class Policy:
 class Fetched:
     """A payload that a crawler has fetched, by its digest in normal form.
 
-    `timestamp` says when (14 digits). What is not known of it ("" or None)
-    is taken from the original, which has the same payload.
+    `timestamp` is the time of the fetch (14 digits). Unknown values ("" or None) are taken from the
+    original, which has the same payload.
     """
 
     digest: str
@@ -79,7 +78,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FoundOriginal:
-    """The original that a revisit may refer to, or why there is none."""
+    """The original that a revisit may refer to, or the reason for not having one."""
 
     original: Capture | None
     reason: str = ""
@@ -108,7 +107,7 @@ def find_original(
 
 
 def _candidates(lookup: DigestLookup, fetched: Fetched, policy: Policy) -> Iterator[Capture]:
-    """Yield the originals, those of the same URL first, each group from the newest on."""
+    """Yield originals: same URL first, then others, each group newest first."""
     key = urlkey(fetched.url) if fetched.url else ""
     if key:
         yield from lookup(fetched.digest, key)

@@ -1,4 +1,4 @@
-"""Revisit records made of stored duplicates, and the proof that rewritten files replay alike."""
+"""Revisit records made from stored duplicates, and replay checks of rewritten files."""
 
 import gzip
 import hashlib
@@ -42,7 +42,7 @@ _WITH_PAYLOAD = ("response", "resource")
 
 @dataclass(frozen=True, slots=True)
 class WarcLocation:
-    """Where a stored record lies."""
+    """Location of a stored record."""
 
     path: str
     offset: int
@@ -68,11 +68,11 @@ class Original:
 
 
 def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
-    """Return a WARC 1.1 revisit record for the response or resource record where `handle` stands.
+    """Return a WARC 1.1 revisit record for the response or resource record at `handle`.
 
-    What is returned is stored as the old record is, as a gzip member or
-    plain. It keeps the id, the date and the HTTP head of the old one, so
-    that what refers to it still does. Raises FormatError for other records.
+    It is stored like the old record, as a gzip member or plain. It keeps the id, the date and the
+    HTTP head of the old record, so that references stay valid. Raises FormatError for other
+    records.
     """
     start = handle.tell()
     compressed = handle.read(len(GZIP_START)) == GZIP_START
@@ -97,9 +97,9 @@ def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
 
 
 def stored_record(handle: BinaryIO) -> ArcWarcRecord:
-    """Return the response or resource record where `handle` stands, its payload unread.
+    """Return the response or resource record at the position of `handle`, payload unread.
 
-    Raises FormatError where there is none.
+    Raises FormatError on any other record or none.
     """
     start = handle.tell()
     if handle.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC:
@@ -145,10 +145,10 @@ Find = Callable[[str, str, str], WarcLocation | None]
 
 
 def prove(old: ArchiveSource, new: Path, find: Find) -> None:
-    """Raise FormatError unless each capture in `new` replays to the payload of that in `old`.
+    """Raise FormatError unless all captures in `new` replay to the same payloads as in `old`.
 
-    Both are read again from disk. A record is to be there byte for byte; a
-    revisit in its place, to lead by what it says itself to the same payload.
+    Both files are read again from disk. A copied record must be identical byte for byte; a revisit
+    that replaces one must refer, by its own headers, to the same payload.
     """
     pairs = zip_longest(
         replayed_captures(old), replayed_captures(ArchiveSource(old.name, str(new), None))
@@ -169,7 +169,7 @@ def prove(old: ArchiveSource, new: Path, find: Find) -> None:
 
 
 def replayed_captures(source: ArchiveSource) -> Iterator[Capture]:
-    """Stream the captures of a file whose records can be told from one another."""
+    """Stream the captures of a file whose records have known boundaries."""
     for found in ArchiveReader(source, "", keep=lambda capture: False):
         if isinstance(found, CaptureRecord) and found.capture.record_length:
             yield found.capture

@@ -1,4 +1,4 @@
-"""The journal of `nwx dedup-warc`: a killed run goes on, a finished one is recognised."""
+"""The journal of `nwx dedup-warc`: continues a killed run, recognises a finished one."""
 
 import fcntl
 import json
@@ -20,10 +20,10 @@ _FINISHED = b"finished\n"
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a file: `left` are duplicates that had to stay, each with its reason.
+    """The result for one file: `left` are duplicates that had to stay, each with its reason.
 
-    `revisits` are the records that became revisits, `before` the listed
-    ones that were revisits already.
+    `revisits` are the records that became revisits, `before` the listed ones that were revisits
+    already.
     """
 
     source_file: str
@@ -41,9 +41,9 @@ class Rewritten:
 
 
 class RewriteJournal:
-    """The files of a run, and the reports of those that are done, in a file of its folder.
+    """The files of a run and the reports of finished ones, in a file in its folder.
 
-    `goes_on` tells that an earlier run on the same files began, or finished.
+    `goes_on` is true if an earlier run on the same files was started or finished.
     """
 
     def __init__(self, stream: IO[bytes], done: dict[str, Rewritten], *, goes_on: bool) -> None:
@@ -73,10 +73,10 @@ class RewriteJournal:
 
 @contextmanager
 def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJournal]:
-    """Give the journal of a run on some inputs (files and lists).
+    """Yield the journal of a run on these inputs (files and lists).
 
-    Raises SourceError where another process works in the folder, or an
-    unfinished run of other inputs did.
+    Raises SourceError if another process works in the folder, or it has an unfinished run on other
+    inputs.
     """
     path = folder / JOURNAL
     plan = json.dumps(_states(inputs)).encode() + b"\n"
@@ -112,7 +112,7 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
 
 
 def _states(inputs: Sequence[str]) -> list[list[str | int]]:
-    """Return the inputs with what tells whether they are the same as before."""
+    """Return the inputs, each with the values that show whether it has changed."""
     states: list[list[str | int]] = []
     for name in inputs:
         path = Path(name)

@@ -1,9 +1,8 @@
-"""Duplicates of an input that is in order, found while it is read once.
+"""Duplicates of sorted input, found in a single read.
 
-In order means: all captures of a URL lie in one run of lines with the same
-urlkey. Nothing has to promise it. The numbers of the URLs of each run go
-to disk, and if in the end one of them is found in two runs, the input was
-not in order, and is read again as one that is not.
+Sorted means: all captures of a URL are in one run of lines with the same urlkey. The input need
+not promise this. The URL numbers of each run are written to disk; if one is later found in two
+runs, the input was not sorted and is read again as unsorted input.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +67,7 @@ def seem_in_order(sources: Sequence[CdxSource], key: Key) -> bool:
 
 
 def collect_runs(plan: DedupPlan, task: ReadTask) -> RunsFound:
-    """Read the lines of a task by runs, and write those that are duplicates in their run."""
+    """Read the lines of a task by runs, and write the duplicates within each run."""
     keep_memory()
     found = RunsFound(plan.folder / f"lines-{task.number}")
     spill = EntrySpill(plan.folder / f"urls-{task.number}", plan.bits)
@@ -159,7 +158,7 @@ def same_as_before(columns: CdxColumns) -> Mask:
 
 
 def _whole_words() -> NDArray[np.uint64]:
-    """Return for each number of words the bytes of a word of which as many must be 1."""
+    """Return for each count of compared words a mask with one byte of 1 per word."""
     return np.array([(1 << 8 * words) - 1 for words in range(_WORD + 1)], np.uint64) & _FULL
 
 

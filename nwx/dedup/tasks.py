@@ -1,8 +1,8 @@
-"""The three steps of finding duplicates, each cut into tasks that processes can share.
+"""The three steps of finding duplicates, each split into tasks for several processes.
 
-`collect` reads lines and leaves an entry of each on disk, ordered by key;
-`settle` finds among the entries of one part those that are beaten;
-`write` reads the lines again and writes those that are.
+`collect` reads lines and writes an entry of each to disk, ordered by key; `settle` finds the
+duplicates among the entries of one part; `write` reads the lines again and writes the
+duplicates.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def list_lines(columns: CdxColumns) -> bytes:
 
 
 def _ended(data: bytes, starts: Integers, lengths: Integers, end: int) -> tuple[Bytes, Mask]:
-    """Return fields with `end` behind each, a row each, and which of these bytes are theirs."""
+    """Return fields as rows, each followed by `end`, and a mask of the bytes in use."""
     width = int(lengths.max()) + 1
     content = load_columns(data, starts, width)
     content[np.arange(len(lengths)), lengths] = end
@@ -81,10 +81,10 @@ _MOST_BITS = 12
 
 @dataclass(frozen=True, slots=True)
 class DedupPlan:
-    """Which captures are looked at, and how: all tasks of a run have the same.
+    """Which captures are selected, and how; shared by all tasks of a run.
 
-    `seed` is that of the numbers of keys, whose first `bits` bits tell the
-    part that an entry belongs to. Tasks leave their files in `folder`.
+    `seed` is the seed of the key numbers, whose first `bits` bits give the part of an entry. Tasks
+    write their files to `folder`.
     """
 
     selection: CaptureFilter
@@ -144,12 +144,12 @@ class TaskRunner:
         work: Sequence[tuple[object, ...]],
         sizes: Sequence[int] | None = None,
     ) -> Iterator[TaskResult]:
-        """Yield what a function returns for each of some arguments, and show how much is done."""
+        """Yield the result of a function for each set of arguments, and report progress."""
         return self.pool.map_shown(function, work, self.progress, step, sizes)
 
 
 def held_source(lines: Iterable[CdxRow], folder: Path) -> CdxSource:
-    """Return a source of captures that are held already, told by an engine or anything else."""
+    """Return a source of captures already held, from an engine or elsewhere."""
     path = folder / "held.cdx"
     with writing(path), path.open("wb") as stream:
         for line in lines:
@@ -177,9 +177,9 @@ class CollectedEntries:
 def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
     """Read the lines of a task and spill an entry for each.
 
-    Where dates decide, only the best of a key among neighbours is spilled,
-    with those of its second: all others are duplicates whatever else there
-    is. So an input that is sorted, or full of one key, spills little.
+    If dates decide, only the best capture of a key among neighbours is spilled, with the captures
+    of its second: all others are duplicates in any case. Input that is sorted, or has many captures
+    of one key, therefore spills little.
     """
     keep_memory()
     found = CollectedEntries()
@@ -205,14 +205,14 @@ def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
 
 
 class TaskReading(Protocol):
-    """What is noted of a task: a reading for each piece, and what passed."""
+    """Results of reading a task: one reading per piece, and the selected captures."""
 
     readings: list[FileReading]
     passed: Passed
 
 
 def selected_columns(piece: FilePiece, plan: DedupPlan, found: TaskReading) -> Iterator[CdxColumns]:
-    """Stream the captures of a piece that are looked at, and note what was read."""
+    """Stream the selected captures of a piece, and record what was read."""
     reading = FileReading(piece.source.shown)
     found.readings.append(reading)
     # what is held is held whatever it is
@@ -240,9 +240,10 @@ def _spill(
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """A file with a byte for each entry, 1 for a duplicate; `bases` says where a task's begin.
+    """A file with one byte per entry, 1 for a duplicate.
 
-    A base of -1 is that of a task whose captures are held: none is told.
+    `bases` holds the first offset of each task; -1 is a task of held captures, which are never
+    reported.
     """
 
     path: Path
@@ -253,8 +254,8 @@ class Flags:
 def settle(plan: DedupPlan, flags: Flags, segments: Sequence[Segment]) -> tuple[int, int]:
     """Flag the duplicates among the entries of one part.
 
-    Returns how many keys it has, and how many captures were spared
-    because their line would be that of the one kept.
+    Returns the number of its keys, and the number of captures spared because their line would equal
+    the line of the kept capture.
     """
     keep_memory()
     selection = plan.selection
@@ -343,14 +344,12 @@ def add_savings(savings: Savings, columns: CdxColumns) -> None:
 
 @dataclass(slots=True)
 class DedupReport:
-    """What was read and found.
+    """Counts of the lines read and the duplicates found.
 
-    `lines` counts captures that could be read, `not_captures` lines of
-    requests, metadata and the like beside them, `keys` the different keys
-    among those looked at and those held, `duplicates` the lines written,
-    `spared` the captures that are not listed because their line would name
-    the one that is kept, being of the same URL, digest and second.
-    `problems` lists the first broken lines, `problems_total` counts all.
+    `lines` counts readable captures, `not_captures` lines of requests, metadata and the like,
+    `keys` the distinct keys among selected and held captures, `duplicates` the lines written,
+    `spared` the captures not listed because their line would name the kept capture (same URL,
+    digest and second). `problems` lists the first broken lines, `problems_total` counts all.
     """
 
     lines: int = 0

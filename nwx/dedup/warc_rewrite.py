@@ -1,10 +1,9 @@
 """WARC files rewritten with revisit records in place of duplicates.
 
-A new file is the old one byte for byte, except for duplicates: each
-becomes a revisit record once its payload was compared with that of its
-original. Before a new file appears it is read back and checked to replay
-to the payloads of the old one. Old files are only read. A journal in the
-output folder lets a killed run continue.
+A new file equals the old one byte for byte, except that each duplicate becomes a revisit record
+once its payload was compared with that of its original. Before a new file appears it is read
+back and checked to replay to the payloads of the old one. Old files are only read. A journal in
+the output folder lets a killed run continue.
 """
 
 import os
@@ -60,14 +59,12 @@ def rewrite(
     progress: ShowProgress = no_progress,
     lists: Sequence[str] = (),
 ) -> Iterator[Rewritten]:
-    """Write each file anew into `folder`, under its name, and yield what became of it.
+    """Rewrite each file into `folder`, under its name, and yield the result of each.
 
-    Originals are looked for in all of the files: the earliest capture of
-    the same payload that is no duplicate, of the same URL where there is
-    one. A run that was killed goes on when it is given the same files and
-    `lists` again, and one that finished yields its reports again. Raises
-    SourceError where a new file would stand in the place of another, or a
-    file is no WARC that can be written anew.
+    Originals are searched in all of the files: the earliest capture of the same payload that is not
+    a duplicate, of the same URL if possible. A killed run continues when called with the same files
+    and `lists`; a finished run yields its reports again. Raises SourceError if a new file would
+    replace another, or a file is not a WARC that can be rewritten.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +93,7 @@ def rewrite(
 def _ways(
     step: str, sources: Sequence[ArchiveSource], progress: ShowProgress
 ) -> Iterator[tuple[ArchiveSource, Way]]:
-    """Yield each source with a function that tells how far in it the work is."""
+    """Yield each source with a function that reports the position reached in it."""
     before, total = 0, sum(source.size or 0 for source in sources)
     for source in sources:
         yield source, partial(_tell, progress, step, before, total)
@@ -130,7 +127,7 @@ class _Catalogue:
         )
 
     def add(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
-        """Note the captures of a file; raises SourceError where there is no room for them."""
+        """Record the captures of a file. Raises SourceError if space for them runs out."""
         try:
             self._note(source, covers, way)
         except sqlite3.OperationalError as error:
@@ -187,7 +184,7 @@ class _Catalogue:
         return _location(row) if row else None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
 
@@ -232,15 +229,15 @@ def _prove(source: ArchiveSource, new: Path, output: Path, catalogue: _Catalogue
 
 
 def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:
-    """Copy from where the old file stands up to an offset, or to its end."""
+    """Copy from the current position of the old file up to an offset, or to its end."""
     while block := old.read(_BLOCK_BYTES if end is None else min(_BLOCK_BYTES, end - old.tell())):
         new.write(block)
 
 
 def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
-    """Return the bytes that take the place of a stored duplicate.
+    """Return the bytes that replace a stored duplicate.
 
-    Raises FormatError where it must stay as it is.
+    Raises FormatError if it must stay unchanged.
     """
     if original is None:
         raise FormatError(f"no original of {place.digest} is in these files")
@@ -263,7 +260,7 @@ def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
 
 
 def _stands_alone(place: WarcLocation) -> bool:
-    """Tell whether a stored record is all of a gzip member, or in a plain file."""
+    """Return whether a stored record is a whole gzip member, or in a plain file."""
     with Path(place.path).open("rb") as handle:
         starts = [handle.read(len(GZIP_START))]
         handle.seek(place.offset)

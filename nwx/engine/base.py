@@ -1,4 +1,4 @@
-"""What an engine is: its capabilities, and what holds them together."""
+"""The engine interface: its capabilities, and the class that combines them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineTraits:
-    """In what engines differ, beside their speed.
+    """Differences between engines, apart from speed.
 
-    `estimates`: totals beyond RESULT_WINDOW may be lower bounds, marked as such.
-    `live_selections`: captures can be looked up by conditions (`FacetStore.live_selection`).
-    `transactional_load`: captures are loaded all or none, whatever happens.
-    `is_local`: it reads files of this machine, so that short answers take hardly any waiting.
+    `estimates`: totals beyond RESULT_WINDOW may be lower bounds, marked as such. `live_selections`:
+    captures can be looked up by conditions (`FacetStore.live_selection`). `transactional_load`:
+    captures are loaded all or none, in any event. `is_local`: it reads files of this machine, so
+    short answers take hardly any waiting.
     """
 
     estimates: bool
@@ -45,10 +45,10 @@ class EngineTraits:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """Batches of which a `Staging` did all that any process can do.
+    """Batches for which a `Staging` did all the work that any process can do.
 
-    `files` are their ledger entries. `content` is what the engine needs to
-    complete them, cheap to pickle.
+    `files` are their ledger entries. `content` is the engine's data to complete them, cheap to
+    pickle.
     """
 
     files: tuple[SourceFile, ...]
@@ -56,10 +56,9 @@ class StagedBatch:
 
 
 class Staging(ABC):
-    """What does all of storing batches that any process can do; for one thread.
+    """Does the part of storing batches that any process can do; for one thread.
 
-    No document of a batch may be one of several of its key
-    (`nwx.importing.sole_import`).
+    No document of a batch may share its key with another (`nwx.importing.sole_import`).
     """
 
     @abstractmethod
@@ -83,10 +82,10 @@ def check_deletable(index: IndexName) -> None:
 
 
 class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
-    """An open archive: all its capabilities, what writes to several of them, and `close`.
+    """An open archive: all its capabilities, writes across several of them, and `close`.
 
-    Every method raises EngineUnavailableError when the engine is away or
-    does not answer in time: an outage is never an empty result.
+    Every method raises EngineUnavailableError if the engine is away or does not answer in time: an
+    outage is never an empty result.
     """
 
     address: str
@@ -98,27 +97,26 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         return ""
 
     def hidden_urls(self, urls: Collection[str]) -> set[str]:
-        """Return those of these URLs that may not be shown, whether they were captured or not."""
+        """Return the URLs that must not be shown, whether captured or not."""
         del urls
         return set()
 
     @abstractmethod
     def create(self) -> None:
-        """Make the indices that are missing, and finish what a killed writer left.
+        """Create missing indices, and complete the work of a killed writer.
 
-        Raises EngineVersionError on indices of another version, and
-        EngineBusyError where another writer holds them.
+        Raises EngineVersionError on indices of another version, EngineBusyError if another writer
+        holds them.
         """
 
     @abstractmethod
     def write(self, batch: Batch) -> Written:
         """Store a batch; writing it again changes nothing.
 
-        A document replaces the one of the same id when its capture takes
-        precedence (`nwx.keys.precedence`), an amended one also when it is
-        that of the same capture. Dates are added to those known.
-        The ledger entries are stored last. May be called before `refresh`
-        makes the entries visible to searches.
+        A document replaces the one of the same id if its capture takes precedence
+        (`nwx.keys.precedence`), an amended one also if it is of the same capture. Dates are added
+        to the known ones. The ledger entries are stored last. May be called before `refresh` makes
+        the entries visible to searches.
         """
 
     @abstractmethod
@@ -137,21 +135,21 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def count(self, index: IndexName) -> int:
-        """Return the number of entries of an index; of dates those of the main one."""
+        """Return the number of entries of an index; for dates, of the main index."""
 
     @abstractmethod
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        """Stream all entries of an index, as in its mapping, in the order of their ids.
+        """Stream all entries of an index, as in its mapping, ordered by id.
 
-        Dates are those of all indices that are attached.
+        Dates include all attached indices.
         """
 
     @abstractmethod
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
-        """Delete entries, of dates those of the main index; return how many there were.
+        """Delete entries, for dates in the main index only; return the number deleted.
 
-        Of pictures those of documents too. Raises UsageError for facets,
-        inlinks, crawls, queue and access.
+        Pictures are also deleted by document id. Raises UsageError for facets, inlinks, crawls,
+        queue and access.
         """
 
     @abstractmethod
@@ -199,14 +197,14 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Return the updates that are to be sent to queues elsewhere."""
 
     def purger(self) -> "Purger":
-        """Return what takes entries out of the archive for good.
+        """Return the purger, which removes entries from the archive for good.
 
-        Raises UsageError where the archive is open for those only who must not.
+        Raises UsageError if the archive is opened only for callers that may not purge.
         """
         raise UsageError(f"nothing can be purged from {self.address} here")
 
     def shards(self) -> Shards:
-        """Return what tells of the shards of the indices, and changes them."""
+        """Return the interface to inspect and change the shards of the indices."""
         return Shards()
 
     @abstractmethod
@@ -219,7 +217,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files, locks and connections; closing twice is harmless."""
+        """Release files, locks and connections; closing twice is harmless."""
 
     def __enter__(self) -> Self:
         return self

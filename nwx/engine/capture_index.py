@@ -12,11 +12,10 @@ from nwx.values.timestamps import seconds_between
 
 @dataclass(frozen=True, slots=True)
 class CdxSpan:
-    """The captures from one place in the order of a CDX up to, but without, another.
+    """The captures from one CDX position up to, excluding, another.
 
-    A place is the beginning of a line: `urlkey`, or `urlkey timestamp`,
-    compared as UTF-8 bytes. `collection` "" means all of them, `revisits`
-    None originals and revisits alike.
+    A position is the beginning of a line: `urlkey`, or `urlkey timestamp`, compared as UTF-8 bytes.
+    `collection` "" means all collections, `revisits` None both originals and revisits.
     """
 
     start: str
@@ -39,7 +38,7 @@ class CdxSpan:
 
 @dataclass(frozen=True, slots=True)
 class CdxLineForm:
-    """What lines are made of: the places of fields in a `CdxRow`, and how digests are spelled."""
+    """The form of lines: positions of fields in a `CdxRow`, and the spelling of digests."""
 
     places: tuple[int, ...]
     bare_digests: bool
@@ -47,7 +46,7 @@ class CdxLineForm:
 
 @dataclass(frozen=True, slots=True)
 class CdxBlock:
-    """Some captures of a span: so many lines as one text, or rows where these are not plain."""
+    """Captures of a span: a number of lines as one text, or rows if they are not plain."""
 
     text: str = ""
     number: int = 0
@@ -90,59 +89,58 @@ class CaptureIndex(ABC):
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream captures in the order of urlkey, timestamp, file and offset.
 
-        Those of `urlkey`, or with `end` those from `urlkey` up to but
-        without `end`, compared as UTF-8 bytes.
+        Captures of `urlkey`, or with `end` from `urlkey` up to, excluding, `end`, compared as UTF-8
+        bytes.
         """
 
     @abstractmethod
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures that hold a payload of this digest (normal form), the newest first.
+        """Stream the captures with a payload of this digest (normal form), newest first.
 
-        With `urlkey` those of this one only. Revisits hold no payload.
-        Captures of one moment come in the order of file and offset.
+        With `urlkey` only captures of this urlkey. Revisits hold no payload. Captures of one moment
+        are in the order of file and offset.
         """
 
     @abstractmethod
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
-        """Return the lowest status code of the captures of each of these urlkeys that has any.
+        """Return the lowest status code per urlkey, for urlkeys with captures.
 
         A capture without a status counts as 0.
         """
 
     @abstractmethod
     def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
-        """Return for each of the questions the captures of its urlkeys, nearest in time first.
+        """Return for each question the captures of its urlkeys, nearest in time first.
 
-        At most `most` of each (`nwx.engine.capture_index.nearest_captures`).
-        Urlkeys that are too long for an index (8,000 characters) have none.
+        At most `most` per question (`nwx.engine.capture_index.nearest_captures`). Urlkeys too long
+        for an index (8,000 characters) have none.
         """
 
     @abstractmethod
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Tell whether any capture has a urlkey that begins with one of these texts."""
+        """Return whether any capture has a urlkey that begins with one of these texts."""
 
     @abstractmethod
     def cdx_rows(self, span: "CdxSpan") -> "Iterator[CdxRow]":
-        """Stream the captures of a span as rows of a CDX, in its order.
+        """Stream the captures of a span as CDX rows, in its order.
 
-        Within one urlkey and timestamp they are in the order of file and
-        offset; digests are in their normal form.
+        Within one urlkey and timestamp they are in the order of file and offset; digests are in
+        their normal form.
         """
 
     def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterator[CdxBlock] | None":
-        """Stream the same captures as lines that are put together already.
+        """Stream the captures of a span as assembled lines.
 
-        None where an engine has them no faster than as rows, and for spans
-        with the newest first.
+        None if the engine has them no faster than as rows, and for spans with the newest first.
         """
         del span, form
         return None
 
     @abstractmethod
     def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
-        """Stream the places (`urlkey timestamp`) of the first of every so many captures of a span.
+        """Stream the positions (`urlkey timestamp`) of the first of every `every` captures.
 
-        In the order of a CDX, whatever the order of the span.
+        In CDX order, whatever the order of the span.
         """
 
     @abstractmethod
@@ -151,36 +149,33 @@ class CaptureIndex(ABC):
 
     @abstractmethod
     def capture_mark(self) -> str:
-        """Return the mark behind all captures that are stored until now; "" without an archive."""
+        """Return the mark after all captures stored so far; "" without an archive."""
 
     @abstractmethod
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the captures stored after a mark and up to another, each with the mark behind it.
+        """Stream the captures stored after a mark and up to another, each with the mark after it.
 
-        "" is the beginning, `until` by default the present end; with
-        `collection` those of this one only. Whoever goes on from the mark of
-        the last capture, or from `until` once there are no more, gets each
-        capture that is stored once, whoever stores it; one that was deleted
-        and stored again comes again. Captures come in an order in which a
-        mark can be gone on from, which is about that of their storing.
-        Raises StaleMarkError for a mark that these captures do not know.
+        "" is the beginning, `until` by default the present end; with `collection` only captures of
+        this one. Continuing from the mark of the last capture, or from `until` once there are no
+        more, yields each stored capture once, whoever stores it; a capture deleted and stored again
+        is repeated. The order allows continuing from any mark and is about the order of storing.
+        Raises StaleMarkError for a mark unknown to these captures.
         """
 
     @abstractmethod
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Store captures without documents, visible when it returns; return how many were new.
+        """Store captures without documents, visible on return; return the number of new ones.
 
-        Those that are there already stay as they are. Nothing is stored
-        when `batches` raises. The embedded engine stores all or none
-        whatever happens; where Elasticsearch is lost on the way, doing it
-        again stores the rest.
+        Existing captures stay unchanged. Nothing is stored if `batches` raises. The embedded engine
+        stores all or none in any event; if Elasticsearch is lost midway, repeating the call stores
+        the rest.
         """
 
     @abstractmethod
     def unload_captures(self, ids: Iterable[str]) -> int:
-        """Delete captures by their ids, gone when it returns; return how many there were.
+        """Delete captures by their ids, gone on return; return the number deleted.
 
-        Nothing is deleted when `ids` raises.
+        Nothing is deleted if `ids` raises.
         """

@@ -18,7 +18,7 @@ _DIGITS = 14
 
 @dataclass(frozen=True, slots=True)
 class DateRows:
-    """One row a date: the place of its document, its timestamp and its collection's code.
+    """One row per date: the number of its document, its timestamp, its collection's code.
 
     `codes` are the codes of collections, which several such tables may share.
     """
@@ -29,7 +29,7 @@ class DateRows:
     codes: Mapping[str, int]
 
     def that_meet(self, one: DateCondition) -> Chosen:
-        """Tell of each row whether it meets a condition."""
+        """Return for each row whether it meets a condition."""
         fits = np.ones(len(self.times), dtype=bool)
         if one.spans is not None:
             fits[:] = False
@@ -45,7 +45,7 @@ class DateRows:
         return np.unique(self.places[self.that_meet(one)])
 
     def within(self, spans: Collection[HiddenSpan]) -> Chosen:
-        """Tell of each row whether it lies in one of some spans."""
+        """Return for each row whether it is within any of the spans."""
         fits = np.zeros(len(self.times), dtype=bool)
         for span in spans:
             inside = (self.times >= int(span.first)) & (self.times <= int(span.last))

@@ -1,4 +1,4 @@
-"""The documents of an archive and their dates: what they are, and which a question finds."""
+"""The documents of an archive and their dates: records, and search."""
 
 import re
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ class DocumentIndex(ABC):
 
     @abstractmethod
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of those of the documents that the engine holds."""
+        """Return the precedence of each of the documents that the engine holds."""
 
     @abstractmethod
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
@@ -35,30 +35,29 @@ class DocumentIndex(ABC):
     def search(self, question: "Question") -> SearchResult:
         """Answer a question.
 
-        A facet counts the documents of the result, and where a filter is
-        about it those too that only this filter leaves out. Raises
-        WindowError beyond RESULT_WINDOW, and what `nwx.query.question.resolve`
-        raises; QueryError also for what the engine cannot compile.
+        A facet counts the documents of the result, and, if a filter is about it, also the documents
+        that only this filter leaves out. Raises WindowError beyond RESULT_WINDOW, and the errors of
+        `nwx.query.question.resolve`; QueryError also if the engine cannot compile the query.
         """
 
     def search_state(self) -> str:
         """Return a text that stays the same as long as each question finds the same.
 
-        "" where that is not known: then nothing that was found may be kept.
+        "" if unknown: then no result may be cached.
         """
         return ""
 
     @abstractmethod
     def scroll(self, question: "Question") -> Iterator[Hit]:
-        """Stream every hit of a question, in no order, without snippets.
+        """Stream every hit of a question, unordered, without snippets.
 
-        Looks at query, filters and dates of the question only.
+        Uses only the query, filters and dates of the question.
         """
 
     def totals(self, questions: "Sequence[Question]") -> list[int]:
-        """Return how many documents each of several questions finds, versions counted apart.
+        """Return the number of documents each question finds, versions counted separately.
 
-        Looks at query, filters and dates of the questions only.
+        Uses only the query, filters and dates of the questions.
         """
         found = []
         for question in questions:
@@ -68,21 +67,20 @@ class DocumentIndex(ABC):
 
     @abstractmethod
     def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
-        """Return when the documents of each question were captured, by period, empty ones left out.
+        """Return the captures of each question's documents by period, without empty periods.
 
-        Counts are exact. A capture is a timestamp of a document in a
-        collection. Those outside the question's dates, years and collections
-        do not count. Looks at query, filters and dates of the questions only.
+        Counts are exact. A capture is a timestamp of a document in a collection. Captures outside
+        the question's dates, years and collections do not count. Uses only the query, filters and
+        dates of the questions.
         """
 
     @abstractmethod
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words of documents that are spelled like a word, the likeliest first.
+        """Return words in documents that are spelled like a word, the likeliest first.
 
-        They begin as it does and are one edit away, from six characters on
-        two (`nwx.query.words`); of those as far away the more
-        frequent comes first. Words of documents that somebody may not see
-        are among them: whether one finds anything is another question.
+        They share its beginning and are one edit away, from six characters on two
+        (`nwx.query.words`); at equal distance the more frequent word is first. Words of documents
+        hidden from some viewers are included: whether a word finds anything is a separate question.
         """
 
 
@@ -109,12 +107,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can name a dates index beside the main one."""
+    """Return whether a text is a valid name for a dates index other than the main one."""
     return text != MAIN_DATES and bool(_NAME.fullmatch(text))
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError where a text cannot name a dates index beside the main one."""
+    """Raise UsageError if a text is not a valid name for a dates index besides the main one."""
     if not is_name(name):
         raise UsageError(
             f"{name[:80]!r} cannot name a dates index; use up to 63 lower-case letters, digits, "
@@ -133,8 +131,8 @@ class DatesBuilder(ABC):
 class DatesIndex(ABC):
     """All timestamps of documents, in one index or in several.
 
-    What is asked about dates is asked of the main index and of all that are
-    attached; a date that is in two of them counts once.
+    Questions about dates are answered from the main index and all attached ones; a date in two of
+    them counts once.
     """
 
     @abstractmethod
@@ -143,10 +141,10 @@ class DatesIndex(ABC):
 
     @abstractmethod
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        """Add to the dates known; return how many (timestamp, collection) pairs were new.
+        """Add to the known dates; return the number of new (timestamp, collection) pairs.
 
-        `into` names the index, which is made and attached where there is
-        none of that name. Two writers at once lose nothing.
+        `into` names the index, which is created and attached if missing. Two concurrent writers
+        lose nothing.
         """
 
     @abstractmethod
@@ -155,23 +153,23 @@ class DatesIndex(ABC):
 
     @abstractmethod
     def attach_dates(self, name: str, address: str = "") -> None:
-        """Join a dates index from now on; "" is the one that the archive has of that name.
+        """Attach a dates index; address "" is the archive's own index of that name.
 
-        Raises EngineError where there is none, or the name is another's.
+        Raises EngineError if it is missing, or the name is in use for another.
         """
 
     @abstractmethod
     def detach_dates(self, name: str) -> None:
-        """Leave a dates index out from now on, and keep what it holds.
+        """Detach a dates index, keeping its content.
 
-        Raises EngineError where none of that name is attached.
+        Raises EngineError if no index of that name is attached.
         """
 
     @abstractmethod
     def drop_dates(self, name: str) -> None:
         """Detach and delete a dates index that the archive made.
 
-        Raises EngineError where there is none, or it is another's.
+        Raises EngineError if it is missing, or was not made by the archive.
         """
 
     @abstractmethod
@@ -180,8 +178,8 @@ class DatesIndex(ABC):
 
     @abstractmethod
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Give what builds a dates index anew, by name or address; a new name is the archive's.
+        """Yield a builder of a dates index, by name or address; a new name is the archive's.
 
-        It takes the place of one that is there, whole, when the context
-        ends; when that fails, nothing has changed.
+        The new index replaces an existing one as a whole when the context ends; on failure nothing
+        has changed.
         """

@@ -1,6 +1,6 @@
-"""Records as entries of an index, by the names in `mappings/*.json`, and back.
+"""Conversion between records and index entries, by the names in `mappings/*.json`.
 
-Both engines store these. A field without a value is left out.
+Both engines store these entries. A field without a value is left out.
 """
 
 import heapq
@@ -138,7 +138,7 @@ def dates_from_entry(entry: Mapping[str, Any]) -> Dates:
 
 
 def merged_dates(parts: Sequence[Mapping[str, Dates]]) -> dict[str, Dates]:
-    """Return the dates of ids that are told in several parts, each date once."""
+    """Return the dates of all parts merged by id, each date once."""
     merged = dict(parts[0])
     for part in parts[1:]:
         for id, dates in part.items():

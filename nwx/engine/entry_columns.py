@@ -1,4 +1,4 @@
-"""Entries of an index that lie in a file as columns."""
+"""Index entries stored in a file as columns."""
 
 import json
 import mmap
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryColumns:
-    """How the entries of an index are read from the arrays of a file.
+    """Description of index entries stored as arrays in a file.
 
-    `blob` is the name of the file. Its arrays are named `<group>/<column>`,
-    and the columns of a group are equally long: one row an entry. A column
-    that `labels` names holds codes (unsigned integers): places in the list of
-    texts in the JSON file that `labels` gives, and `fields` is the field of
-    the entry that the text is the value of. All other columns hold whole
-    numbers, which are values of the field of the same name. `count` is the
-    number of entries of all groups.
+    `blob` is the name of the file. Its arrays are named `<group>/<column>`; the columns of a group
+    have equal length, one row per entry. A column named in `labels` holds codes (unsigned
+    integers): positions in the list of texts in the JSON file given by `labels`; `fields` is the
+    entry field that gets the text as its value. All other columns hold whole numbers, the values of
+    the field of the same name. `count` is the number of entries of all groups.
     """
 
     blob: str
@@ -35,9 +33,8 @@ class EntryColumns:
     def read(self, folder: Path) -> Iterator[IndexEntry]:
         """Stream the entries, group by group; `folder` holds the files.
 
-        Each has the name of its group as `grouping`, and the id
-        `column=value column=value` of its labelled columns in their order.
-        Raises BlobError on files that are missing or damaged.
+        Each has the name of its group as `grouping`, and the id `column=value column=value` of its
+        labelled columns in order. Raises BlobError on missing or damaged files.
         """
         # Imported here: every engine knows this class, few commands read columns.
         import numpy as np
@@ -71,7 +68,7 @@ class EntryColumns:
 def combination_id(columns: Sequence[str], values: Sequence[object]) -> str:
     """Return the id of a combination, such as `status=ok month=2013-01`.
 
-    `values` has those of the columns first; what follows is not looked at.
+    `values` begins with the values of `columns`; further values are ignored.
     """
     return " ".join(f"{name}={value}" for name, value in zip(columns, values, strict=False))
 

@@ -1,4 +1,4 @@
-"""What an engine does for facets: captures in bulk or by conditions, and stored builds."""
+"""Engine interface for facets: captures in bulk or by conditions, and stored builds."""
 
 import json
 import os
@@ -41,7 +41,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """The whole field is as a regular expression says, of what all engines know of these."""
+    """Condition that the whole field matches a regular expression in a common syntax.
+
+    Only syntax that all engines support may be used.
+    """
 
     field: str
     pattern: str
@@ -90,9 +93,9 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What captures are, by what their own records say; documents and URLs are estimates.
+    """Counts of captures, from their own records; documents and URLs are estimates.
 
-    `sized` captures have a size that is known, of `size_bytes` together.
+    `sized` captures have a known size, `size_bytes` in total.
     """
 
     captures: int
@@ -103,10 +106,10 @@ class Estimate:
 
 
 class LiveSelection(ABC):
-    """The captures of one moment, looked up by conditions.
+    """The captures of one point in time, searched by conditions.
 
-    Captures with a value that is too long to be looked up are always found,
-    so that there may be some more than those that meet a condition.
+    Captures with a value too long for lookup always match, so results may include captures that do
+    not meet a condition.
     """
 
     @abstractmethod
@@ -115,18 +118,18 @@ class LiveSelection(ABC):
 
     @abstractmethod
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
-        """Stream captures by their values of some fields, each combination together.
+        """Stream groups of captures, one for each combination of values of some fields.
 
-        Of `timestamp` there is the month (`201301`) alone.
+        `timestamp` is reduced to the month (`201301`).
         """
 
     @abstractmethod
     def estimates(
         self, wanted: LiveFilter, parts: Sequence[LiveFilter], sized: LiveFilter
     ) -> list[Estimate]:
-        """Return what there is of the wanted captures in each of the parts.
+        """Return estimates of the wanted captures in each of the parts.
 
-        `sized` is the condition of a size that is known.
+        `sized` is the condition of a known size.
         """
 
 
@@ -156,7 +159,7 @@ CapturePlace = tuple[str, int]
 class CaptureRows:
     """Captures in bulk, each a tuple of the values of CAPTURE_ROW_FIELDS.
 
-    `after` is the mark from which reading goes on behind them.
+    Reading continues after the mark `after`.
     """
 
     rows: Sequence[tuple[Any, ...]]
@@ -165,11 +168,10 @@ class CaptureRows:
 
 @dataclass(frozen=True, slots=True)
 class StoredBuild:
-    """What was built, as a store keeps it: blobs that belong together.
+    """A stored build: blobs that belong together.
 
-    `blobs` has their sizes in bytes by name. `notes` are the builder's own
-    (JSON). `entries` tells how the blobs hold the entries of the index
-    facets, None where they hold none.
+    `blobs` has their sizes in bytes by name. `notes` are the builder's own (JSON). `entries`
+    describes how the blobs hold the entries of the index facets, None if they hold none.
     """
 
     blobs: Mapping[str, int]
@@ -184,8 +186,8 @@ class StoredBuild:
     def from_json(cls, text: str, place: str) -> "StoredBuild":
         """Return the build of a JSON text; `place` names it in messages.
 
-        Raises EngineVersionError on a text that is no such build: damaged, or
-        written by a version of nwx that keeps builds otherwise.
+        Raises EngineVersionError on an invalid build: damaged, or written by a version of nwx with
+        another format.
         """
         try:
             known = json.loads(text)
@@ -202,11 +204,10 @@ class StoredBuild:
 
 
 class BlobStore(ABC):
-    """Named blobs, and the build that is current among them.
+    """Named blobs, and the current build made of some of them.
 
-    A blob never changes: what differs has another name. `folder` is where
-    blobs lie on this machine once `get` or `put` returned; its subfolders are
-    free for builders to work in.
+    A blob never changes: different content has another name. `folder` holds blobs on this machine
+    after `get` or `put` returned; builders may work in its subfolders.
     """
 
     folder: Path
@@ -219,8 +220,7 @@ class BlobStore(ABC):
     def current(self) -> StoredBuild | None:
         """Return the current build, whether or not its blobs are on this machine.
 
-        None where there is none. Raises EngineVersionError on one that this
-        version of nwx cannot read.
+        None if missing. Raises EngineVersionError on a build that this version of nwx cannot read.
         """
 
     @abstractmethod
@@ -233,29 +233,29 @@ class BlobStore(ABC):
 
     @abstractmethod
     def get(self, blobs: Mapping[str, int]) -> None:
-        """Bring blobs, given with their sizes, to `folder`, where they are not there yet.
+        """Copy missing blobs, given with their sizes, to `folder`.
 
-        Copies of other blobs, which `folder` only has at hand, are removed.
-        Raises BlobError on blobs that the store does not have.
+        Other blobs that `folder` holds only as copies are removed. Raises BlobError on blobs
+        missing in the store.
         """
 
     @abstractmethod
     def delete(self, names: Collection[str]) -> None:
-        """Delete blobs; names that there are not are passed over."""
+        """Delete blobs; missing names are ignored."""
 
     @abstractmethod
     def swap(self, build: StoredBuild, version: str) -> None:
-        """Make a build the current one, at once, with its entries as those of the index facets.
+        """Make a build and its entries of the index facets current, atomically.
 
-        Its blobs were put before. Raises EngineBusyError, and changes nothing,
-        where `version()` is another one by now.
+        Its blobs must be stored before. Raises EngineBusyError, without any change, if `version()`
+        has changed meanwhile.
         """
 
 
 class FacetStore(BlobStore):
     """The captures of an archive in bulk, and the blobs of the facets built from them.
 
-    All methods raise EngineUnavailableError as those of Engine do.
+    All methods raise EngineUnavailableError as in Engine.
     """
 
     @abstractmethod
@@ -274,12 +274,12 @@ class FacetStore(BlobStore):
 
     @abstractmethod
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
-        """Return those of the captures at these places that there are, in the given order."""
+        """Return the existing captures at these places, in the given order."""
 
     def live_selection(self) -> "AbstractContextManager[LiveSelection] | None":
-        """Give the present captures, to be looked up by conditions.
+        """Return the present captures, for search by conditions.
 
-        None where the engine is no faster at that than at reading all of them.
+        None unless the engine does that faster than reading all of them.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Where the files of an archive lie, read from the import ledger for who asks often."""
+"""Locations of the files of an archive, read from the import ledger, for frequent use."""
 
 import threading
 from pathlib import Path
@@ -12,10 +12,10 @@ _PATIENCE_SECONDS = 2.0
 
 
 class FilePlaces:
-    """The places of files, from the import ledger, which is read again only when it may help.
+    """Locations of files from the import ledger, which is reread only when needed.
 
-    That is when it lacks a file, or a file is not where it was: files are
-    moved, and imported, all the time. Threads may share it.
+    That is when it lacks a file, or a file is not at its location: files are moved and imported all
+    the time. Threads may share it.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -33,7 +33,7 @@ class FilePlaces:
         return found
 
     def is_there(self, capture: Capture) -> bool:
-        """Tell whether the file of a capture can be read; of addresses, whether they are known."""
+        """Return whether the file of a capture is readable; for addresses, whether it is known."""
         path = self.path(capture.collection, capture.source_file)
         return path is not None and _exists(path)
 

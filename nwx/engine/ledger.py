@@ -9,12 +9,11 @@ from nwx.model import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """That an importer, the `holder`, has a file: no other imports it while `counter` grows.
+    """Claim of a file by an importer, the `holder`, valid while `counter` grows.
 
-    Who wants the file watches the counter by its own clock, and takes the
-    file over when the counter has not changed for `lease_seconds`. A claim
-    has `ended` where its holder is done with a file that is not finished,
-    as one that cannot be read.
+    Others who want the file watch the counter by their own clock, and take over the file when the
+    counter has not changed for `lease_seconds`. A claim has `ended` when its holder has stopped
+    work on an unfinished file, such as an unreadable one.
     """
 
     holder: str
@@ -25,7 +24,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFile:
-    """What the ledger holds of a name: its entry and the claim of it, None where there is none."""
+    """Ledger data of a file name: its entry and its claim, None if missing."""
 
     collection: str
     name: str
@@ -42,17 +41,16 @@ class FileClaims(ABC):
 
     @abstractmethod
     def read(self, collection: str, names: Collection[str]) -> dict[str, ClaimedFile]:
-        """Return what the ledger holds of each of these names now."""
+        """Return the current ledger data of each of these names."""
 
     @abstractmethod
     def update(
         self, collection: str, names: Collection[str], change: ClaimChange
     ) -> dict[str, ClaimedFile]:
-        """Change what the ledger holds of these names; return what it holds then.
+        """Change the ledger data of these names atomically; return the new data.
 
-        `change` is asked again of a name that somebody else changed between
-        its reading and its writing. What is left without entry and claim is
-        deleted.
+        `change` is called again for a name that another process changed between read and write.
+        Names left without entry and claim are deleted.
         """
 
     @abstractmethod

@@ -1,7 +1,7 @@
-"""From an address to an engine.
+"""Opening of an engine by its address.
 
-An engine is a package with a class that is an `Engine`, opened by its
-`open_engine`, and a line in `_PACKAGES`.
+An engine is a package with a class that is an `Engine`, opened by its `open_engine`, and a line
+in `_PACKAGES`.
 """
 
 from importlib import import_module
@@ -22,14 +22,14 @@ _PACKAGES = {
 
 
 def is_server(address: str) -> bool:
-    """Tell whether an address is a server's (http, https, opensearch+https) and not a folder."""
+    """Return whether an address is a server (http, https, opensearch+https), not a folder."""
     return bool(_scheme(address)) and _scheme(address) in _PACKAGES
 
 
 def engine_package(address: str) -> str:
-    """Return the name of the package of the engine at an address.
+    """Return the package name of the engine at an address.
 
-    Raises UsageError for an address of an unknown scheme.
+    Raises UsageError on an unknown scheme.
     """
     scheme = _scheme(address)
     if scheme not in _PACKAGES:
@@ -49,8 +49,8 @@ def _scheme(address: str) -> str:
 def open_engine(settings: Settings, *, read_only: bool = False) -> Engine:
     """Return the engine at `settings.engine`: a search server at an address, else a folder.
 
-    Close it after use. Raises EngineError where there is none, or none that
-    can be used, UsageError for an address of another scheme.
+    Close it after use. Raises EngineError on a missing or unusable engine, UsageError on an unknown
+    scheme.
     """
     # Imported here so that one engine never loads the libraries of the other.
     package = import_module(engine_package(settings.engine))

@@ -29,11 +29,10 @@ class QuestionPool:
     def answer(
         self, question: Callable[[], _T], is_wanted: Callable[[], bool] = lambda: True
     ) -> _T:
-        """Return what `question` returns, or raise what it raises; another thread calls it.
+        """Return the result of `question`, or raise its error; it runs in another thread.
 
-        `is_wanted` tells whether somebody still waits for the answer.
-        Raises EngineBusyError where too many questions are being answered,
-        and QuestionTimeoutError where this one takes too long.
+        `is_wanted` returns whether the answer is still needed. Raises EngineBusyError if too many
+        questions are running, and QuestionTimeoutError if this one takes too long.
         """
         self._take_place()
         work = Work(self._seconds)
@@ -74,5 +73,5 @@ class QuestionPool:
             over = work.remaining_seconds() == 0
 
     def close(self) -> None:
-        """Take no more questions; those that are being answered end by themselves."""
+        """Refuse new questions; running ones finish by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)

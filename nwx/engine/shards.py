@@ -1,4 +1,4 @@
-"""The shards of indices: how they do, and how many there are."""
+"""Shards of indices: their health and their number."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -15,11 +15,11 @@ BULK_LOADING = "loading"
 
 @dataclass(frozen=True, slots=True)
 class ShardHealth:
-    """The shards of an index on a server, each of which has `replicas` further copies.
+    """The health of an index's shards on a server; each shard has `replicas` further copies.
 
-    `name` is the index's own, behind its alias. `lost` are the numbers of
-    shards of which no node has a copy, `missing_copies` counts the copies
-    that there shall be and are not. Nothing can be written where `blocked`.
+    `name` is the concrete name of the index, not its alias. `lost` has the numbers of shards
+    without a copy on any node, `missing_copies` counts the configured copies that do not exist.
+    Nothing can be written to a `blocked` index.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Shards:
     """The shards of an archive. This one has none: a folder of this machine."""
 
     def health(self) -> Mapping[str, ShardHealth]:
-        """Return how the shards of each index do that there is, by its name.
+        """Return the shard health of each existing index, by its name.
 
-        First come those of an IndexName, then others that belong to the archive:
-        `<name>-files` (what an index keeps beside its entries), BULK_LOADING,
-        and `dates@<name>` (a dates index beside the main one).
+        Indices of an IndexName come first, then others of the archive: `<name>-files` (what an
+        index stores next to its entries), BULK_LOADING, and `dates@<name>` (a dates index next to
+        the main one).
         """
         return {}
 
@@ -52,10 +52,9 @@ class Shards:
         return ()
 
     def loading(self, settings: Settings) -> AbstractContextManager[None]:
-        """Give the indices the settings of bulk loading within a context.
+        """Apply the settings of bulk loading to the indices within a context.
 
-        They are put back when the last import that wanted them has ended, or
-        was killed.
+        They are restored when the last import that uses them has ended or was killed.
         """
         del settings
         return nullcontext()
@@ -64,10 +63,10 @@ class Shards:
         """Put the settings back that these imports changed, which are not at work any more."""
 
     def reshard(self, index: IndexName, shards: int, progress: ShowProgress = no_progress) -> str:
-        """Give an index another number of shards; return how: `split` or `copied`.
+        """Change the number of an index's shards; return the method: `split` or `copied`.
 
-        Searches go on meanwhile, writes wait or are refused. Goes on after
-        one that was killed. Raises UsageError where there is nothing to do.
+        Searches continue meanwhile, writes wait or are refused. Resumes after a killed run. Raises
+        UsageError if there is nothing to do.
         """
         raise UsageError(f"{index} has no shards: only indices on a server have some")
 

@@ -12,10 +12,10 @@ _WAIT_SECONDS = 60.0
 
 
 def sqlite_uri(path: Path, *, read_only: bool) -> str:
-    """Return how SQLite opens a file; one in a folder that nobody may write to cannot change.
+    """Return the URI that opens a file in SQLite; a file in a read-only folder is immutable.
 
-    The journal of a writer that has not closed it yet is read where it lies
-    beside the file.
+    The journal of a writer that has not closed the file yet is read from its place next to the
+    file.
     """
     uri = path.absolute().as_uri()
     if not read_only or os.access(path.parent, os.W_OK):
@@ -28,9 +28,9 @@ def sqlite_uri(path: Path, *, read_only: bool) -> str:
 def connect_sqlite(
     path: Path | None, pragmas: Iterable[str] = (), *, read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection that begins no transactions of its own accord; threads may pass it on.
+    """Return an autocommit connection, which may be passed between threads.
 
-    Without a path it is of a database in memory.
+    Without a path, the database is in memory.
     """
     db = sqlite3.connect(
         sqlite_uri(path, read_only=read_only) if path else ":memory:",
@@ -62,9 +62,9 @@ def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
-    """Return the format of a file, 0 of a new one.
+    """Return the format version of a file, 0 for a new one.
 
-    Raises EngineVersionError where it is above `known`.
+    Raises EngineVersionError if it is above `known`.
     """
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > known:

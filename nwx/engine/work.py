@@ -38,7 +38,7 @@ class Work:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the question is to stop."""
+        """Return whether the question must stop."""
         return self._cancelled or (self._end is not None and time.monotonic() > self._end)
 
     def terms_left(self) -> int:

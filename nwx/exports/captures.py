@@ -25,7 +25,7 @@ _FILE_ROWS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What an export wrote."""
+    """The counts of an export, its bytes and duration."""
 
     captures: int
     months: int
@@ -37,10 +37,10 @@ class ExportReport:
 def export_captures(
     engine: Engine, folder: Path, progress: ShowProgress = no_progress
 ) -> ExportReport:
-    """Write the captures to Parquet files in a new folder, one folder within it a month.
+    """Write the captures to Parquet files in a new folder, with one subfolder per month.
 
-    The folder is there when all of it is. Raises SourceError where it is
-    there already, or cannot be written.
+    The folder appears when it is complete. Raises SourceError if it exists already or cannot be
+    written.
     """
     began = time.monotonic()
     with whole_folder(folder) as new:
@@ -77,7 +77,7 @@ class _Writer:
         self.captures = 0
 
     def add(self, entry: Mapping[str, Any]) -> bool:
-        """Take a capture; tell whether files were written."""
+        """Add a capture; return whether files were written."""
         month = Criterion.MONTH.definition.of_value(entry.get("timestamp"))
         self.months.add(month.replace("-", ""))
         held = self._held.setdefault(month, [])
@@ -93,7 +93,7 @@ class _Writer:
         return True
 
     def finish(self) -> None:
-        """Write what is held."""
+        """Write the buffered captures."""
         for month in sorted(self._held):
             self._write(month)
 
@@ -155,10 +155,10 @@ def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
-    """Yield the hits as pages list them; every version, in no order, where pages end early.
+    """Yield the hits as pages list them; past RESULT_WINDOW, every version, unordered.
 
-    Pages reach RESULT_WINDOW hits; only a stream has more, and a stream
-    neither sorts nor folds.
+    Pages reach RESULT_WINDOW hits; more are only available as a stream, which neither sorts nor
+    folds.
     """
     total = engine.search(replace(question, offset=0, limit=0)).total
     if total.value > RESULT_WINDOW or total.relation != "eq":

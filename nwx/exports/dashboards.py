@@ -1,8 +1,7 @@
-"""The view of an archive in OpenSearch Dashboards: Kibana's, in the form that both once shared.
+"""The view of an archive in OpenSearch Dashboards, in the format shared with Kibana.
 
-OpenSearch Dashboards comes from Kibana 7.10 and has no Lens: live figures are
-charts of the older kind. The versions are those of Kibana 7.10, which it
-takes and brings forward.
+OpenSearch Dashboards is a fork of Kibana 7.10 and has no Lens: live figures are charts of the
+older kind. The objects have the versions of Kibana 7.10, which it accepts and migrates.
 """
 
 import json
@@ -18,7 +17,7 @@ _OF_KIBANA = ("managed", "coreMigrationVersion", "typeMigrationVersion")
 
 
 def dashboards_objects(prefix: str) -> list[SavedObject]:
-    """Return the saved objects for the indices of a prefix, what is referred to first."""
+    """Return the saved objects for the indices of a prefix, referenced objects first."""
     live = {
         f"{prefix}-captures-live": _captures(prefix),
         f"{prefix}-languages-live": _languages(prefix),

@@ -1,8 +1,7 @@
 """Kibana's view of an archive: data views, charts and a dashboard, as saved objects.
 
-The form is that of Kibana 8.9 and later, 9 included: the versions below are
-the oldest that have all that is used, since Kibana takes older objects and
-refuses newer ones.
+The format is that of Kibana 8.9 and later, including 9: the versions below are the oldest with
+all features used, since Kibana accepts older objects and refuses newer ones.
 """
 
 import json
@@ -32,18 +31,18 @@ _COLUMNS, _HEIGHT = 48, 15
 
 
 class KibanaError(NwxError):
-    """A Kibana that is away, or does not take what it is given."""
+    """A Kibana that is unavailable or refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What a Kibana took."""
+    """The number of saved objects that a Kibana accepted."""
 
     objects: int
 
 
 def saved_objects(prefix: str) -> list[SavedObject]:
-    """Return the saved objects for the indices of a prefix, what is referred to first."""
+    """Return the saved objects for the indices of a prefix, referenced objects first."""
     shown = ((one.name, one.data_view) for one in INDICES.values())
     views = [_data_view(prefix, name, *view) for name, view in shown if view]
     charts = [_vega(prefix, panel) for panel in PANELS]
@@ -64,12 +63,11 @@ def push(
     space: str = "",
     overwrite: bool = True,
 ) -> Pushed:
-    """Give saved objects to a Kibana, with the credentials of the settings.
+    """Upload saved objects to a Kibana, with the credentials of the settings.
 
-    OpenSearch Dashboards takes them in the same way, but has no spaces.
-
-    Raises KibanaError where it is away, lets nobody in, or refuses some of
-    them; with `overwrite` it replaces those of an earlier time.
+    Works for OpenSearch Dashboards too, which has no spaces. With `overwrite`, objects of an
+    earlier upload are replaced. Raises KibanaError if it is unavailable, denies access, or refuses
+    some objects.
     """
     if not address.startswith(("http://", "https://")):
         raise UsageError(f"{address!r} is no address of a Kibana; write http://HOST:5601")

@@ -27,11 +27,10 @@ _AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class GraphTables:
-    """The hosts, or domains, of a graph with what is counted of them, and their links.
+    """Hosts or domains of a link graph with their measures, and the links between them.
 
-    `places` has the columns id, `host` or `domain`, reversed name, links and
-    hosts in and out, own links and centralities; `edges` the columns source,
-    target and links, by names.
+    `places` has the columns id, `host` or `domain`, reversed name, links and hosts in and out, own
+    links and centralities; `edges` has the columns source, target and links, by names.
     """
 
     noun: str
@@ -69,7 +68,7 @@ def graph_tables(noun: str, graph: HostGraph, central: Centrality) -> GraphTable
 
 
 def write_parquet(tables: GraphTables, folder: Path) -> list[Path]:
-    """Write `hosts.parquet` and `host_links.parquet`, or those of domains; return the paths."""
+    """Write `hosts.parquet` and `host_links.parquet`, or the same for domains."""
     paths = _paths(tables, folder, "parquet")
     for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
         with whole_file(path) as stream:
@@ -78,7 +77,7 @@ def write_parquet(tables: GraphTables, folder: Path) -> list[Path]:
 
 
 def write_csv(tables: GraphTables, folder: Path) -> list[Path]:
-    """Write `hosts.csv` and `host_links.csv`, or those of domains, safe for spreadsheets."""
+    """Write `hosts.csv` and `host_links.csv`, or the same for domains, safe for spreadsheets."""
     paths = _paths(tables, folder, "csv")
     for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
         with whole_file(path) as stream, io.TextIOWrapper(stream, "utf-8", newline="") as text:
@@ -104,10 +103,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_gexf(tables: GraphTables, path: Path, description: str, made: date) -> None:
-    """Write a graph, a node at a time.
+    """Write a graph as GEXF, one node at a time.
 
-    Nodes have the columns of the table of places as attributes, edges the
-    number of links as weight.
+    Nodes have the columns of `places` as attributes, edges the number of links as weight.
     """
     columns = [name for name in tables.places.columns if name not in ("id", tables.noun)]
     with whole_file(path) as stream, etree.xmlfile(stream, encoding="utf-8") as xml:
@@ -193,7 +191,7 @@ LINK_FORMATS = (LINKS, PARQUET, CSV, GEXF, WEB_GRAPH)
 
 @dataclass(frozen=True, slots=True)
 class LinkExportReport:
-    """What an export of links wrote; `is_exact` tells that no centrality was estimated."""
+    """The result of a link export; `is_exact` is true if no centrality was estimated."""
 
     links: int
     hosts: int
@@ -213,11 +211,10 @@ def export_links(
     cell: LinkCell = ALL_LINKS,
     progress: ShowProgress = no_progress,
 ) -> LinkExportReport:
-    """Write the links of a cell as they were last inverted, in some of LINK_FORMATS.
+    """Write the links of a cell as of the last inversion, in some of LINK_FORMATS.
 
-    The folder is there when all of it is. Raises SourceError where it is
-    there already, or cannot be written, and EngineError where links were
-    never inverted.
+    The folder appears when it is complete. Raises SourceError if it exists already or cannot be
+    written, EngineError if links were never inverted.
     """
     began = time.monotonic()
     links = ArchiveLinks(engine)
@@ -255,7 +252,7 @@ class _Export:
         self.is_exact = True
 
     def links(self) -> int:
-        """Write all links, a file for each range of linked URLs; return how many there are."""
+        """Write all links, one file per range of linked URLs; return the number of links."""
         if LINKS not in self._formats:
             return 0
         into = self._folder / "links"

@@ -1,4 +1,4 @@
-"""What captured pages load: the captures of it nearest in time, and what these load in turn."""
+"""What captured pages load: captures nearest in time, followed recursively."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,13 +63,12 @@ class _Loading(NamedTuple):
 
 
 class PageNeeds:
-    """Finds the captures that pages need to be played as in their archive.
+    """Finds the captures that pages need for playback as in their archive.
 
-    That is what pages, frames and style sheets embed, what scripts name, and
-    what a browser was seen to load where the crawl tells; redirects and
-    refreshes are followed, and with a revisit comes the capture that holds its payload. With
-    a script, style sheet or JSON that has a query come those of the same path
-    of the same day: scripts ask for such parts by queries that they make.
+    These are the URLs that pages, frames and style sheets embed and scripts name, and those a
+    browser loaded, if the crawl recorded them; redirects and refreshes are followed, and a revisit
+    includes the capture with its payload. A script, style sheet or JSON with a query includes
+    captures of the same path on the same day: scripts request such parts with generated queries.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -79,7 +78,7 @@ class PageNeeds:
         self._has_renders = has_renders(engine)
 
     def needed_captures(self, captures: Iterable[Capture]) -> Iterator[Capture]:
-        """Stream what some captures need, some of it several times; only pages need anything."""
+        """Stream the captures that some captures need, possibly repeated; only pages need any."""
         pages = filter(_may_be_page, captures)
         while some := list(islice(pages, _PAGES_AT_ONCE)):
             yield from self._of_some(some)
@@ -120,7 +119,7 @@ class PageNeeds:
             yield one, urls[:MOST_RESOURCES]
 
     def _named(self, one: _Loading) -> list[str]:
-        """Return the URLs in quotes in a page or script, of which the archive may have some."""
+        """Return the quoted URLs in a page or script, of which the archive may have some."""
         capture = one.capture
         path = self._places.path(capture.collection, capture.source_file)
         if path is None or capture.record_type == _REVISIT:
@@ -153,7 +152,7 @@ class PageNeeds:
     def _near(
         self, asked: Sequence[tuple[str, str]]
     ) -> Iterator[tuple[tuple[str, str], list[Capture]]]:
-        """Yield the captures of urlkeys nearest to moments; of like ones where there are none."""
+        """Yield the captures of urlkeys nearest to moments, or of similar urlkeys if none exist."""
         questions = [KeysAtTime((key,), moment) for key, moment in asked]
         answers = self._engine.captures_near(questions, _NEAR)
         for (key, moment), near in zip(asked, answers, strict=True):
@@ -191,7 +190,7 @@ class PageNeeds:
 
 
 def original_of(engine: Engine, revisit: Capture) -> Iterator[Capture]:
-    """Yield a capture with the payload of a revisit, of the same URL if there is one."""
+    """Yield a capture with the payload of a revisit, of the same URL if one exists."""
     for key in (revisit.urlkey, ""):
         found = next(engine.captures_by_digest(revisit.digest, key), None)
         if found is not None:
@@ -200,7 +199,7 @@ def original_of(engine: Engine, revisit: Capture) -> Iterator[Capture]:
 
 
 def _may_be_page(capture: Capture) -> bool:
-    """Return whether a capture is a page; of what a revisit repeats not every crawl tells."""
+    """Return whether a capture may be a page; not every crawl records a revisit's type."""
     is_revisit = capture.record_type == _REVISIT and capture.document_id
     return is_page(capture) or bool(is_revisit and capture.content_type_norm in _PAGE_TYPES)
 

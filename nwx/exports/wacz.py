@@ -45,7 +45,7 @@ _MEMBER = ".wacz#"
 
 @dataclass(frozen=True, slots=True)
 class PackOptions:
-    """What the WACZ says of itself, and whether its pages come with their text."""
+    """The metadata of a WACZ, and whether its pages include their text."""
 
     title: str = ""
     description: str = ""
@@ -54,7 +54,7 @@ class PackOptions:
 
 @dataclass(slots=True)
 class PackReport:
-    """What was packed. `missing` counts captures whose record could not be had."""
+    """What was packed; `missing` counts captures whose record could not be read."""
 
     captures: int = 0
     pages: int = 0
@@ -71,10 +71,10 @@ def pack(
     options: PackOptions,
     progress: ShowProgress = no_progress,
 ) -> PackReport:
-    """Write a selection of an archive as a WACZ, which appears when it is whole.
+    """Write a selection of an archive as a WACZ, which appears when it is complete.
 
-    Records that cannot be had are in the report, and so is what was wrong.
-    Raises SourceError where nothing can be packed, and QueryError.
+    Records that cannot be read are reported, with the errors. Raises SourceError if nothing can be
+    packed, QueryError on an invalid query.
     """
     report = PackReport()
     with (
@@ -103,7 +103,7 @@ def pack(
 
 
 def shown_selection(captures: Iterator[Capture], progress: ShowProgress) -> Iterator[Capture]:
-    """Yield captures, and tell how many were selected so far."""
+    """Yield captures and report the number selected so far."""
     for number, capture in enumerate(captures):
         if number % _SHOWN_EACH == 0:
             progress(WorkProgress("selecting", number))
@@ -122,7 +122,7 @@ def nothing_packed(report: PackReport) -> ErrorText:
 
 
 class WarcSink(Protocol):
-    """A WARC that is being written; `size` is what was written so far, in bytes."""
+    """A WARC being written; `size` is the number of bytes written so far."""
 
     size: int
 
@@ -131,10 +131,9 @@ class WarcSink(Protocol):
 
 
 class RecordCopies:
-    """Writes records into WARCs, and notes where they are now.
+    """Writes records into WARCs and notes their new places.
 
-    `open_warc` gives a WARC by its name; one that has grown to `most_bytes`
-    is followed by another.
+    `open_warc` opens a WARC by its name; after a WARC reaches `most_bytes`, another one is opened.
     """
 
     def __init__(
@@ -311,9 +310,9 @@ class _WarcFile:
 def pack_warc(
     engine: Engine, selection: WaczSelection, out: Path, progress: ShowProgress = no_progress
 ) -> PackReport:
-    """Write the records of a selection into one gzipped WARC, which appears when it is whole.
+    """Write the records of a selection into one gzipped WARC, which appears when complete.
 
-    Raises as `pack` does.
+    Raises the same errors as `pack`.
     """
     report = PackReport()
     with (

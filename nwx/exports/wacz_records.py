@@ -51,14 +51,14 @@ class ZipFileEntry:
         return begin
 
     def digest(self) -> str:
-        """Return the checksum of what was written."""
+        """Return the checksum of the bytes written."""
         return f"sha256:{self._hash.hexdigest()}"
 
 
 class WaczWriter:
     """Writes files into a WACZ one after the other; `finish` adds the list of them.
 
-    `stream` must be able to seek.
+    `stream` must be seekable.
     """
 
     def __init__(self, stream: BinaryIO, made: datetime) -> None:
@@ -68,7 +68,7 @@ class WaczWriter:
 
     @contextmanager
     def entry(self, path: str, *, deflated: bool = False) -> Iterator[ZipFileEntry]:
-        """Yield a new file to write; those that are compressed already are stored as they are."""
+        """Yield a new file to write; files that are compressed already are stored as they are."""
         info = zipfile.ZipInfo(path, self._made.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
         with self._zip.open(info, "w", force_zip64=True) as stream:
@@ -116,10 +116,10 @@ _LEVEL = 2
 
 
 def copied_record(source: ArchiveSource, handle: BinaryIO, capture: Capture) -> Iterator[bytes]:
-    """Yield the record of a capture as a gzip member of its own, in pieces.
+    """Yield the record of a capture as a separate gzip member, in pieces.
 
-    `handle` is the stored file `source`, open. Raises FormatError where
-    there is no whole record at its place, maybe after some pieces.
+    `handle` is the stored file `source`, open. Raises FormatError if no whole record exists at the
+    capture's place, possibly after some pieces.
     """
     offset, length = capture.source_file_offset, capture.record_length
     if length and _stands_alone(handle, offset, length):
@@ -172,7 +172,7 @@ def _stands_alone(handle: BinaryIO, offset: int, length: int) -> bool:
 
 
 def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
-    """Yield so many bytes of a stream; raises FormatError where it ends before."""
+    """Yield `length` bytes of a stream; raises FormatError if it ends before."""
     while length > 0:
         block = stream.read(min(_BLOCK_BYTES, length))
         if not block:
@@ -210,7 +210,7 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
 
 
 def _arc_fields(capture: Capture) -> dict[str, str]:
-    """Return the fields of a WARC record that say what an ARC record said."""
+    """Return WARC header fields with the values of an ARC record."""
     http = capture.record_type == "response" and capture.url.lower().startswith("http")
     fields = {
         "WARC-Target-URI": capture.url,

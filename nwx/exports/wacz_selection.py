@@ -23,11 +23,10 @@ _CAPTURES_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class WaczSelection:
-    """Captures of the documents of a query, and of URLs; without both, all.
+    """Captures of the documents of a query and of URLs; without both, all captures.
 
-    `collections` and dates (14 digits, both inclusive, "" for none) narrow
-    that down, and so do `filters` of a question, by their names.
-    `with_resources` adds what its pages need to be played, of any collection
+    `collections`, dates (14 digits, both inclusive, "" for none) and `filters` of a question, by
+    name, restrict these. `with_resources` adds what the pages need for playback, of any collection
     and date.
     """
 
@@ -50,10 +49,9 @@ def select_captures(
 ) -> Iterator[Capture]:
     """Stream the captures of a selection, some of them twice.
 
-    With a revisit comes the original that it repeats, wherever that is in
-    the archive: without it the revisit could not be played. With a capture
-    of a page come its renders. URLs that are none go to `errors`. Raises
-    QueryError.
+    A revisit includes its original from anywhere in the archive, since it cannot be played without
+    it. A capture of a page includes its renders. Invalid URLs are added to `errors`. Raises
+    QueryError on an invalid query.
     """
     captures = _selected(engine, selection, errors)
     if selection.with_resources:
@@ -149,7 +147,7 @@ class Catalogue:
         )
 
     def add(self, captures: Iterable[Capture]) -> int:
-        """Note captures; return how many different ones there are."""
+        """Add captures; return the number of distinct ones so far."""
         rows = (
             (each.collection, each.source_file, each.source_file_offset, json.dumps(each._asdict()))
             for each in captures
@@ -197,5 +195,5 @@ class Catalogue:
         yield from self._db.execute("SELECT id, url, timestamp FROM page ORDER BY url, timestamp")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()

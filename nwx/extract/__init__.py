@@ -1,4 +1,4 @@
-"""Payloads to title, text, language and links: pure computing, no input or output.
+"""Payloads to title, text, language and links: pure computation without I/O.
 
 A family of content types is a module and one line in `_FAMILIES`, or a plugin.
 """
@@ -54,14 +54,13 @@ def extract(
     parser: str = "fast",
     limits: ExtractLimits = _DEFAULT_LIMITS,
 ) -> Extract:
-    """Return what a payload says; empty for types that are not `extractable`.
+    """Return the extract of a payload; empty for types that are not `extractable`.
 
-    Office files are told by their first bytes, as servers name many types for them.
+    Office files are detected by their first bytes, as servers use many types for them.
 
-    `data` has no transfer or content encoding left. `content_type` and
-    `charset` are the HTTP header's. `parser` is one of `PARSERS`. No bytes
-    raise an error: what limits or faults cut is told in `problems`, each
-    `kind: message`.
+    `data` has no transfer or content encoding left. `content_type` and `charset` are the HTTP
+    header's. `parser` is one of `PARSERS`. No bytes raise an error: cuts by limits or faults are
+    listed in `problems`, each as `kind: message`.
     """
     family = _extract_office if data.startswith(OFFICE_MAGICS) else _FAMILIES.get(content_type_norm)
     family = family or extractor_plugin(content_type, content_type_norm)

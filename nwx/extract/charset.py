@@ -1,8 +1,8 @@
-"""Bytes to text: which character encoding a payload is in.
+"""Bytes to text: detection of a payload's character encoding.
 
-The order is the byte order mark (as the WHATWG encoding standard has it),
-the HTTP header, what the document says of itself, strict UTF-8, and last a
-guess from the bytes. A label that does not fit the bytes is passed over.
+The order is the byte order mark (as in the WHATWG encoding standard), the HTTP header, the
+document's own declaration, strict UTF-8, and last a guess from the bytes. A label that does not
+fit the bytes is skipped.
 """
 
 import codecs
@@ -77,9 +77,9 @@ def codec_name(label: str) -> str:
 
 
 def decode(data: bytes, content_type: str = "", charset: str = "") -> str:
-    """Return the text of `data`; bytes that do not fit its encoding become U+FFFD.
+    """Return the text of `data`; bytes invalid in its encoding become U+FFFD.
 
-    `charset` is the HTTP header's, taken from `content_type` where empty.
+    `charset` is the HTTP header's, taken from `content_type` if empty.
     """
     for mark, name in _BOMS:
         if data.startswith(mark):
@@ -156,9 +156,9 @@ def _guess(data: bytes) -> str:
 
 
 def _looks_korean(head: bytes) -> bool:
-    """Return whether bytes read as EUC-KR are nearly all Hangul; the detector says Big5 to many.
+    """Return whether bytes decoded as EUC-KR are nearly all Hangul.
 
-    Chinese read so is half Hanja.
+    The detector reports Big5 for many such texts. Chinese decoded as EUC-KR is half Hanja.
     """
     text = head.decode("cp949", "replace")
     wide = len(_WIDE.findall(text))

@@ -1,8 +1,7 @@
 """Style sheets: the URLs that `url()`, `image-set()` and `@import` load.
 
-One regular expression reads the tokens that matter, in time linear to the
-text; tinycss2, which the tests compare it with, reads less than a megabyte
-a second.
+One regular expression reads the relevant tokens in time linear to the text; tinycss2, the
+oracle of the tests, reads less than a megabyte a second.
 """
 
 import re
@@ -62,7 +61,7 @@ def css_references(css: str) -> Iterator[RawLink]:
 
 
 def _plain(token: str) -> str:
-    """Return what a string or a bare URL says, its quotes removed and its escapes decoded."""
+    """Return the value of a string or bare URL, without quotes and with escapes decoded."""
     text = token[1:].removesuffix(token[0]) if token[0] in ('"', "'") else token
     return _ESCAPE.sub(_character, text) if "\\" in text else text
 
@@ -78,7 +77,7 @@ _SIGNS = ("url(", "@import", "image-set(")
 
 
 def inline_links(outline: Outline) -> Iterator[RawLink]:
-    """Yield what the inline styles of a page load, and its background images."""
+    """Yield the links that inline styles of a page load, and its background images."""
     for place, value in outline.styles:
         if place == "background":
             yield IMG, value, ""
@@ -87,6 +86,6 @@ def inline_links(outline: Outline) -> Iterator[RawLink]:
 
 
 def _may_load(css: str) -> bool:
-    """Return whether a style holds what a URL in it begins with."""
+    """Return whether a style has the start of a token that contains a URL."""
     lower = css.lower()
     return any(sign in lower for sign in _SIGNS)

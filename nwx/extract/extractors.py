@@ -1,8 +1,8 @@
-"""Commands that give the text of payloads which nwx cannot read itself: OCR, speech, old formats.
+"""Commands that extract text nwx cannot read itself: OCR, speech, old formats.
 
-A command gets the payload on standard input and writes UTF-8 text to standard
-output. It runs in a session of its own with limits of time, memory, output and
-file size, without a shell, and is ended together with the processes it started.
+A command gets the payload on standard input and writes UTF-8 text to standard output. It runs
+in its own session with limits of time, memory, output and file size, without a shell, and is
+ended together with the processes it started.
 """
 
 import os
@@ -41,8 +41,8 @@ _START = (sys.executable, "-I", "-S", process_limits.__file__)
 class Extractor:
     """A command for payloads of some types.
 
-    `pattern` is a type as served, in lower case, where `*` stands for
-    anything (`image/*`), or without a slash a family (`image`).
+    `pattern` is a type as served, in lower case, with `*` as wildcard (`image/*`), or without a
+    slash a family (`image`).
     """
 
     pattern: str
@@ -57,7 +57,7 @@ class Extractor:
 def extractor_of(text: str) -> Extractor:
     """Return the extractor written as TYPE=COMMAND.
 
-    Raises UsageError where a part is missing or the command is not installed.
+    Raises UsageError if a part is missing or the command is not installed.
     """
     pattern, equals, command = text.partition("=")
     try:
@@ -74,7 +74,7 @@ def extractor_of(text: str) -> Extractor:
 def extractor_for(
     extractors: Sequence[Extractor], content_type: str, content_type_norm: str
 ) -> Extractor | None:
-    """Return the first extractor for a type and family, None if there is none."""
+    """Return the first extractor that matches a type and family, None if none does."""
     found = (each for each in extractors if each.takes(content_type, content_type_norm))
     return next(found, None)
 
@@ -82,9 +82,9 @@ def extractor_for(
 def extract_by_command(
     extractor: Extractor, data: bytes, *, seconds: float, memory_bytes: int
 ) -> Extract:
-    """Return the text that a command gives of a payload; `problems` say why it failed.
+    """Return the text that a command extracts; `problems` has the reason of a failure.
 
-    `memory_bytes` bounds each process of the command.
+    `memory_bytes` limits each process of the command.
     """
     name = os.path.basename(extractor.command[0])  # noqa: PTH119 - a word of a command
     if seconds <= 0:
@@ -209,7 +209,7 @@ class _Run:
         return True
 
     def _end(self) -> None:
-        """End the command and what it started, should something still run."""
+        """End the command and its processes if any still run."""
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except ProcessLookupError:  # it has not come as far as its own session
@@ -221,7 +221,7 @@ class _Run:
 
 
 def _read(stream: IO[bytes], into: bytearray) -> bool:
-    """Read what is there; return False at the end."""
+    """Read the available bytes into `into`; return False at the end of the stream."""
     data = os.read(stream.fileno(), _STEP)
     into += data
     return bool(data)

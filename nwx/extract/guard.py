@@ -1,8 +1,8 @@
-"""Markup made harmless before a parser sees it.
+"""Sanitizing of markup before it is parsed.
 
-Parsers that follow the HTML standard take quadratic time or memory on deep
-nesting, on piles of unclosed formatting elements, and on tags of very many
-attributes. Browsers stop at 512 nested elements; so does this module.
+Parsers that follow the HTML standard take quadratic time or memory on deep nesting, many
+unclosed formatting elements, and tags with very many attributes. Browsers stop at 512 nested
+elements; so does this module.
 """
 
 import re
@@ -60,10 +60,10 @@ _INLINE = names_of(
 
 
 def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
-    """Return markup that parses in time linear to its size, and what was cut to get it.
+    """Return markup that parses in time linear to its size, and a list of the cuts.
 
-    Formatting elements and elements nested too deep become void ones, so
-    that text and links remain.
+    Formatting elements and elements nested too deep become void elements, so that text and links
+    remain.
     """
     data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
     is_tag = data == ord("<")
@@ -104,7 +104,7 @@ def _formatting_starts() -> NDArray[np.bool_]:
 
 
 def crowded(html: str) -> bool:
-    """Return whether a tag has so many attributes that comparing them all takes too long."""
+    """Return whether a tag has too many attributes to compare them all in time."""
     if len(html) < _HARMLESS_SIZE:
         return False
     if not _has_long_tag(html):
@@ -148,10 +148,10 @@ def _first_tags(html: str, count: int) -> str:
 
 
 class _Nesting:
-    """The open elements while markup is read, one counter a scope.
+    """The open elements during the reading of markup, with one counter per scope.
 
-    A table cell, a button and the like are scopes: an end tag inside them
-    closes nothing outside.
+    Table cells, buttons and similar elements are scopes: an end tag inside them closes nothing
+    outside.
     """
 
     def __init__(self, limit: int) -> None:
@@ -186,7 +186,7 @@ class _Nesting:
             counts[name] = counts.get(name, 0) + 1
 
     def _close(self, name: str) -> bool:
-        """Close the innermost element of that name in scope; False if there is none."""
+        """Close the innermost element of a name in scope; return False if none is open."""
         barrier, counts = self._scopes[-1]
         if name == barrier:
             self._scopes.pop()

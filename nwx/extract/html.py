@@ -25,7 +25,7 @@ _EMPTY_ELEMENT = re.compile(
 
 
 def extract_html(payload: ExtractPayload) -> Extract:
-    """Return what a page says."""
+    """Return the extract of an HTML page."""
     html = decode(payload.data, payload.content_type, payload.charset)
     html, problems = disarm(repaired_html(html, payload.content_type), payload.limits)
     outline = outline_of(html, payload, problems)
@@ -58,7 +58,7 @@ def extract_html(payload: ExtractPayload) -> Extract:
 
 
 def _noscript_images(outline: Outline) -> Iterator[RawLink]:
-    """Yield the images within `<noscript>`, where pages keep those that scripts load late."""
+    """Yield the images within `<noscript>`, which are often the lazily loaded ones."""
     for markup in outline.noscripts[:_MOST_NOSCRIPTS]:
         if "<" in markup and not crowded(markup):
             inner = lexbor.read_lexbor(markup)
@@ -75,9 +75,9 @@ def repaired_html(html: str, content_type: str) -> str:
 
 
 def outline_of(html: str, payload: ExtractPayload, problems: list[str], mark: str = "") -> Outline:
-    """Return the outline of markup that `disarm` made harmless.
+    """Return the outline of markup sanitized by `disarm`.
 
-    `mark` is put into the text in front of each link (`a` and `area`).
+    `mark` is inserted into the text before each link (`a` and `area`).
     """
     if payload.parser == "bs4":
         return _careful_outline(html, mark)

@@ -26,9 +26,9 @@ _JOINED = _TEXTS | _FORMATTING
 
 
 def read_lexbor(html: str, mark: str = "") -> Outline:
-    """Return the text of a page, its blocks set apart, and the elements that say something.
+    """Return a page's text, its blocks separated, and the relevant elements.
 
-    `mark` is put into the text in front of each of LINKED.
+    `mark` is inserted into the text before each element of LINKED.
     """
     # With scripting on, <noscript> is one raw text that is easily left out.
     tree = LexborHTMLParser(html, scripting=True)
@@ -57,7 +57,7 @@ def _styles(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
 
 @cache
 def _kinds() -> dict[int, int]:
-    """Return what the nodes of a tag are, by lexbor's number of the tag."""
+    """Return the kinds of nodes (block, hidden, text, ...) by lexbor's tag number."""
     tree = LexborHTMLParser("x<!-- -->")
     kinds: dict[int, int] = {}
     for node in tree.root.traverse(include_text=True) if tree.root else ():
@@ -78,7 +78,7 @@ def _kinds() -> dict[int, int]:
 def _walk(
     root: LexborNode, pieces: list[str], elements: list[tuple[str, Element]], mark: str
 ) -> list[LexborNode]:
-    """Collect texts, with marks between them, and wanted elements; return what is not shown."""
+    """Collect texts, with marks between them, and wanted elements; return the hidden nodes."""
     add, kind_of = pieces.append, _kinds().get
     silent: list[LexborNode] = []
     hidden = False
@@ -119,7 +119,7 @@ def _walk(
 
 
 def _empty(nodes: list[LexborNode]) -> None:
-    """Remove the texts of scripts and the like, lest they stand in those of links and headings."""
+    """Remove the texts of scripts and similar nodes, to keep link and heading texts clean."""
     for node in nodes:
         child = node.first_child
         # Only texts: an element inside may be one of the wanted, and must not be freed.
@@ -133,10 +133,9 @@ def _is_hidden(text: LexborNode) -> bool:
 
 
 def _gap(before: LexborNode | None, kind_of: Callable[[int, int], int]) -> str:
-    """Return what lies between `before` and the node after it: a block's end, space, nothing.
+    """Return the gap between `before` and the node after it: block end, space or "".
 
-    A block may end inside inline elements, and the walk leaves out texts
-    of white space alone.
+    A block may end inside inline elements, and the walk omits texts of white space only.
     """
     space = ""
     while before is not None:

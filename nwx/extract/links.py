@@ -32,10 +32,9 @@ RawLink = tuple[str, str, str]
 
 
 class Resolver:
-    """References of one page to absolute URLs, as browsers resolve them.
+    """Resolves the references of one page to absolute URLs, as browsers do.
 
-    The ways that pages use most are put together here; urljoin, ten times
-    slower, does the rest.
+    The most common forms are resolved here; urljoin, ten times slower, handles the rest.
     """
 
     def __init__(self, url: str, base: str = "") -> None:
@@ -51,7 +50,7 @@ class Resolver:
         self._fronts = ("", "", *(relative if is_web else (None, None, None)))
 
     def absolute(self, reference: str) -> str:
-        """Return the absolute URL of a reference without its fragment, "" if it is no link."""
+        """Return the absolute URL of a reference without its fragment, "" if it is not a link."""
         plain = _PLAIN.fullmatch(reference)
         if plain is None or "/." in reference:
             return self._resolved(reference)
@@ -82,9 +81,9 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[list[Link], bool]:
-    """Return each link once, in the order of the page, and whether there were too many.
+    """Return each link once, in page order, and whether the limit was exceeded.
 
-    The first text that is not empty counts.
+    Of the texts of a repeated link, the first non-empty one is kept.
     """
     urls: dict[str, str] = {}
     found: dict[tuple[str, str], str] = {}
@@ -167,9 +166,9 @@ _REFRESH = re.compile(r"^[\s\d.;,]*url\s*=\s*[\"']?([^\"'\s]+)", re.I)
 
 
 def kind_of_attribute(element: str, attribute: str) -> str:
-    """Return the kind of a link in an attribute of an element, "" where that has none of its own.
+    """Return the link kind of an attribute of an element, "" if the attribute has no own kind.
 
-    A `<link>` has a kind by its relation, which its attribute does not tell.
+    The kind of a `<link>` depends on its relation, not on the attribute.
     """
     name, kind = _ATTRIBUTES.get(element, ("", ""))
     return kind if name == attribute else ""

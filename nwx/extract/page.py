@@ -1,4 +1,4 @@
-"""The bounds of one extraction, and what both HTML parsers hand over."""
+"""The limits of one extraction, and the common output of both HTML parsers."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,10 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ExtractLimits:
-    """How much of a payload is read and kept.
+    """Limits on how much of a payload is read and kept.
 
-    `seconds` of processor time are looked at between steps: a native call
-    cannot be stopped, its input is bounded by the other limits instead.
+    `seconds` of processor time are checked between steps: a native call cannot be stopped, its
+    input is bounded by the other limits instead.
     """
 
     bytes: int = 16 * MIB
@@ -30,7 +30,7 @@ class ExtractLimits:
 
 @dataclass(frozen=True, slots=True)
 class ExtractPayload:
-    """What a family is given: bytes, what was said about them, and the bounds."""
+    """The input of a family's extractor: bytes, their declared metadata, and the limits."""
 
     data: bytes
     url: str
@@ -71,11 +71,10 @@ class Element(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A page as read: its visible text with `BLOCK` between blocks, and named elements in order.
+    """A parsed page: visible text with `BLOCK` between blocks, and named elements in order.
 
-    `styles` are inline styles and backgrounds: pairs of where (`STYLE_ELEMENT`, an attribute)
-    and what is there, `noscripts` the markup within each `<noscript>`. `tree` keeps the elements
-    alive.
+    `styles` are inline styles and backgrounds: pairs of source (`STYLE_ELEMENT`, an attribute) and
+    CSS, `noscripts` the markup within each `<noscript>`. `tree` keeps the elements alive.
     """
 
     text: str

@@ -1,8 +1,7 @@
-"""PDF: text, title and author, by pdfium in a process of its own with limits of memory and time.
+"""PDF: text, title and author, read by pdfium in a process with memory and time limits.
 
-A PDF of 20 KB can unpack to pages that take a gigabyte, and pdfium ends its
-process when it gets no memory. One process reads many PDFs; another takes its
-place when it has died of one.
+A PDF of 20 KB can unpack to pages that take a gigabyte, and pdfium ends its process when an
+allocation fails. One process reads many PDFs and is replaced after a crash.
 """
 
 import time
@@ -30,7 +29,7 @@ _SHARE_OF_TIME = 0.9  # the rest is for whoever waits, and may be ended by its o
 
 @dataclass(frozen=True, slots=True)
 class PdfText:
-    """What a PDF says: its lines with `BLOCK` between them, title and author."""
+    """The content of a PDF: its lines with `BLOCK` between them, title and author."""
 
     text: str = ""
     title: str = ""
@@ -49,7 +48,7 @@ class _Task:
 
 
 def read_pdf(payload: ExtractPayload) -> PdfText:
-    """Return what a PDF says, within the limits of the payload."""
+    """Return the content of a PDF, within the limits of the payload."""
     limits = payload.limits
     if payload.late():
         return PdfText(problems=(f"time: more than {limits.seconds} seconds at page 1",))

@@ -60,9 +60,9 @@ class _SoupElement:
 
 
 def read_soup(html: str, mark: str = "") -> Outline:
-    """Return the text of a page, its blocks set apart, and the elements that say something.
+    """Return a page's text, its blocks separated, and the relevant elements.
 
-    `mark` is put into the text in front of each of LINKED.
+    `mark` is inserted into the text before each element of LINKED.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)

@@ -1,4 +1,4 @@
-"""What is done to the text of every document: cleaning, its language, its signature."""
+"""Processing of every document's text: cleaning, language, signature."""
 
 import hashlib
 import re
@@ -40,9 +40,9 @@ def clean_line(text: str) -> str:
 
 
 def clean_blocks(text: str, limit: int) -> tuple[str, bool]:
-    """Return the lines of a text whose blocks are set apart by `BLOCK`, and whether it was cut.
+    """Return the lines of a text with `BLOCK` between blocks, and whether it was cut.
 
-    Empty blocks vanish. The result has at most `limit` characters.
+    Empty blocks are removed. The result has at most `limit` characters.
     """
     joined = unicodedata.normalize("NFC", _joined_lines(text))
     if len(joined) <= limit:
@@ -51,10 +51,10 @@ def clean_blocks(text: str, limit: int) -> tuple[str, bool]:
 
 
 def _joined_lines(text: str) -> str:
-    """Return the lines of the blocks of a text.
+    """Return the lines of a text's blocks.
 
-    Bytes are looked through five times as fast as characters are. They are
-    enough where all white space is of ASCII, but for no-break spaces.
+    Bytes are scanned five times as fast as characters. They are enough if all white space is ASCII,
+    except for no-break spaces.
     """
     data = text.encode("utf-8", "surrogatepass")
     rare = len(data.translate(None, _CONTROLS)) < len(data)
@@ -124,7 +124,7 @@ _SCRIPTS = (
 
 
 def language_of(content: str, declared: str = "") -> str:
-    """Return the language of a text; `declared` is what it says itself, and breaks ties."""
+    """Return the language of a text; `declared`, the document's own value, breaks ties."""
     sample = content[:_SCRIPT_SAMPLE]
     letters = _letters(sample)
     if letters < _SHORTEST // 4:
@@ -146,7 +146,7 @@ def _letters(sample: str) -> int:
 
 
 def _by_script(sample: str, letters: int) -> str:
-    """Return the language of the script that most letters are in, if that tells it."""
+    """Return the language of the script of most letters, if the script determines it."""
     if sample.isascii():
         return ""
     hangul, kana, han = (len(x.findall(sample)) for x in (_HANGUL, _KANA, _HAN))

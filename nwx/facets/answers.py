@@ -45,8 +45,8 @@ _OWN = "own_"
 def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumns:
     """Return columns without the captures at hidden places, and without stored combinations.
 
-    Numbers of documents and URLs, and what is known of the payloads of
-    revisits, stay as they are. Months without hidden captures are shared.
+    Numbers of documents and URLs, and the known payloads of revisits, are unchanged. Months without
+    hidden captures are shared.
     """
     offsets = {
         code: np.sort(np.frombuffer(hidden[name], dtype=np.int64))
@@ -104,12 +104,11 @@ _Found = tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]
 
 
 class FacetAnswers:
-    """What answers the facet questions of an archive; threads may share it.
+    """Answers the facet questions of an archive; threads may share it.
 
-    Answers are always current. Where the stored build is not, the engine
-    looks up the captures of a question, where they are few; else what was
-    imported since the build is read, once for all questions until the next
-    import.
+    Answers are always current. If the stored build is not, the engine looks up the captures of a
+    question if they are few; otherwise everything imported since the build is read, once for all
+    questions until the next import.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -119,10 +118,9 @@ class FacetAnswers:
     def answer(self, question: FacetQuestion, *, approximate: bool = False) -> FacetAnswer:
         """Return the answer to a question.
 
-        With `approximate`, what would have to be counted live is estimated,
-        where the engine can do that.
-        Raises EngineError where the stored build is not current, and too much
-        would have to be read to do without.
+        With `approximate`, features that would be counted live are estimated, if the engine
+        supports it. Raises EngineError if the stored build is not current and too many captures
+        would have to be read without it.
         """
         began = time.perf_counter()
         state = self._current.state()
@@ -136,10 +134,10 @@ class FacetAnswers:
     def captures(
         self, where: tuple[FacetCondition, ...], offset: int = 0, limit: int = 50
     ) -> tuple[int, list[Capture]]:
-        """Return how many captures meet all conditions, and some of them, month by month.
+        """Return the number of captures that meet all conditions, and a page of them, by month.
 
-        Those of a month come by archive file and offset. Raises EngineError
-        as `answer` does.
+        Within a month they are in order of archive file and offset. Raises EngineError like
+        `answer`.
         """
         columns = self._columns(self._current.state(), where, (), PLACE_FIELDS)
         selected = list(columns.select(columns.allowed(where)))
@@ -210,9 +208,9 @@ def _counted(
     total: Features | None,
     listed: _Listed | None,
 ) -> tuple[Features, _Listed]:
-    """Return the total and the list of a question, counted where they are not known.
+    """Return the total and the list of a question; missing ones are counted.
 
-    What is counted is kept: lists are asked for again in another order or form.
+    Counts are cached: the same lists are requested again in other orders and forms.
     """
     key = tuple(sorted((name, fits.tobytes()) for name, fits in allowed.items()))
     if total is None:
@@ -231,10 +229,10 @@ def _counted(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The captures of a moment: their columns, `live` where they are not those of a build.
+    """The columns of all captures at one moment, `live` unless they belong to a build.
 
-    `mark` tells the moment. `columns` are None where captures would have to
-    be read for them. `build` is the last build, whose blobs may be elsewhere.
+    `mark` identifies the moment. `columns` are None if captures would have to be read for them.
+    `build` is the last build, whose blobs may be on another machine.
     """
 
     mark: tuple[str, str]
@@ -262,7 +260,7 @@ class _CurrentColumns:
         self._known = _State(("", ""), None)
 
     def state(self) -> _State:
-        """Return what is known of the captures as they are now."""
+        """Return the current state of the captures."""
         mark = self._shown.stamp(), self._store.version()
         with self._guard:
             if self._known.mark != mark:
@@ -285,10 +283,10 @@ class _CurrentColumns:
         return visible_columns(columns, self._shown.hidden_places())
 
     def read(self, state: _State) -> FacetColumns:
-        """Return columns of all captures, with those that changed since the last build.
+        """Return columns of all captures, including changes since the last build.
 
-        They are kept for other questions, so that one that reaches its deadline
-        meanwhile has not read for nothing. Raises EngineError where that is too much.
+        They are cached for other questions, so that the work of a question that exceeds its
+        deadline is not lost. Raises EngineError if too many captures would have to be read.
         """
         with self._guard:
             if self._known.mark == state.mark and self._known.columns is not None:

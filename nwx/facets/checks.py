@@ -25,10 +25,10 @@ Problem = tuple[str, str]
 
 
 def check_facets(engine: Engine) -> Iterator[Problem]:
-    """Yield what of a build does not agree with the captures it was made from.
+    """Yield the differences between a build and the captures that it was made from.
 
-    Nothing without a build, or if captures were added since: then
-    questions are not answered from it alone.
+    Nothing without a build, or if captures were added since: then questions are not answered from
+    it alone.
     """
     store = engine.facet_store()
     stamp = store.stamp()
@@ -48,7 +48,7 @@ def check_facets(engine: Engine) -> Iterator[Problem]:
 
 
 def _unknown_values(columns: FacetColumns) -> Iterator[Problem]:
-    """Yield where captures have codes that stand for no value."""
+    """Yield the columns in which captures have codes without a value."""
     coded = [one for one in Criterion if one.source is one and one is not Criterion.MONTH]
     for criterion in coded:
         values = len(columns.labels(criterion))
@@ -58,9 +58,9 @@ def _unknown_values(columns: FacetColumns) -> Iterator[Problem]:
 
 
 def _counted(engine: Engine, criteria: Sequence[Criterion]) -> dict[Criterion, Counter[str]]:
-    """Return how many captures have each value of the criteria, from the captures themselves.
+    """Return the number of captures per value of the criteria, counted from the captures.
 
-    Revisits are left out where their value is that of a payload elsewhere.
+    Revisits are omitted if their value is that of a payload elsewhere.
     """
     counted: dict[Criterion, Counter[str]] = {criterion: Counter() for criterion in criteria}
     for part in engine.facet_store().capture_rows():
@@ -77,7 +77,7 @@ def _counted(engine: Engine, criteria: Sequence[Criterion]) -> dict[Criterion, C
 
 
 def _totals(columns: FacetColumns, counted: Mapping[Criterion, Counter[str]]) -> Iterator[Problem]:
-    """Yield where the values of a criterion are not those of the captures."""
+    """Yield the criteria whose value counts differ from the captures'."""
     total = counted[Criterion.STATUS].total()
     selected = list(columns.select({}))
     for criterion in Criterion:

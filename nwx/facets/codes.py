@@ -41,9 +41,8 @@ _AT_ONCE = 1 << 22
 class Labels:
     """The values of all criteria, and the archive files, by their codes.
 
-    `values` has the list of each of LABEL_TABLES, a code being a place in it.
-    A code never changes. Where the values of a criterion are fixed, they come
-    first, in their order; elsewhere UNKNOWN is the first.
+    `values` has the list of each of LABEL_TABLES; a code is a position in it. A code never changes.
+    Criteria with fixed values have these first, in their order; for others UNKNOWN is first.
     """
 
     def __init__(self, known: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -81,8 +80,7 @@ def _first(name: str) -> tuple[str, ...]:
 def packed(high: Array, low: Array, low_bits: int) -> Array:
     """Return pairs of numbers as one number each (uint64): `high << low_bits | low`.
 
-    Raises EngineError where a pair does not fit into 63 bits, or its lower
-    half not into `low_bits`.
+    Raises EngineError if a pair does not fit into 63 bits, or its lower half not into `low_bits`.
     """
     check_bits(int(high.max(initial=0)).bit_length() + low_bits)
     if int(low.max(initial=0)).bit_length() > low_bits:
@@ -104,12 +102,11 @@ def check_bits(bits: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CaptureCodes:
-    """Captures as arrays of one length.
+    """Captures as arrays of equal length.
 
-    `columns` are the codes of each of LABEL_TABLES (unsigned integers),
-    `size_bytes` and `offset` (int64) and `revisit` (bool). Unknown sizes have
-    0 bytes, and the category of the unknown. `url` and `digest` are two
-    hashes each.
+    `columns` are the codes of each of LABEL_TABLES (unsigned integers), `size_bytes` and `offset`
+    (int64) and `revisit` (bool). Unknown sizes have 0 bytes and the category unknown. `url` and
+    `digest` are two hashes each.
     """
 
     columns: dict[str, Array]
@@ -127,7 +124,7 @@ def encode(
 ) -> CaptureCodes:
     """Return captures (CAPTURE_SCHEMA) as codes; new values get new labels.
 
-    `seeds` are those of the hashes. `sites` names URLs.
+    `seeds` are for the hashes. `sites` names URLs.
     """
     sizes = np.maximum(known_sizes(frame["content_length"]), 0)
     columns: dict[str, Array] = {"size_bytes": sizes}
@@ -152,7 +149,7 @@ def _hashes(values: pl.Series, seeds: tuple[int, int]) -> tuple[Hashes, Hashes]:
 
 
 def _digests(digests: pl.Series, seeds: tuple[int, int]) -> tuple[Hashes, Hashes]:
-    """Return the hashes of digests; those of captures without one are like no others."""
+    """Return the hashes of digests; a capture without a digest gets unique random hashes."""
     first, second = (found.copy() for found in _hashes(digests, seeds))
     missing = np.flatnonzero((digests.is_null() | (digests == "")).to_numpy())
     chance = np.frombuffer(os.urandom(16 * len(missing)), dtype=np.uint64).reshape(2, -1)
@@ -161,12 +158,11 @@ def _digests(digests: pl.Series, seeds: tuple[int, int]) -> tuple[Hashes, Hashes
 
 
 class DenseNumbers:
-    """Numbers from 0 (int64) for pairs of hashes, in the order in which they came.
+    """Numbers from 0 (int64) for pairs of hashes, in order of first occurrence.
 
-    A table with open addresses that is looked up for many at once. Two texts
-    are taken for one where both hashes are equal, which happens by chance to
-    one of 10**18 archives with 10**10 texts, and not on purpose where the
-    seeds of the hashes are secret.
+    An open-addressing hash table with bulk lookup. Two texts count as equal if both hashes are
+    equal: by chance in one of 10**18 archives with 10**10 texts, and not on purpose if the seeds of
+    the hashes are secret.
     """
 
     def __init__(self, first: Hashes | None = None, second: Hashes | None = None) -> None:

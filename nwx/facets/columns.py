@@ -36,7 +36,7 @@ class KeptCounts:
         self._kept: LRUCache[Hashable, Any] = LRUCache(KEPT_GROUPS, getsizeof=_groups)
 
     def get(self, key: Hashable, count: Callable[[], _Counts]) -> _Counts:
-        """Return what is kept under a key, or else what `count` returns, which is kept then."""
+        """Return the cached value of a key, or the result of `count`, which is then cached."""
         with self._guard:
             kept: _Counts | None = self._kept.get(key)
         if kept is not None:
@@ -63,7 +63,7 @@ _AT_MOST_BYTES = (Feature.BYTES, Feature.UNIQUE_BYTES)
 
 @dataclass(frozen=True, slots=True)
 class MonthRows:
-    """Some captures of a month: all of them where `rows` (their places, in order) is None."""
+    """Some captures of a month: `rows` are their positions in order, None means all."""
 
     month: str
     columns: MonthColumns
@@ -78,13 +78,12 @@ class MonthRows:
 
 
 class FacetColumns:
-    """Columns of captures by month, and the combinations that are stored of them.
+    """Columns of captures by month, and the stored combinations of these captures.
 
-    `sizes` (unsigned, by document number) are the bytes of documents, 0 of
-    those whose captures differ; the rows of these are `varied` by month.
-    `urls` is how many numbers of URLs there are. `groupings` have the
-    combinations of at least `min_captures` captures, columns by grouping.
-    `kept` are counts of the columns, by conditions and lists.
+    `sizes` (unsigned, by document number) are the bytes of documents, 0 if their captures differ;
+    the rows of these captures are `varied`, by month. `urls` is the count of URL numbers.
+    `groupings` have the combinations of at least `min_captures` captures, columns by grouping.
+    `kept` caches counts of the columns, by conditions and lists.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class FacetColumns:
     def of_build(cls, build: Build) -> Self:
         """Return the columns and combinations of a build, mapped into memory.
 
-        The files of the build may be removed then.
+        The files of the build may be removed afterwards.
         """
         notes = build.notes
         months = {name: build.month(name) for name in notes.months}
@@ -125,7 +124,7 @@ class FacetColumns:
 
     @property
     def documents(self) -> int:
-        """How many numbers of documents there are."""
+        """The count of document numbers."""
         return len(self.sizes)
 
     def labels(self, name: str) -> list[str]:
@@ -187,7 +186,7 @@ class FacetColumns:
     def select(self, allowed: AllowedCodes) -> Iterator[MonthRows]:
         """Yield the captures whose codes are all allowed, month by month.
 
-        Raises QuestionTimeoutError where the question is to stop, as all that counts does.
+        Raises QuestionTimeoutError if the question must stop, like every counting function.
         """
         work = current_work()
         months = allowed.get(Criterion.MONTH)
@@ -215,10 +214,10 @@ class FacetColumns:
     def stored_rows(
         self, question: FacetQuestion, allowed: AllowedCodes
     ) -> tuple[list[FacetRow], int | None] | None:
-        """Return the first rows of a list, and how many there are, where that is known.
+        """Return the first rows of a list and their total, if the stored combinations suffice.
 
-        None where they may not be the first ones: what is not stored has few
-        captures, but may come before what is.
+        None if the first rows may be missing: combinations that are not stored have few captures,
+        but may sort before stored ones.
         """
         by = question.by
         others = {name: fits for name, fits in allowed.items() if name not in by}

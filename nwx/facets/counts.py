@@ -58,7 +58,7 @@ class _Numbers:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The count of distinct numbers."""
         return len(self.listed) if self.marks is None else int(np.count_nonzero(self.marks))
 
     def total(self, sizes: Array) -> int:
@@ -70,7 +70,7 @@ class _Numbers:
 def together(
     captures: int, first: Callable[[], One], second: Callable[[], Other]
 ) -> tuple[One, Other]:
-    """Return the results of both, found at the same time where there are many captures."""
+    """Return the results of both, computed in parallel if the captures are many."""
     if captures < _MANY:
         return first(), second()
     with ThreadPoolExecutor(1) as pool:
@@ -111,9 +111,9 @@ def _varied_of(columns: FacetColumns, selected: Sequence[MonthRows]) -> tuple[Ar
 
 
 def sums(cells: Array, sizes: Array, size: int) -> Array:
-    """Return the sum of the sizes of each cell below `size`, exactly (int64[size]).
+    """Return the exact sum of the sizes of each cell below `size` (int64[size]).
 
-    `cells` and `sizes` are unsigned integers of one length.
+    `cells` and `sizes` are unsigned integers of equal length.
     """
     if int(sizes.max(initial=0)) * len(sizes) < _EXACT_FLOAT:
         return np.bincount(cells, weights=sizes, minlength=size).astype(np.int64)
@@ -124,8 +124,8 @@ def sums(cells: Array, sizes: Array, size: int) -> Array:
 def varied_bytes(cells: Array, numbers: Array, sizes: Array, size: int) -> Array:
     """Return the bytes of documents whose captures differ in size, by cell (int64[size]).
 
-    In each cell the largest capture of a document counts. `cells`, `numbers`
-    (of documents) and `sizes` are of captures.
+    In each cell the largest capture of a document counts. `cells`, `numbers` (of documents) and
+    `sizes` are per capture.
     """
     order = np.lexsort((sizes, numbers, cells))
     cells, numbers, sizes = cells[order], numbers[order], sizes[order]

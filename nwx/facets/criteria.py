@@ -235,10 +235,10 @@ class _Size(FixedValues):
 
 
 class _Depth(FixedValues):
-    """The number of hyperlinks among the hops that a crawler noted.
+    """The number of hyperlinks among the hops that a crawler recorded.
 
-    Heritrix writes a letter a hop (L is a hyperlink, E what a page embeds,
-    R a redirect), and of a long way only the number of its first hops: `7+LLE`.
+    Heritrix writes one letter per hop (L for a hyperlink, E for an embedded resource, R for a
+    redirect), and abbreviates the first hops of a long path to their number: `7+LLE`.
     """
 
     name = "depth"
@@ -367,7 +367,7 @@ def known_sizes(sizes: pl.Series) -> "np.ndarray[Any, np.dtype[np.int64]]":
 
 
 def whole_years(months: Sequence[str]) -> list[str]:
-    """Return months with a year in the place of its twelve, where all of these are there."""
+    """Return months with each complete set of twelve replaced by its year."""
     whole = {
         month[:4]
         for month in months

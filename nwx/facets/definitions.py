@@ -18,19 +18,17 @@ _QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
 
 
 class CriterionDefinition(ABC):
-    """All that is known of a criterion; what others know of it comes from here.
+    """The definition of a criterion, the single source of its properties.
 
-    `name` is what people write, `label` its title. `capture_field` is the
-    field of the index captures that the value is read from, `facets_field`
-    that of the index facets, "" where no combinations are stored. `values`
-    are all values in their order where these are fixed, else empty. The
-    values of an `ordinal` criterion have an order of their own, those of one
-    with `spans` can be asked for as `low..high`.
+    `name` is what users write, `label` its title. `capture_field` is the field of the captures
+    index that the value is read from, `facets_field` the field of the facets index, "" if no
+    combinations are stored. `values` lists all values in order if they are fixed, else it is empty.
+    Values of an `ordinal` criterion have their own order; a criterion with `spans` can be queried
+    as `low..high`.
 
-    `of_payload` means that a revisit has the value of the payload that it
-    refers to. `query_filter` is the parameter of the full-text search that
-    filters by the value, "" where there is none. `derived_from` is the
-    criterion whose value determines this one's, "" where captures do.
+    `of_payload` means that a revisit has the value of the payload that it refers to. `query_filter`
+    is the full-text search parameter that filters by the value, "" if none exists. `derived_from`
+    is the criterion whose value determines this one's, "" if the value is read from captures.
     """
 
     name: ClassVar[str]
@@ -52,17 +50,17 @@ class CriterionDefinition(ABC):
 
     @abstractmethod
     def of_series(self, values: pl.Series) -> pl.Series:
-        """Return `of_value` of a column: places in `values` where these are fixed, else texts.
+        """Return `of_value` of a column: positions in `values` if these are fixed, else texts.
 
-        Both columns are equally long; places are UInt8.
+        Both columns have equal length; positions are UInt8.
         """
 
     @abstractmethod
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
-        """Return the condition on captures that one of these values is theirs.
+        """Return the condition on captures that their value is one of `values`.
 
-        Some more captures may meet it, as those of `depth`. It looks at what
-        captures say themselves, as if no revisit had a payload elsewhere.
+        Some further captures may match, as with `depth`. It tests the captures' own values, as if
+        no revisit had a payload elsewhere.
         """
 
     @abstractmethod
@@ -78,19 +76,19 @@ class CriterionDefinition(ABC):
         return (text,)
 
     def parse_end(self, text: str) -> str:
-        """Return the end of a span as written; raises UsageError on what can be none."""
+        """Return the end of a span as written; raises UsageError on an invalid end."""
         (value,) = self.parse(text)
         return value
 
     def in_span(self, value: str, low: str, high: str) -> bool:
-        """Return whether a value lies in a span, both ends included and "" being open.
+        """Return whether a value is in a span; both ends are inclusive, "" is open.
 
-        The unknown lies in no span.
+        The unknown value is in no span.
         """
         raise UsageError(ErrorText("%(name)s has no spans", name=self.name))
 
     def span_to_filter(self, low: str, high: str) -> LiveFilter:
-        """Return the condition on captures that their value lies in a span."""
+        """Return the condition on captures that their value is in a span."""
         return self.to_filter([one for one in self.values if self.in_span(one, low, high)])
 
     def value_to_query(self, value: str) -> str | None:
@@ -100,7 +98,7 @@ class CriterionDefinition(ABC):
     def to_query(self, values: Sequence[str]) -> str | None:
         """Return the clause of a full-text query for any of these values.
 
-        None where the search, which knows documents and not captures, has none.
+        None if the search has no such clause: it knows documents, not captures.
         """
         clauses = [self.value_to_query(value) for value in values]
         if UNKNOWN in values or None in clauses:
@@ -185,9 +183,9 @@ class TextValues(CriterionDefinition):
 
 
 class Periods(CriterionDefinition):
-    """A criterion whose values are stretches of time: `2013-01`, or `2013`.
+    """A criterion whose values are periods of time: `2013-01`, or `2013`.
 
-    `form` is that of a value, `written` says in messages how to write one.
+    `form` is the pattern of a value, `written` describes it in messages.
     """
 
     capture_field = "timestamp"
@@ -243,7 +241,7 @@ def _between(low: str, high: str) -> LiveFilter:
 
 
 def or_unknown(values: pl.Series) -> pl.Series:
-    """Return texts with UNKNOWN in the place of empty and missing ones."""
+    """Return texts with empty and missing ones replaced by UNKNOWN."""
     unknown = pl.Series([UNKNOWN], dtype=pl.String)
     return values.fill_null(UNKNOWN).zip_with((values != "").fill_null(True), unknown)
 

@@ -1,8 +1,8 @@
-"""Features of groups of captures: of each value of a criterion, or of each pair of values of two.
+"""Features of groups of captures: by the values of one criterion, or pairs of two.
 
-Columns are gone through in pieces whose copies stay in the cache of a core,
-and for each number of a document or URL its group is noted in as few bytes as
-hold it: random access to these notes takes most of the time.
+Columns are processed in pieces whose copies stay in the cache of a core, and the group of each
+document or URL number is noted in as few bytes as hold it: random access to these notes takes
+most of the time.
 """
 
 import math
@@ -72,7 +72,7 @@ def count_groups(
 ) -> Grouped:
     """Return the features of each value of a criterion, or of each pair of values of two.
 
-    Raises EngineError where there are more groups than can be numbered.
+    Raises EngineError if there are more groups than can be numbered.
     """
     cards = [len(columns.labels(name)) for name in by]
     check_bits(math.prod(cards).bit_length())
@@ -101,7 +101,7 @@ def _are_periods(by: Sequence[Criterion]) -> bool:
 def _parts(
     columns: FacetColumns, selected: Sequence[MonthRows], by: Sequence[Criterion]
 ) -> list[list[MonthRows]]:
-    """Return the captures in parts that have no group in common: those of a month or a year."""
+    """Return the captures in parts with disjoint groups: by month or year."""
     periods = [name for name in by if name.source is Criterion.MONTH]
 
     def codes(some: MonthRows) -> list[int]:
@@ -211,7 +211,7 @@ def _keys(
 def _groups(
     selected: Sequence[MonthRows], keys: Sequence[Array], size: int
 ) -> tuple[Array | None, _Groups]:
-    """Return the captures in groups; of many keys, only those that occur are groups, in order."""
+    """Return the captures in groups; of many keys, only occurring ones are groups, in order."""
     different = None
     if size > _COUNTED_AT_ONCE:
         different, places = np.unique(np.concatenate(keys), return_inverse=True)
@@ -252,10 +252,10 @@ def _varied_bytes(columns: FacetColumns, groups: _Groups) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Different pairs of a number and its group.
+    """Distinct pairs of a number and its group.
 
-    Each of `notes` has a group for each number, or the highest number that it
-    can hold for none. `further` are pairs that are in none of them.
+    Each array in `notes` has a group for each number; its highest possible value means none.
+    `further` are pairs that are in none of the arrays.
     """
 
     notes: Sequence[Array]
@@ -286,10 +286,10 @@ class _Pairs:
 
 
 def _pairs(groups: _Groups, name: str, highest: int, scratch: _Scratch) -> _Pairs:
-    """Return the different pairs of the numbers of a column, below `highest`, and groups.
+    """Return the distinct pairs of groups and the numbers of a column, below `highest`.
 
-    Most numbers are in one group, or in few: of each number one group is
-    noted at a time, and what is in others is looked at again.
+    Most numbers are in one group or a few: each pass notes one group per number, and the pairs in
+    other groups are processed again.
     """
     if len(groups) < highest * _NOTED_FROM:
         noted = scratch.setdefault(name, np.empty(highest, dtype=np.uint32))
@@ -313,9 +313,9 @@ def _pairs(groups: _Groups, name: str, highest: int, scratch: _Scratch) -> _Pair
 
 
 def _pairs_of_few(pairs: _Piece, noted: Array, size: int) -> _Pairs:
-    """Return the different pairs of some captures, with one of the captures for each number.
+    """Return the distinct pairs of some captures, noting one capture per number.
 
-    `noted` is an array of all numbers, in which only what is written here is read.
+    `noted` is an array of all numbers; only positions written here are read.
     """
     numbers, groups = pairs
     highest = len(noted)
@@ -335,7 +335,7 @@ def _pairs_of_few(pairs: _Piece, noted: Array, size: int) -> _Pairs:
 
 
 def _others(noted: Array, pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """Yield what is not noted."""
+    """Yield the pairs that are not noted."""
     for numbers, groups in pieces:
         places = np.flatnonzero(noted[numbers] != groups)
         if len(places):

@@ -56,10 +56,10 @@ def look_up(
     sites: Sites | None = None,
     also: Sequence[str] = (),
 ) -> FacetColumns | None:
-    """Return captures, all that meet the conditions among them.
+    """Return captures that include all that meet the conditions.
 
-    None where they are more than MOST_LOOKED_UP. They have only the criteria
-    of the conditions and of `by`, and the fields `also`.
+    None if they are more than MOST_LOOKED_UP. They have only the criteria of the conditions and of
+    `by`, and the fields `also`.
     """
     wanted = _superset(where, has_list=sites is not None)
     if selection.count(wanted) > MOST_LOOKED_UP:
@@ -72,11 +72,10 @@ def look_up(
 
 
 def _superset(conditions: Sequence[FacetCondition], *, has_list: bool) -> LiveFilter:
-    """Return a condition that all captures meet which meet all of these.
+    """Return a condition that matches every capture that meets all `conditions`.
 
-    Revisits meet all conditions on what their payload has: that is known once
-    their payloads are found. `has_list` tells that sites have names by a list,
-    which no index knows.
+    Revisits match all conditions on payload values, which are known only when their payloads are
+    found. `has_list` means that sites are named by a list, which no index knows.
     """
     looked_up = [one for one in conditions if not (has_list and one.criterion is Criterion.SITE)]
     return AllOf(
@@ -186,10 +185,9 @@ def _part(columns: MonthColumns, rows: Array) -> MonthColumns:
 def estimate(
     selection: LiveSelection, question: FacetQuestion
 ) -> tuple[Features, list[FacetRow], int | None]:
-    """Return estimated features of a question and of the rows of its list.
+    """Return estimated features of a question and of its list's rows, and the row count.
 
-    And how many rows there are, None where they are more than
-    MOST_ESTIMATED_ROWS. Estimates are from what captures say themselves.
+    The row count is None above MOST_ESTIMATED_ROWS. Estimates are from the captures' own values.
     """
     wanted = AllOf(tuple(condition.to_filter() for condition in question.where))
     (total,) = selection.estimates(wanted, [ALL], KNOWN_SIZE)

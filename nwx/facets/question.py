@@ -59,7 +59,7 @@ FEATURES: dict[Feature, DescribedFeature] = {
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a selection of captures holds; all counts are exact unless the answer says otherwise."""
+    """The features of selected captures; counts are exact unless the answer says otherwise."""
 
     captures: int = 0
     unique_documents: int = 0
@@ -79,7 +79,7 @@ class Features:
 
     @property
     def duplication_ratio(self) -> float | None:
-        """The bytes of all captures over those of the unique documents, None of no bytes."""
+        """Bytes of all captures divided by bytes of unique documents, None for zero bytes."""
         return self.bytes / self.unique_bytes if self.unique_bytes else None
 
     def value(self, feature: Feature) -> int | float | None:
@@ -93,7 +93,7 @@ STORED_FEATURES = tuple(feature.name for feature in fields(Features))
 
 
 def parse_features(text: str) -> tuple[Feature, ...]:
-    """Return the features of a list with commas between, all of an empty one.
+    """Return the features of a comma-separated list, all of them for an empty one.
 
     Raises UsageError on unknown names.
     """
@@ -129,9 +129,9 @@ _SEPARATOR = re.compile(r"(?<!\\),")
 
 @dataclass(frozen=True, slots=True)
 class FacetCondition:
-    """What a criterion must be: one of `values`, or in the span `low` to `high`, or not so.
+    """A condition on a criterion: one of `values`, or in `low` to `high`, or the negation.
 
-    Spans include both ends; "" is open. The unknown is in no span.
+    Spans include both ends; "" is open. The unknown value is in no span.
     """
 
     criterion: Criterion
@@ -154,9 +154,9 @@ class FacetCondition:
         return inside != self.negated
 
     def to_filter(self) -> LiveFilter:
-        """Return the condition on captures, by what they say of themselves.
+        """Return the condition on captures, tested on their own values.
 
-        Some captures more may meet it: see CriterionDefinition.to_filter.
+        Some further captures may match: see CriterionDefinition.to_filter.
         """
         definition = self.criterion.definition
         if definition.values:
@@ -189,10 +189,9 @@ class FacetCondition:
 class FacetQuestion:
     """A question: the features of the captures that meet all conditions.
 
-    With `by`, one or two criteria, also those of each of their values: in
-    the order of the feature `sort`, the highest first, or where `sort` is
-    None in the order of the values; `reverse` turns that around. `limit`
-    cuts the list, None does not.
+    With `by`, one or two criteria, also the features of each of their values: ordered by the
+    feature `sort`, the highest first, or by value if `sort` is None; `reverse` inverts the order.
+    `limit` cuts the list, None does not.
     """
 
     where: tuple[FacetCondition, ...] = ()
@@ -224,7 +223,7 @@ class FacetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class FacetRow:
-    """A line of a list: a value of each criterion of `by`, and what has them."""
+    """A row of a list: a value of each criterion of `by`, and the features of its captures."""
 
     values: tuple[str, ...]
     features: Features
@@ -241,9 +240,9 @@ class AnsweredBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FacetAnswer:
-    """An answer: the features of the selection, and the rows of the list where one was asked for.
+    """An answer: the features of the selection, and the rows of the list if requested.
 
-    `found` counts the rows before `limit`, None where only the first were looked at.
+    `found` counts the rows before `limit`, None if only the first were examined.
     """
 
     question: FacetQuestion
@@ -282,11 +281,10 @@ def parse_facet_question(
     order: str = "",
     limit: int | None = None,
 ) -> FacetQuestion:
-    """Return the question of conditions and the list that is wanted, all as written.
+    """Return the question for conditions and a list as written by the user.
 
-    `sort` is a feature or `value`; without it, lists by what has an order
-    of its own are in that order, others in that of the first feature.
-    Raises UsageError on what makes no sense.
+    `sort` is a feature or `value`; without it, lists by a criterion with its own order use that
+    order, others the first feature. Raises UsageError on invalid values.
     """
     names = tuple(Criterion.named(name) for name in by.split(",") if name.strip())
     if len(names) > MAX_BY or len(set(names)) < len(names):
@@ -319,7 +317,7 @@ def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
 def parse_condition(text: str) -> FacetCondition:
     """Return a condition: `tld=fr,be`, `month=2013-01..2013-12`, `type!=html`.
 
-    Raises UsageError on invalid ones.
+    Raises UsageError on an invalid one.
     """
     parts = _CONDITION.fullmatch(text)
     if not parts:

@@ -1,8 +1,7 @@
-"""Revisits with the type and size of the payload that they refer to, and sizes of documents.
+"""Type and size of the payloads that revisits refer to, and sizes of documents.
 
-A revisit refers to what was captured of its digest and URL, else of its
-digest. Where such captures do not agree, the largest known size counts, and
-of several types with that size the first by name.
+A revisit refers to the captures of its digest and URL, else of its digest. If these captures
+differ, the largest known size is used, and of several types with that size the first by name.
 """
 
 from collections.abc import Mapping
@@ -41,7 +40,7 @@ class _Payloads:
     columns: MonthColumns
 
     def find(self, keys: Array) -> tuple[Array, MonthColumns]:
-        """Return which keys there are, and give what is known of those."""
+        """Return which keys exist (bool), and the payload columns of these."""
         places = np.searchsorted(self.keys, keys)
         there = places < len(self.keys)
         there[there] = self.keys[places[there]] == keys[there]
@@ -49,9 +48,9 @@ class _Payloads:
 
 
 def with_own(columns: MonthColumns) -> MonthColumns:
-    """Return the columns of a month with what its revisits say of themselves kept beside.
+    """Return the columns of a month with the own values of its revisits as extra columns.
 
-    `columns` have `revisit` (bool) in the place of `revisit_rows`.
+    `columns` have `revisit` (bool) instead of `revisit_rows`.
     """
     revisits = np.flatnonzero(columns["revisit"])
     kept = {name: column for name, column in columns.items() if name != "revisit"}
@@ -62,10 +61,10 @@ def with_own(columns: MonthColumns) -> MonthColumns:
 def resolve_revisits(
     months: Mapping[str, MonthColumns], types: list[str]
 ) -> dict[str, MonthColumns]:
-    """Return the columns of those months whose revisits are to have another type or size.
+    """Return the columns of the months whose revisits get another type or size.
 
-    `types` are the values of the criterion by their codes. Raises EngineError
-    on more than 2**32 URLs or 2**31 documents.
+    `types` are the values of the criterion by their codes. Raises EngineError on more than 2**32
+    URLs or 2**31 documents.
     """
     by_both, by_digest = _payloads(months, types)
     changed = {}
@@ -132,7 +131,7 @@ def _resolved(columns: MonthColumns, by_both: _Payloads, by_digest: _Payloads) -
 
 
 def _take(own: MonthColumns, there: Array, found: MonthColumns) -> None:
-    """Put what is known of payloads in the place of what revisits say of themselves."""
+    """Replace the own values of revisits with the known values of their payloads."""
     known = found["type"] != _TYPE_UNKNOWN
     own["type"][np.flatnonzero(there)[known]] = found["type"][known]
     known = found["size"] != _SIZE_UNKNOWN
@@ -144,11 +143,11 @@ def _take(own: MonthColumns, there: Array, found: MonthColumns) -> None:
 def document_sizes(
     months: Mapping[str, MonthColumns], documents: int
 ) -> tuple[Array, Array, dict[str, Array]]:
-    """Return the bytes of each document, and where they differ from capture to capture.
+    """Return the bytes of each document, and which documents differ between captures.
 
-    The first is int64[documents], the second bool[documents]: documents whose
-    captures differ have 0 bytes and are marked. The third has the rows of
-    their captures (int64) by month, where there are any.
+    The first is int64[documents], the second bool[documents]: documents whose captures differ have
+    0 bytes and are marked. The third has the rows of their captures (int64), by the months that
+    have any.
     """
     sizes = np.zeros(documents, dtype=np.int64)
     varied = np.zeros(documents, dtype=bool)

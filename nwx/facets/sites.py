@@ -15,7 +15,7 @@ _BLANKS = re.compile(r"\s+")
 
 
 class Sites:
-    """Names of URLs by the longest beginning of the urlkey that has one.
+    """Names of URLs by the longest matching prefix of the urlkey.
 
     `without_effect` are the lines of a list whose URLs other lines name.
     """
@@ -32,7 +32,7 @@ class Sites:
         return dict(zip(self._keys, self._names, strict=True))
 
     def names(self, urlkeys: Sequence[str | None], others: Sequence[str]) -> list[str]:
-        """Return the names of URLs by their urlkeys, those of `others` where they have none."""
+        """Return the names of URLs by their urlkeys, or the name in `others` if none matches."""
         return [
             self._name(f"{key or ''}{_END}") or other
             for key, other in zip(urlkeys, others, strict=True)
@@ -48,12 +48,10 @@ class Sites:
 def read_sites(path: Path) -> Sites:
     """Return the list of sites of a file.
 
-    A line is a prefix of URLs, white space and a name. `http://`,
-    `https://` and `www.` make no difference; `example.org` is that host
-    with all its paths, `*.example.org` also the hosts below it. The most
-    specific line counts, whatever their order. Lines that begin with # are
-    remarks.
-    Raises SourceError on a file that cannot be read, UsageError on a wrong line.
+    A line is a URL prefix, white space and a name. `http://`, `https://` and `www.` make no
+    difference; `example.org` is that host with all its paths, `*.example.org` also the hosts below
+    it. The most specific line applies, in any order. Lines that begin with # are comments. Raises
+    SourceError on a file that cannot be read, UsageError on an invalid line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -82,7 +80,7 @@ class _Rule:
 
 
 def _add(rules: dict[str, _Rule], rule: _Rule) -> None:
-    """Take a rule, unless there is a more specific one; of equal ones the last counts."""
+    """Add a rule unless a more specific one exists; of equal ones the last applies."""
     other = rules.get(rule.key)
     if other is None or other.is_wide or not rule.is_wide:
         rules[rule.key] = rule
@@ -98,7 +96,6 @@ def _without_effect(lines: Sequence[str], in_use: Collection[int]) -> tuple[str,
 
 
 def _rules(prefix: str, name: str, line: int) -> list[_Rule]:
-    """Return the rules that a prefix stands for."""
     everywhere = prefix.startswith(_ALL_HOSTS)
     bare = prefix.removeprefix(_ALL_HOSTS)
     key = urlkey(bare if "://" in bare else f"http://{bare}")

@@ -31,13 +31,12 @@ _ADVICE = "run `nwx build-facets --anew`"
 
 @dataclass(frozen=True, slots=True)
 class BuildNotes:
-    """What is known of a build beside its arrays; all fields but the first ones name blobs.
+    """The metadata of a build; all fields but the first ones name blobs.
 
-    `stamp` and `checks` are those of the captures that it was made from, as a
-    whole and by month (`201301`). `seeds` are those of the hashes that
-    `hashed_by` (the version of polars) made. `sites` are names by beginnings
-    of urlkeys. Combinations have at least `min_captures` captures; `cube` is
-    "" where none were made. `ids` has how many numbers URLs and digests have.
+    `stamp` and `checks` are the stamps of the captures that it was made from, in total and by month
+    (`201301`). `seeds` are the seeds of the hashes, `hashed_by` the polars version that made them.
+    `sites` are names by urlkey prefixes. Combinations have at least `min_captures` captures; `cube`
+    is "" if none were built. `ids` has the counts of URL and digest numbers.
     """
 
     format: int
@@ -65,7 +64,7 @@ class BuildNotes:
 
 
 class Build:
-    """A build whose blobs lie in a folder."""
+    """A build whose blobs are stored in a folder."""
 
     def __init__(self, folder: Path, stored: StoredBuild) -> None:
         self.stored = stored
@@ -84,7 +83,7 @@ class Build:
     def arrays(self, blob: str) -> dict[str, Array]:
         """Return the arrays of a blob by name, mapped into memory.
 
-        Raises BlobError on a blob that is missing or damaged.
+        Raises BlobError on a missing or damaged blob.
         """
         with _advising():
             return read_arrays(self._folder / blob)
@@ -94,9 +93,9 @@ class Build:
         return self.arrays(self.notes.months[name])
 
     def labels(self) -> Callable[[str], list[str]]:
-        """Return what reads the values of a criterion, or the archive files, by their codes.
+        """Return a function that reads a criterion's values, or the archive files, by code.
 
-        It may be called when the files of the build are removed.
+        It may be called after the files of the build are removed.
         """
         with _advising():
             files = {name: TextsFile(self.path(blob)) for name, blob in self.notes.labels.items()}
@@ -110,8 +109,8 @@ class Build:
     def groupings(self) -> dict[str, dict[str, Array]]:
         """Return the columns of the combinations by grouping, such as `month,type`.
 
-        Columns are the codes of the status and of the criteria of the
-        grouping, and a column a stored feature (STORED_FEATURES).
+        Columns are the codes of the status and of the grouping's criteria, and one column per
+        stored feature (STORED_FEATURES).
         """
         found: dict[str, dict[str, Array]] = {}
         if self.notes.cube:
@@ -124,8 +123,8 @@ class Build:
 def current_build(store: BlobStore) -> Build | None:
     """Return the description of the current build, None without a build.
 
-    Its blobs need not be on this machine. Raises EngineVersionError on a
-    build that this version of nwx cannot read.
+    Its blobs may be on another machine. Raises EngineVersionError on a build that this version of
+    nwx cannot read.
     """
     with _advising():
         stored = store.current()
@@ -150,10 +149,10 @@ def fetched_build(store: BlobStore) -> Build | None:
 
 
 def with_fetched(store: BlobStore, use: Callable[[Build], Result]) -> Result | None:
-    """Return what is made of the current build once its blobs are on this machine.
+    """Return the result of `use` for the current build, once its blobs are on this machine.
 
-    None where there is no build. Where another build becomes current
-    meanwhile, and takes blobs away, that one is used instead.
+    None if no build exists. If another build becomes current meanwhile and removes blobs, the new
+    one is used instead.
     """
     while True:
         version = store.version()
@@ -171,7 +170,7 @@ def with_fetched(store: BlobStore, use: Callable[[Build], Result]) -> Result | N
 
 @contextmanager
 def _advising() -> Iterator[None]:
-    """Say what to do about a build that cannot be used."""
+    """Add advice to the error of a build that cannot be used."""
     try:
         yield
     except (BlobError, EngineVersionError) as error:
@@ -220,7 +219,7 @@ class BuildDraft:
                 os.fsync(opened.fileno())
 
     def write_ids(self, new: Sequence[Mapping[str, Array]]) -> None:
-        """Write the hashes that numbers were given to, beside those of the build before."""
+        """Write the hashes of new numbers, next to the previous build's."""
         if new:
             together = {key: np.concatenate([one[key] for one in new]) for key in new[0]}
             self._id_files.append(self._write("ids", together))
@@ -228,10 +227,10 @@ class BuildDraft:
     def write_sizes(
         self, months: Mapping[str, MonthColumns], documents: int
     ) -> tuple[Array, Array]:
-        """Write the bytes of each document, and where they differ from capture to capture.
+        """Write the bytes of each document, and which documents differ between captures.
 
-        Returns both: `int64[documents]` bytes, 0 where they differ, and
-        `bool[documents]`, true where they differ.
+        Returns both: `int64[documents]` bytes, 0 where they differ, and `bool[documents]`, true
+        where they differ.
         """
         sizes, varied, rows = document_sizes(months, documents)
         listed = {f"{VARIED_ROWS}{name}": narrow(one) for name, one in rows.items()}
@@ -250,8 +249,8 @@ class BuildDraft:
     def publish(self, **facts: Any) -> Build:
         """Make the draft the current build of the store and return it.
 
-        `facts` are the fields of BuildNotes that the draft does not know.
-        Raises EngineBusyError where another build has become current meanwhile.
+        `facts` are the fields of BuildNotes that the draft does not know. Raises EngineBusyError if
+        another build has become current meanwhile.
         """
         notes = BuildNotes(
             format=_FORMAT,
@@ -273,7 +272,7 @@ class BuildDraft:
         return Build(self._store.folder, stored)
 
     def _blob_sizes(self, notes: BuildNotes) -> dict[str, int]:
-        """Return the sizes of the blobs, of which the new ones are still in the draft's folder."""
+        """Return the sizes of the blobs; the new ones are still in the draft's folder."""
         kept = self._base.stored.blobs if self._base else {}
         return {
             name: kept[name] if name in kept else (self._folder / name).stat().st_size

@@ -1,8 +1,8 @@
-"""Importing: archive files into an archive, several readers and one writer.
+"""Importing of archive files: several reader processes and one writer.
 
-`importer` is the parent and writes; `readers` is its hold on the processes of
-`worker`, which read; `archive_file` and `collector` are what one of these does
-with a file. `extracted` imports what was extracted elsewhere.
+`importer` is the parent and writes; `readers` controls the processes of `worker`, which read;
+`archive_file` and `collector` process one file in a worker. `extracted` imports documents files
+extracted elsewhere.
 """
 
 from nwx.importing.importer import ListenerOfPages, import_files

@@ -1,4 +1,4 @@
-"""From an archive file to parts for the engine: what a worker does, but for its process."""
+"""From an archive file to parts for the engine: a worker's job without its process."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -27,9 +27,8 @@ def import_file(
 ) -> Iterator[FilePart | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
-    `moved` is told the bytes read, at every record. All errors of a file are
-    counted in its ledger entry, but for a conflict, as the entry is that of
-    another file.
+    `moved` is called with the bytes read, at every record. All errors of a file are counted in its
+    ledger entry, except a conflict, as that entry belongs to another file.
     """
     source, entry = task.source, task.entry
     if entry and entry.counts.get(UNREADABLE):
@@ -111,7 +110,7 @@ class _Import:
         self._told = self._done
 
     def parts(self) -> Iterator[FilePart | Verdict]:
-        """Yield the parts from where the ledger stands, then the verdict."""
+        """Yield the parts from the ledger's position, then the verdict."""
         yield from self._read()
         outcome = self._outcome()
         if outcome is not Outcome.PARTIAL:
@@ -200,7 +199,7 @@ class _Import:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How far a file was collected, and what was counted since this import began with it."""
+    """The position up to which a file was collected, and the counts of this import."""
 
     done_to: int
     finished: bool = False

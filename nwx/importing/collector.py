@@ -1,4 +1,4 @@
-"""From records to what is written of them."""
+"""From records to the parts to be written."""
 
 import time
 from collections import defaultdict
@@ -47,10 +47,10 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CollectedBatch:
-    """What became of a stretch of records.
+    """The result of a range of records.
 
-    `candidates` can make a document or repeat one, `excluded` were left out
-    but for their dates, `purged` altogether.
+    `candidates` can make a document or repeat one; `excluded` records keep only their dates,
+    `purged` ones nothing.
     """
 
     documents: tuple[Document, ...]
@@ -70,7 +70,7 @@ def _problems(payload: StoredPayload) -> Iterator[str]:
 
 
 def _with_text(found: Extract, told: Extract) -> Extract:
-    """Return what was found in a payload, with the text that a command gave of it."""
+    """Return the extract of a payload with the text that a command extracted."""
     return replace(
         found,
         content=told.content,
@@ -81,9 +81,9 @@ def _with_text(found: Extract, told: Extract) -> Extract:
 
 
 class Memory:
-    """The documents that were met last, and their precedence, so that few are asked for twice.
+    """The most recent documents and their precedence, to avoid repeated engine lookups.
 
-    What a worker handed over it may forget, but never remembers in vain: it
+    Documents that a worker handed over may be forgotten, but a remembered one is always valid: it
     is written, or the import ends.
     """
 
@@ -95,7 +95,7 @@ class Memory:
         return self._ranks.get(id, -1)
 
     def remember(self, id: str, rank: int) -> None:
-        """Keep a document in mind, in the place of one met long ago."""
+        """Remember a document, replacing one met long ago."""
         self._ranks[id] = rank
 
 
@@ -111,11 +111,10 @@ def _none_purged(capture: Capture) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What an import asks about documents and captures.
+    """Lookups of documents and captures during an import.
 
-    `known` is `Engine.known`. Captures that are `listed` leave their date
-    only, those that were `purged` (`AccessRules.purges`) nothing. `memory` is
-    shared by the files that one worker reads.
+    `known` is `Engine.known`. Captures that are `listed` keep only their date, `purged` ones
+    (`AccessRules.purges`) nothing. `memory` is shared by the files that one worker reads.
     """
 
     known: Callable[[Collection[str]], dict[str, int]] = _none_known
@@ -127,9 +126,9 @@ class Lookups:
 class Collector:
     """Collects records until they make a part to write.
 
-    Asks the engine which documents it holds and extracts only the others,
-    or all where nothing is to be deduplicated. `without_text` maps offsets
-    of records that are not to be extracted to the reason in words.
+    Asks the engine which documents it has and extracts only the others, or all if nothing is
+    deduplicated. `without_text` maps offsets of records that are not to be extracted to the reason
+    in words.
     """
 
     def __init__(
@@ -157,15 +156,15 @@ class Collector:
         self._candidates = self._characters = self._excluded = self._purged = 0
 
     def wants(self, capture: Capture) -> bool:
-        """Tell the reader whether the payload of a capture will be asked for."""
+        """Return whether the payload of a capture will be read."""
         if not self._has_text(capture) or self._lookups.purged(capture):
             return False
         return not self._is_listed(capture)
 
     def add(self, record: CaptureRecord) -> Fate:
-        """Take the next record of the file; return what becomes of it.
+        """Add the next record of the file; return its fate.
 
-        The reader has to keep the payloads that `wants` asks for.
+        The reader has to keep the payloads that `wants` selects.
         """
         capture = record.capture
         if self._lookups.purged(capture):
@@ -248,7 +247,7 @@ class Collector:
             return self._extracted(record)
 
     def _with_outlinks(self, record: CaptureRecord, found: Extract) -> Extract:
-        """Return what was found in a payload, and the outlinks of metadata records beside it."""
+        """Return an extract with the outlinks of adjacent metadata records."""
         outlinks, cut = record.outlinks()
         if not outlinks:
             return found
@@ -289,7 +288,7 @@ class Collector:
 
     @property
     def full(self) -> bool:
-        """Whether it is time to take what was collected."""
+        """Whether the collected records make a full part."""
         return (
             len(self._captures) + self._excluded + self._purged >= _PART_CAPTURES
             or self._characters >= _PART_CHARACTERS
@@ -297,7 +296,7 @@ class Collector:
         )
 
     def take(self) -> CollectedBatch:
-        """Return what was collected since the last time."""
+        """Return everything collected since the last call."""
         self._settle()
         collected = CollectedBatch(
             documents=tuple(self._documents.values()),

@@ -16,7 +16,7 @@ from nwx.warc.sources import ArchiveSource
 
 
 class Job:
-    """A file on its way: its task, as it stands after the last part written.
+    """A file in the queue: its task, as of the last part written.
 
     `deaths` counts the workers that died outside of an extraction before they delivered more of it.
     """
@@ -81,7 +81,7 @@ class FileQueue:
         return self._waiting.popleft() if self._waiting else None
 
     def __len__(self) -> int:
-        """Return how many files are not given, those that others have included."""
+        """Return the number of files not handed out yet, including files of other importers."""
         return len(self._waiting)
 
     def record(self, files: Sequence[SourceFile]) -> None:
@@ -106,7 +106,7 @@ class FileQueue:
         return ()
 
     def renew_claims(self) -> None:
-        """Let others know, now and then, that this importer goes on, and look at theirs."""
+        """Renew the claims of this importer and check the others', at intervals."""
 
     def done_by_others(self) -> Sequence[Job]:
         """Return the files that others are done with since the last time."""
@@ -124,8 +124,8 @@ _DEAD_STATES = "ZX"
 def own_holder() -> str:
     """Return the name of this process as an importer: `host/pid/machine/start/random`.
 
-    `machine` is of the running system and its numbering of processes; it
-    and `start`, when the process began, are empty where there is no /proc.
+    `machine` identifies the running system and its PID namespace; it and `start`, the start time of
+    the process, are empty without /proc.
     """
     pid = os.getpid()
     started = (_stat(pid) or ("", ""))[1]
@@ -143,7 +143,7 @@ def is_known_dead(holder: str) -> bool:
 
 
 def _machine() -> str:
-    """Return a hash of what is the same for all processes that see each other's numbers."""
+    """Return a hash of boot id and PID namespace, "" without /proc."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         numbering = (_PROC / "self/ns/pid").readlink()

@@ -60,16 +60,14 @@ def import_files(
     excluded: "ExclusionList | None" = None,
     on_documents: ListenerOfPages | None = None,
 ) -> ImportReport:
-    """Import files into an archive; what it holds of them already is left as it is.
+    """Import files into an archive; content that it already has is unchanged.
 
-    Of captures that are `excluded` only the dates are kept. `settings`
-    lead to `engine`, for the processes that read. `progress` is called a
-    few times a second. `on_documents` is told of new pages after they were
-    written. Once `stopping` says so, the import ends after the current
-    write, and the report is marked interrupted; another import goes on
-    from there.
-    Raises EngineError when the archive cannot be written, at the start or
-    later: what was written until then stays.
+    Captures that are `excluded` keep only their dates. The processes that read connect to the
+    engine by `settings`. `progress` is called a few times a second. `on_documents` is called with
+    new pages after they were written. Once `stopping` returns true, the import ends after the
+    current write, and the report is marked interrupted; the next import continues from that point.
+    Raises EngineError if the archive cannot be written, at the start or later: data written before
+    remains.
     """
     warm_up(settings)
     return_large_blocks()
@@ -185,7 +183,7 @@ class _Run:
         progress(self._progress())
 
     def _share(self) -> None:
-        """Keep the files of this import, leave those of others, and hand out what is free."""
+        """Renew claims, drop files that others have taken over, and hand out free ones."""
         self._queue.renew_claims()
         self._drop(self._queue.lost())
         self._hand_out()
@@ -253,7 +251,7 @@ class _Run:
             self._idle.append(reader)
 
     def _receive(self, reader: Reader, delivery: Delivery) -> None:
-        """Write what a reader delivers, and count it."""
+        """Write and count a reader's delivery."""
         staged, documents = delivery.staged, 0
         if staged is not None:
             documents = self._stored_stage(staged)
@@ -271,7 +269,7 @@ class _Run:
                 documents = 0
 
     def _stored_stage(self, staged: StagedBatch) -> int:
-        """Write what a reader has staged; return how many of its documents are new."""
+        """Write a reader's staged batch; return the number of new documents."""
         files = staged.files
         if self._queue.is_shared:
             staged = replace(staged, files=())
@@ -281,7 +279,7 @@ class _Run:
         return documents
 
     def _write(self, job: Job, part: FilePart) -> tuple[FilePart, int]:
-        """Write what was not staged; return it with its late errors, and how many are new."""
+        """Write an unstaged part; return it with its late errors and number of new documents."""
         batch, documents = part.batch, 0
         if part.late:
             self._separated.note(batch.files)
@@ -291,7 +289,7 @@ class _Run:
         return part, documents + self._stored(batch)
 
     def _take_part(self, job: Job, part: FilePart, documents: int) -> None:
-        """Note and tell of a part that was written."""
+        """Record and report a part that was written."""
         if part.batch.files and not self._queue.has_lost(job):
             job.entry, job.deaths = part.batch.files[-1], 0
         self._tally.add(part, documents)
@@ -331,7 +329,7 @@ class _Run:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
 
     def _count_late_errors(self, job: Job) -> None:
-        """Count what the process that read a file could not know in its ledger entry."""
+        """Add errors that were unknown to the reading process to the file's ledger entry."""
         if job.entry and job.late_errors:
             job.entry = with_errors(job.entry, job.late_errors)
             self._queue.record((job.entry,))
@@ -371,7 +369,7 @@ class _Run:
         self._close(job, Verdict(Outcome.PARTIAL, (error,)))
 
     def end_workers(self) -> None:
-        """End all processes at once; what they had not handed over is read again next time."""
+        """End all processes at once; undelivered parts are read again by the next import."""
         for reader in (*self._busy, *self._idle):
             reader.end()
         with suppress(EngineUnavailableError):  # then others wait until the claims are old
@@ -382,6 +380,6 @@ class _Run:
         return self._tally.progress(reading)
 
     def report(self) -> ImportReport:
-        """Return what was done."""
+        """Return the report of the import."""
         left = bool(self._queue or self._busy)
         return self._tally.report(left, time.monotonic() - self._began)

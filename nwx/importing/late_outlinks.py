@@ -1,9 +1,8 @@
-"""Outlinks of metadata records that do not lie beside their capture.
+"""Outlinks of metadata records that are not adjacent to their capture.
 
-Such a record names its capture by the id of its record, or only by URL
-and date. The process that reads a file joins them while the document is at
-hand; the others go to the parent, which adds them to documents that are
-written already.
+Such a record names its capture by record id, or only by URL and date. The process that reads a
+file joins them while the document is in memory; the others go to the parent, which adds them to
+documents that are written already.
 """
 
 from collections import OrderedDict
@@ -45,9 +44,9 @@ def outlink_links(url: str, outlinks: Iterable[Outlink]) -> list[Link]:
 
 
 def with_links(extract: Extract, links: Iterable[Link], problem: str = "") -> Extract:
-    """Return an extract with those of the links whose URL it does not have, the same if none.
+    """Return an extract with the links whose URLs are new to it, the same extract if none are.
 
-    `problem` is told where a link was added.
+    `problem` is added if a link was added.
     """
     known = {link.url for link in extract.links}
     new = [link for link in links if link.url not in known]
@@ -88,9 +87,8 @@ _DOCUMENTS_AT_ONCE = 64
 class LateOutlinks:
     """Outlinks for a document that was written already, if its capture made one.
 
-    `documents` are the ids that the document may have, and `offset` is the
-    place of its capture. Where that is None the capture has not been met,
-    and is to be found by URL and date.
+    `documents` are the possible ids of the document, and `offset` is the place of its capture. If
+    that is None, the capture was not met, and has to be found by URL and date.
     """
 
     recorded: RecordedOutlinks
@@ -122,7 +120,7 @@ class OutlinkJoin:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many outlinks have a capture that it is time to take them."""
+        """Whether enough outlinks have a capture to take them."""
         return self._found_outlinks >= _WAITING_OUTLINKS or len(self._found) >= _FOUND_RECORDS
 
     def add(self, recorded: RecordedOutlinks) -> None:
@@ -162,7 +160,7 @@ class OutlinkJoin:
     def take(
         self, documents: Sequence[Document]
     ) -> tuple[tuple[Document, ...], tuple[LateOutlinks, ...]]:
-        """Return the documents of a part with what was found of them, and what is of others."""
+        """Return a part's documents with their outlinks added, and outlinks of other documents."""
         found, self._found, self._found_outlinks = self._found, [], 0
         if not found:
             return tuple(documents), ()
@@ -216,7 +214,7 @@ class LateOutlinkWriter:
         self._engine, self._collection, self._file = engine, collection, source_file
 
     def write(self, late: Sequence[LateOutlinks]) -> list[ReadError]:
-        """Store the documents with their further links; return what belongs to no capture.
+        """Store the documents with their further links; return errors for unmatched outlinks.
 
         Writing the same again changes nothing.
         """
@@ -249,7 +247,7 @@ class LateOutlinkWriter:
             self._engine.write(Batch(amended=changed))
 
     def _captures(self, recorded: RecordedOutlinks) -> list[Capture]:
-        """Return the captures of the URL and date of a metadata record: those of its file first."""
+        """Return the captures of a metadata record's URL and date, those of its own file first."""
         try:
             url, timestamp = clean_url(recorded.url), normal_timestamp(to_text(recorded.date))
             found = self._engine.captures(urlkey(url))

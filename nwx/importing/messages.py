@@ -1,4 +1,4 @@
-"""What a parent and its workers tell each other."""
+"""Messages between a parent and its workers."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -34,12 +34,10 @@ class Outcome(StrEnum):
 class FileTask:
     """A file to import.
 
-    `entry` is what the ledger knows of it. `without_text` maps offsets of
-    records that are not to be extracted to the reason in words.
-    `path` is where the file lies as its owner knows it. Parts of it are
-    to be `staged` unless the parent has to look at their documents, and to
-    be delivered `at_once` where a process has died of the file. The places
-    of new pages are told `with_pages`.
+    `entry` is its ledger entry. `without_text` maps offsets of records that are not to be extracted
+    to the reason in words. `path` is the path of the file as known to its owner. Parts are to be
+    `staged` unless the parent has to examine their documents, and delivered `at_once` if a process
+    has died of the file. The places of new pages are reported `with_pages`.
     """
 
     source: ArchiveSource
@@ -54,12 +52,11 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A stretch of a file, ready to be written, and what it adds to the report.
+    """A part of a file, ready to be written, and its counts for the report.
 
-    `renders` are those captures that are renders of pages, `purged` those
-    that access rules keep out.
-    `pages` are the new pages of the batch, where their places were asked for.
-    `late` are outlinks of documents of earlier parts; a part that has some is not staged.
+    `renders` counts the captures that are renders of pages, `purged` the captures that access rules
+    keep out. `pages` are the new pages of the batch, if their places were requested. `late` are
+    outlinks of documents of earlier parts; a part with late outlinks is not staged.
     """
 
     batch: Batch
@@ -85,10 +82,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of files, in order, each part or verdict with the number of its task.
+    """The results of files, in order: each part or verdict with the number of its task.
 
-    `staged` is what is to be written of all parts, of whose batches only
-    the ledger entries are left then.
+    `staged` is the data to be written of all parts, whose batches then keep only the ledger
+    entries.
     """
 
     messages: tuple[tuple[int, FilePart | Verdict], ...]
@@ -96,7 +93,7 @@ class Delivery:
 
 
 class PipeRequest(Enum):
-    """What a worker and its parent ask of each other."""
+    """Requests between a worker and its parent."""
 
     TASK = auto()
     """The worker has read its file, and may hold back what became of it until it is asked."""
@@ -137,11 +134,10 @@ UNDELIVERED_SECONDS = 10.0
 
 
 class Outbox:
-    """What collects the parts and verdicts of files, so that one segment is made of their texts.
+    """Collects the parts and verdicts of files, so that one segment is made of their texts.
 
-    Small files are delivered together, and large ones in pieces: when it
-    is asked to, or the collection is large or old. What is not staged, as
-    parts with late outlinks, goes at once.
+    Small files are delivered together, and large ones in pieces: on request, or if the collection
+    is large or old. Parts that are not staged, such as parts with late outlinks, are sent at once.
     """
 
     def __init__(
@@ -182,7 +178,7 @@ class Outbox:
         )
 
     def deliver(self) -> None:
-        """Send what there is."""
+        """Send the collected parts and verdicts."""
         if not self._messages:
             return
         messages = tuple(self._messages)

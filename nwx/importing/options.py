@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How to import.
+    """Options of an import.
 
-    With `deduplicate` a capture whose document is known costs a date only;
-    without, each has a document of its own.
-    `item_seconds` and `item_bytes` bound what one document may take to
-    extract; `patience_seconds` is how long an engine that went away is
-    waited for. On a server, other importers take over what this one has not
-    finished when they saw no sign of it for `lease_seconds`. `extract` takes
-    the place of `nwx.extract.extract`, and must be a function that other
-    processes can import. Payloads that lie in other files are read within
-    the `external` folders only. `extractors` are asked for the text of
-    payloads in which `extract` finds none.
+    With `deduplicate`, a capture of a known document adds only a date; without, each capture has a
+    document of its own. `item_seconds` and `item_bytes` limit the extraction of one document;
+    `patience_seconds` is how long to wait for an unavailable engine. On a server, other importers
+    take over the unfinished files of an importer that gave no sign of life for `lease_seconds`.
+    `extract` replaces `nwx.extract.extract`, and must be importable in other processes. Payloads
+    stored in other files are read only within the `external` folders. `extractors` are run for
+    payloads in which `extract` finds no text.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -67,10 +64,10 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ExclusionReport:
-    """The lists of an import: lines read, different entries, those met and those never met.
+    """The exclusion lists of an import: lines read, distinct entries, entries met and unmet.
 
-    `met_before` of the entries met were met by earlier imports only.
-    `problems_total` counts lines that could not be read.
+    `met_before` counts the met entries that only earlier imports met. `problems_total` counts lines
+    that could not be read.
     """
 
     lines: int
@@ -89,10 +86,10 @@ class ExclusionReport:
 def report_exclusion(
     engine: Engine, excluded: "ExclusionList", collection: str, excluded_before: int
 ) -> ExclusionReport:
-    """Return what became of the entries of lists.
+    """Return the report on the entries of exclusion lists.
 
-    Where earlier imports left captures out of the same files, an entry may
-    have been met then: in that case the archive has its date.
+    If earlier imports excluded captures of the same files, an entry may have been met then: the
+    archive has its date in that case.
     """
     met = excluded.met
     if excluded_before:
@@ -123,7 +120,7 @@ def _note_met_before(
 def _dated(
     engine: Engine, lines: "Sequence[CdxRow]", collection: str
 ) -> "Iterator[tuple[CdxRow, str]]":
-    """Yield those of the lines whose dates the archive has, with their full timestamps."""
+    """Yield the lines whose dates are in the archive, with their full timestamps."""
     ids = [_id_of(line) for line in lines]
     found = engine.dates(list(set(ids) - {""}))
     seen = {id: set(dates.seen) for id, dates in found.items()}

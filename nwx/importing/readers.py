@@ -44,7 +44,7 @@ class Reader(GuardedProcess):
         self.connection.send(task)
 
     def ask_delivery(self) -> None:
-        """Let the worker, once it has read its file, deliver what it holds."""
+        """Ask the worker to deliver its collected results, once it has read its file."""
         self.connection.send(PipeRequest.DELIVERY)
 
     def cause_of_death(self) -> str:
@@ -63,7 +63,7 @@ class Reader(GuardedProcess):
         self._reading = False
 
     def deliver(self) -> None:
-        """Let the worker deliver what it holds."""
+        """Ask the worker to deliver its collected results."""
         self._asked = True
         self.ask_delivery()
 

@@ -1,4 +1,4 @@
-"""What an import says while it runs and when it is over."""
+"""The progress and the final report of an import."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,18 +17,15 @@ ERRORS_LISTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did.
+    """The result of an import.
 
-    `files` counts all files looked at, `outcomes` what became of them.
-    `records` counts records read, by type; `captures` those stored, and
-    `renders` those of them that are what a browser showed of a page;
-    `documents` those new to the archive; `duplicates` the captures that
-    could have made a document whose key was held already, and the
-    revisits; `excluded` those left out but for their dates, and
-    `excluded_before` those that earlier imports left out of these files;
-    `purged` those that access rules keep out altogether.
-    `bytes` are as stored. `errors` lists the first of each kind in each file,
-    `errors_total` counts all.
+    `files` counts all files examined, `outcomes` their outcomes. `records` counts records read, by
+    type; `captures` the stored ones, and `renders` the captures among them that are a browser's
+    renders of a page; `documents` counts documents new to the archive; `duplicates` the revisits,
+    and captures that could have made a document whose key was known already; `excluded` the
+    captures that keep only their dates, and `excluded_before` the captures that earlier imports
+    excluded from these files; `purged` the captures that access rules keep out altogether. `bytes`
+    are as stored. `errors` lists the first of each kind in each file, `errors_total` counts all.
     """
 
     files: int = 0
@@ -81,7 +78,7 @@ class ErrorLog:
         self._of_file: Counter[tuple[str, str]] = Counter()
 
     def add(self, error: ReadError) -> None:
-        """Count an error and keep it where there is room."""
+        """Count an error and keep it within the limit."""
         self.by_kind[error.kind] += 1
         place = (error.file, error.kind)
         if self._of_file[place] < ERRORS_OF_A_KIND and len(self.kept) < ERRORS_LISTED:
@@ -97,10 +94,9 @@ class ErrorLog:
 def error_entries(
     errors: Iterable[ReadError], collection: str, ledger: Mapping[str, SourceFile]
 ) -> list[SourceFile]:
-    """Return the ledger entries of files that were not read, or not only, because of errors.
+    """Return the ledger entries of files with whole-file errors, refused or read anyway.
 
-    `ledger` maps names to the entries that there are: one of a file that
-    was imported stays as it is.
+    `ledger` maps names to the existing entries: the entry of an imported file is unchanged.
     """
     of_file: defaultdict[str, list[FileError]] = defaultdict(list)
     for error in errors:
@@ -125,7 +121,7 @@ def outdated_entries(
     sources: Iterable[ArchiveSource],
     entries: Collection[SourceFile],
 ) -> list[SourceFile]:
-    """Return those of the ledger that tell of errors which files do not have any more."""
+    """Return the ledger entries with errors that their files no longer have."""
     members = {source.path for source in sources if source.member}
     fresh = {entry.name for entry in entries}
     return [
@@ -143,12 +139,12 @@ def with_error(entry: SourceFile | None, new: SourceFile) -> SourceFile:
 
 
 def with_errors(entry: SourceFile, count: int) -> SourceFile:
-    """Return a ledger entry with so many errors more."""
+    """Return a ledger entry with `count` more errors."""
     return replace(entry, counts={**entry.counts, "errors": entry.counts.get("errors", 0) + count})
 
 
 def tells_errors_only(entry: SourceFile) -> bool:
-    """Return whether a ledger entry is of a file of which nothing was read."""
+    """Return whether a ledger entry is of a file that was not read at all."""
     return bool(entry.counts.get(UNREADABLE)) or not entry.checksum
 
 
@@ -181,7 +177,7 @@ class ImportTally:
         self.outcomes.update(Outcome.UNREADABLE for _ in refused)
 
     def add(self, part: FilePart, documents: int) -> None:
-        """Count a part that was written and made so many documents."""
+        """Count a written part and its new documents."""
         self._records.update(part.records)
         self._captures += part.captures
         self._renders += part.renders

@@ -1,12 +1,11 @@
-"""The files that are still to be read, shared with other importers by claims in the ledger.
+"""The queue of files shared with other importers by claims in the ledger.
 
-There is no coordinator, and no clock is compared with that of another
-machine. An importer claims a file before it reads it, counts its claim up
-while it works, and puts all that it notes of the file into the ledger in
-the place of its own claim only. Others watch the counter, each by its own
-clock. An importer that was taken for dead finds that the claim is not its
-own any more, and leaves the file: what it wrote until then is the same
-that the other writes, as ids come from content and place.
+The importers have no coordinator, and no clock is compared with another machine's. An importer
+claims a file before reading it, increments its claim while it works, and writes its ledger
+entries of the file only in place of its own claim. Others watch the counter, each by its own
+clock. An importer that was considered dead finds that the claim is no longer its own, and
+leaves the file: its earlier writes equal the other importer's, as ids come from content and
+place.
 """
 
 import time
@@ -27,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class Retried(Protocol):
-    """Returns what a call returns, called again while its engine is away."""
+    """Returns the result of a call, retried while its engine is unavailable."""
 
     def __call__(self, call: Callable[[], _T], /) -> _T: ...
 
@@ -56,10 +55,10 @@ class LeaseTerms:
 
 
 class _Watched:
-    """A file that another has, and for how long its claim was seen without a change.
+    """A file claimed by another importer, and the time its claim was seen unchanged.
 
-    Time counts only between looks that follow each other: an importer that
-    was stopped, or found no server, has not seen that the other did nothing.
+    Time counts only between consecutive looks: an importer that was stopped, or found no server,
+    has not seen that the other one was inactive.
     """
 
     def __init__(self, job: Job, claim: Claim, now: float) -> None:
@@ -67,7 +66,7 @@ class _Watched:
         self._still, self._looked = 0.0, now
 
     def look(self, claim: Claim, now: float, most: float) -> None:
-        """Note a claim; at most so many seconds count since the last look."""
+        """Record a claim; at most `most` seconds count since the last look."""
         if claim != self.claim:
             self.claim, self._still = claim, 0.0
         else:
@@ -81,9 +80,9 @@ class _Watched:
 
 
 class SharedFileQueue(FileQueue):
-    """The files of a manifest that several importers share, by claims.
+    """The files of a manifest, shared by several importers with claims.
 
-    `retried` calls what asks the ledger. `sole` knows of imports that must be alone.
+    `retried` makes the ledger calls. `sole` reports imports that must run alone.
     """
 
     is_shared = True
@@ -125,9 +124,9 @@ class SharedFileQueue(FileQueue):
         self._own.extend(jobs)
 
     def take(self) -> Job | None:
-        """Return the next file, claimed for this importer; None where others have all.
+        """Return the next file, claimed for this importer; None if others have all.
 
-        One that was finished before the import began needs no claim.
+        A file finished before the import began needs no claim.
         """
         if self._own:
             return self._own.popleft()
@@ -141,7 +140,7 @@ class SharedFileQueue(FileQueue):
         return None
 
     def _free(self) -> Job | None:
-        """Return one of the next files that nobody has; put aside what others have or have done."""
+        """Return a random unclaimed file of the next ones; set claimed and finished ones aside."""
         unfinished = (job for job in self._waiting if not job.is_finished)
         jobs = list(islice(unfinished, _LOOKED_AT))
         rows = self._rows([job.name for job in jobs])
@@ -193,9 +192,9 @@ class SharedFileQueue(FileQueue):
         return replace(row, claim=Claim(self._terms.holder, counter, self._terms.seconds))
 
     def record(self, files: Sequence[SourceFile]) -> None:
-        """Put entries into the ledger, but for those of files that are another importer's now.
+        """Write entries to the ledger, except for files that another importer now claims.
 
-        What is found out of a file after its end is put there too.
+        Findings on a file after its end are recorded too.
         """
         entries = {file.name: file for file in files}
 
@@ -253,7 +252,7 @@ class SharedFileQueue(FileQueue):
         return lost
 
     def renew_claims(self) -> None:
-        """Count the claims up, and look at those of others, when it is time."""
+        """Increment the counters of own claims and check other importers' claims, when due."""
         now, lease = self._terms.clock(), self._terms.seconds
         self._retried(self._sole.renew_claims)
         if self._held and now - self._renewed >= lease / _RENEWALS:
@@ -316,5 +315,5 @@ class SharedFileQueue(FileQueue):
 
 
 def _is_same(job: Job, file: SourceFile) -> bool:
-    """Return whether an entry is of the file of a job, as far as its place and size tell."""
+    """Return whether an entry is of a job's file, by its path and size."""
     return (file.path, file.size) == (job.path, job.source.size)

@@ -20,7 +20,7 @@ _RENEWALS, _LOOKS = 4, 20  # in a lease
 
 
 class SoleImport:
-    """What an importer, the `holder`, knows of imports that must be alone, and tells of itself."""
+    """Exclusion between imports that must run alone and all others, for one `holder`."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class SoleImport:
         self._void: Claim | None = None
 
     def begin(self, *, alone: bool) -> None:
-        """Begin an import, which is to be `alone` where it does not deduplicate.
+        """Begin an import, `alone` if it does not deduplicate.
 
-        Raises EngineBusyError where others do not allow that. Waits for a
-        lease where one of them may be dead.
+        Raises EngineBusyError if other imports do not allow it. Waits for one lease if one of them
+        may be dead.
         """
         row = self._row()
         if self._binds(row):
@@ -59,7 +59,7 @@ class SoleImport:
             raise self._busy(row)
 
     def renew_claims(self) -> None:
-        """Count the claim up when it is time, so that others see that this import goes on."""
+        """Increment the claim's counter when due, so that other importers see it is alive."""
         if self._is_alone and self._clock() - self._renewed >= self._lease / _RENEWALS:
             self._claim()
 
@@ -140,7 +140,7 @@ class Separated:
         self._files: set[tuple[str, str]] = set()
 
     def note(self, files: Iterable[SourceFile]) -> None:
-        """Take those of the files that were imported without deduplication."""
+        """Note the files that were imported without deduplication."""
         self._files.update(
             (file.collection, file.name) for file in files if file.counts.get(UNDEDUPLICATED)
         )
@@ -151,10 +151,10 @@ class Separated:
         return bool(self._files)
 
     def writes(self, batch: Batch, *, every: bool) -> list[Write]:
-        """Return what stores a batch, to be called one after the other.
+        """Return the calls that store a batch, to be made in order.
 
-        With `every` each document of the batch stays, else those that
-        others of these files must give way to.
+        With `every`, each document of the batch is kept, otherwise only documents that take
+        precedence over others of these files.
         """
         if not (every or self._files) or not batch.documents:
             return [lambda: self._engine.write(batch)]
@@ -167,7 +167,7 @@ class Separated:
     def _sorted_out(
         self, documents: Sequence[Document], *, every: bool
     ) -> tuple[list[Document], list[Document]]:
-        """Return the documents of single captures, and those of keys."""
+        """Return documents stored per capture, and documents stored per document id."""
         by_id: defaultdict[str, list[Document]] = defaultdict(list)
         for document in documents:
             by_id[document.capture.document_id].append(document)

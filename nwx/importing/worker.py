@@ -66,7 +66,7 @@ def work(
 
 @contextmanager
 def _looked_up(excluded: "ListFiles | None") -> Iterator[ListLookupFunction | None]:
-    """Yield what tells whether a capture is on the exclusion list, if there is one."""
+    """Yield the exclusion list lookup, or None without a list."""
     if excluded is None:
         yield None
         return

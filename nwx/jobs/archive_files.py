@@ -51,9 +51,9 @@ class FileTarget:
 def file_targets(
     inputs: ArchiveInputs, base: str, name: Callable[[str], str], advice: str
 ) -> list[FileTarget]:
-    """Return what is written of each archive file: `name` of its path below a folder.
+    """Return the output of each archive file: `name` of its path, inside a folder.
 
-    Raises UsageError, with advice, where two would have the same.
+    Raises UsageError, with `advice`, if two files have the same output.
     """
     found: dict[str, ArchiveSource] = {}
     for source in inputs.sources:
@@ -107,18 +107,18 @@ _EXTENSION = re.compile(r"\.(?:w?arc(?:\.(?:wat|wet))?)(?:\.(?:gz|zst|zstd))?$",
 
 @dataclass(frozen=True, slots=True)
 class IndexWriter:
-    """Writes the index of a file into a folder, byte for byte as `nwx cdx --beside` does.
+    """Writer of one file's index into a folder, byte for byte as `nwx cdx --beside`.
 
-    Of a file that a file system does not give in whole nothing is written.
+    Writes nothing for a file that the file system does not deliver completely.
     """
 
     folder: JobFolder
     options: IndexOptions
 
     def __call__(self, index: FileTarget, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        """Write an index; yields nothing.
+        """Write an index; yield nothing.
 
-        Raises UnreachableError, and JobError where it cannot be written.
+        Raises UnreachableError, and JobError if the index cannot be written.
         """
         errors: list[ReadError] = []
         keep_memory()
@@ -148,11 +148,10 @@ def index_archives(
     mode: OutputMode = OutputMode.RESUME,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Write the index of each archive file into the folder at `place`, at its path below `base`.
+    """Write the index of each archive file into the folder at `place`, at its path in `base`.
 
-    `.cdx` (`.cdxj`) stands in place of the extension, or behind it. Files
-    whose index is there already are skipped. Raises UsageError where two
-    files would have the same index.
+    `.cdx` (`.cdxj`) replaces the extension, or is appended to it. Files with an existing index are
+    skipped. Raises UsageError if two files have the same index.
     """
     indexes = file_indexes(inputs, options.form, base=base, append_extension=append_extension)
     plan = {"form": options.form.value, "sorted": options.in_order, "post": options.post_append}
@@ -187,10 +186,10 @@ _PLANNED = ("collection", "deduplicate", "parser", "verify", "external", "extrac
 
 @dataclass(frozen=True, slots=True)
 class DocumentsJobWriter:
-    """Writes the documents file of an archive file into a folder.
+    """Writer of one archive file's documents file into a folder.
 
-    Of a file that cannot be opened, or that a file system does not give in
-    whole, nothing is written.
+    Writes nothing for a file that cannot be opened, or that the file system does not deliver
+    completely.
     """
 
     folder: JobFolder
@@ -233,11 +232,10 @@ def extract_archives(
     mode: OutputMode = OutputMode.RESUME,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Write a documents file of each archive file into the folder at `place`.
+    """Write a documents file for each archive file into the folder at `place`.
 
-    It has the path of its file below `base`, and the ending `.parquet`
-    behind. Files whose documents are there already are skipped. Of
-    `options` those that say how files are read are used.
+    Its name is the file's path in `base` with `.parquet` appended. Files with existing documents
+    are skipped. Only the `options` on reading files are used.
     """
     targets = documents_targets(inputs, base)
     output = open_output(place, "extract", _plan(options), mode)

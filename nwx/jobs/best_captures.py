@@ -1,15 +1,14 @@
-"""What executors do to find duplicates: three steps, by run, by key, and by run again.
+"""Executor steps that find duplicates: by run, by key, and by run again.
 
-A run is so many captures of a task, one behind the other: no process holds
-more at once, however long a file is. `bests_of_task` reads the lines of a
-task and gives a row a key and run, that of its best capture there;
-`compared_bests` has all rows of some keys and tells each run the best of
-all; `duplicates_of_task` reads the lines again and gives those of other
-captures. So a key of very many captures is no more than one row a run,
-wherever its captures lie.
+A run is a limited number of consecutive captures of a task: no process holds more at once,
+however long a file is. `bests_of_task` reads the lines of a task and yields a row per key and
+run, with the best capture there; `compared_bests` receives all rows of some keys and yields the
+overall best for each run; `duplicates_of_task` reads the lines again and yields the captures
+that are not the best. A key with very many captures thus takes one row per run, wherever its
+captures are.
 
-The rows hold the words of the entries of `nwx.dedup.capture_filter` as signed
-numbers, which Spark has no others than.
+The rows store the words of the entries of `nwx.dedup.capture_filter` as signed numbers, as
+Spark has no unsigned ones.
 """
 
 from collections import Counter
@@ -68,7 +67,7 @@ _INDEX_BITS = np.uint64((1 << TASK_SHIFT) - 1)
 
 @dataclass(slots=True)
 class TaskFound:
-    """What a task brought: what was read of it, and its lines in a list."""
+    """Result of a task: counts of what was read, and its lines in a list."""
 
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
@@ -77,13 +76,13 @@ class TaskFound:
     savings: Savings = field(default_factory=Savings)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found as JSON values."""
+        """Return the result as JSON values."""
         found: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_plain)
         return found
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:
-        """Return what was found from JSON values."""
+        """Return the result from JSON values."""
         return msgspec.convert(found, cls, dec_hook=_made)
 
 
@@ -105,7 +104,7 @@ def savings_json(savings: Savings) -> dict[str, Any]:
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:
-    """Yield the best capture of each key of each run (BEST_SCHEMA), and note what was read."""
+    """Yield the best capture per key and run (BEST_SCHEMA), and record what was read."""
     keep_memory()
     parts = (part for _, entries in _entries(plan, task, found) for part in _by_run(entries))
     for _, run in groupby(parts, key=itemgetter(0)):
@@ -169,7 +168,7 @@ def _words(rows: pa.Table | pa.RecordBatch, name: str) -> Array:
 
 
 def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
-    """Tell each run the best capture of the keys of which it has a duplicate.
+    """Yield for each run the best capture of the keys it has a duplicate of.
 
     The batches (BEST_SCHEMA) hold all rows of some keys.
     """
@@ -200,9 +199,9 @@ def compared_bests(batches: Iterable[pa.RecordBatch]) -> _Batches:
 
 
 def answers_by_run(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Yield the answers (ANSWER_SCHEMA) to each run: task, run and all rows.
+    """Yield the answers (ANSWER_SCHEMA) by run: task, run and all rows.
 
-    The batches are in the order of tasks and runs.
+    The batches must be ordered by task and run.
     """
     for (task, run), parts in groupby(_placed(batches), key=itemgetter(0)):
         yield task, run, pa.Table.from_batches([rows for _, rows in parts])
@@ -220,9 +219,9 @@ def _placed(
 def duplicates_of_task(
     plan: DedupPlan, task: ReadTask, answers: Iterable[tuple[int, pa.Table]], found: TaskFound
 ) -> Iterator[bytes]:
-    """Yield the lines of a list for a task, block by block, and count them.
+    """Yield the list lines of a task in blocks, and count them.
 
-    `answers` (ANSWER_SCHEMA) are those to the runs of the task, in their order.
+    `answers` (ANSWER_SCHEMA) are for the runs of the task, in their order.
     """
     keep_memory()
     bests_told = _TaskAnswers(answers)
@@ -241,7 +240,7 @@ def duplicates_of_task(
 
 
 class _TaskAnswers:
-    """The answers to the runs of a task, of which one is held at a time."""
+    """Answers for the runs of a task, one held at a time."""
 
     def __init__(self, runs: Iterable[tuple[int, pa.Table]]) -> None:
         self._runs = iter(runs)

@@ -1,7 +1,7 @@
 """The jobs `dedup` and `revisits`: exclusion lists of CDX files, in parts.
 
-The parts behind one another, in the order of their names, are what `nwx
-dedup-cdx` and `nwx revisits` write.
+The parts, concatenated in the order of their names, equal the output of `nwx dedup-cdx` and
+`nwx revisits`.
 """
 
 import json
@@ -59,7 +59,7 @@ _NOTHING = pa.schema([("number", pa.int64())])
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """How a list is made; `summary` also counts what it would save, by type and host."""
+    """Options of a list; `summary` also counts possible savings by type and host."""
 
     strict: bool = False
     summary: bool = False
@@ -78,9 +78,8 @@ def list_duplicates(
 ) -> JobReport:
     """Write a `date digest url` line for each duplicate into the folder at `place`.
 
-    Captures of tasks that are `held`, and the lines `held`, come before all
-    others of their key. Raises CdxError on the first broken line if strict,
-    UsageError where the folder is there already.
+    Captures of `held` tasks, and the `held` lines, precede all others of their key. Raises CdxError
+    on the first invalid line if strict, UsageError if the folder exists.
     """
     run = _Run(spark, "dedup", place, selection, options, progress)
     if held is not None:
@@ -184,7 +183,7 @@ def _answers(rows: "DataFrame", partitions: int) -> "DataFrame":
 def _written(
     answers: "DataFrame", tasks: Sequence[ReadTask], plan: DedupPlan, folder: JobFolder
 ) -> "Iterator[dict[str, Any]]":
-    """Write the parts of the list, and return what was found of each task."""
+    """Write the parts of the list, and return the result of each task."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     shared = answers.sparkSession.sparkContext.broadcast(tasks)
@@ -277,7 +276,7 @@ class _Run:
                 self._add_lines(found)
 
     def add_written(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Add what the tasks that wrote parts tell."""
+        """Add the reports of the tasks that wrote parts."""
         for row in rows:
             self.report.keys += row["keys"]
             if row[_FOUND]:

@@ -1,10 +1,9 @@
-"""What executors do to count combinations: captures, documents and URLs by cell.
+"""Executor steps that count combinations: captures, documents and URLs by cell.
 
-A cell is a combination of a grouping; its number has the code of each
-criterion in bits of its own (`CellLayout`), and zeros in those of criteria
-that the grouping does not name. So the cells of all groupings are those of
-the finest one with bits masked. All functions take and give batches of
-signed numbers; what they give of the same cell is to be added.
+A cell is a combination of a grouping; its number stores the code of each criterion in separate
+bits (`CellLayout`), and zeros for criteria that the grouping does not name. The cells of all
+groupings are therefore the cells of the finest one with bits masked. All functions take and
+yield batches of signed numbers; the caller adds up rows of the same cell.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,15 +43,15 @@ _SHARED_COLUMNS = ("first", "second", "cell", "size_bytes")
 
 @dataclass(frozen=True, slots=True)
 class CellLayout:
-    """How the codes of criteria lie in the numbers of cells: the lowest bit and mask of each."""
+    """Layout of criterion codes in cell numbers: the lowest bit and mask of each."""
 
     places: Mapping[Criterion, tuple[int, int]]
 
     @classmethod
     def of_sizes(cls, sizes: Mapping[Criterion, int]) -> Self:
-        """Return the layout for so many codes of each criterion.
+        """Return the layout for a number of codes per criterion.
 
-        Raises EngineError where the codes do not fit into 63 bits.
+        Raises EngineError if the codes do not fit into 63 bits.
         """
         places, bit = {}, 0
         for name in CRITERIA:
@@ -85,9 +84,9 @@ Frequent = Sequence[Array]
 
 
 def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _Batches:
-    """Yield the captures and bytes of the cells of all groupings.
+    """Yield captures and bytes of the cells of all groupings.
 
-    The batches have columns `cell`, `captures` and `bytes`, of the finest cells.
+    The batches have columns `cell`, `captures` and `bytes`, for the finest cells.
     """
     for batch in batches:
         cells, captures, sizes = (
@@ -113,11 +112,11 @@ def _counts(grouping: int, cells: Array, captures: Array, sizes: Array) -> pa.Re
 def counted_once(
     batches: Iterable[pa.RecordBatch], layout: CellLayout, frequent: Frequent
 ) -> _Batches:
-    """Yield how many documents, or URLs, the frequent cells have, and their bytes.
+    """Yield the number of documents or URLs in the frequent cells, and their bytes.
 
-    The batches have columns `first` and `second`, the hashes of a text, a
-    `cell` of the finest grouping and `size_bytes`: all rows of some texts,
-    each cell once a text. In a cell the largest size of a text counts.
+    The batches have columns `first` and `second` (the hashes of a text), a `cell` of the finest
+    grouping, and `size_bytes`: all rows of some texts, each cell once per text. The largest size of
+    a text in a cell counts.
     """
     pieces = list(batches)
     if not pieces:
@@ -186,7 +185,7 @@ NUMBERED_SCHEMA = pa.schema([("first", pa.int64()), ("second", pa.int64()), ("nu
 
 
 def first_of_places(rows: "DataFrame") -> "DataFrame":
-    """Return the rows without those whose record an earlier one named already."""
+    """Return the rows without repeated records; the first row of a record is kept."""
     from pyspark.sql import functions as f
 
     place = ("source", "offset")
@@ -197,10 +196,10 @@ def first_of_places(rows: "DataFrame") -> "DataFrame":
 
 
 def with_payloads(rows: "DataFrame") -> "DataFrame":
-    """Return rows whose revisits have the type and size of the payload that they refer to.
+    """Return rows with the type and size of the referred payload in revisits.
 
-    `own_type`, `own_size` and `own_size_bytes` are what revisits say
-    themselves, null elsewhere; see `nwx.facets.revisits` for the rule.
+    `own_type`, `own_size` and `own_size_bytes` are the revisit's own values, null elsewhere; see
+    `nwx.facets.revisits` for the rule.
     """
     from pyspark.sql import functions as f
 
@@ -218,7 +217,7 @@ def with_payloads(rows: "DataFrame") -> "DataFrame":
 
 
 def without_own(rows: "DataFrame") -> "DataFrame":
-    """Return rows none of which is a revisit with the columns that revisits have."""
+    """Return rows that include no revisits, with null columns for the revisits' own values."""
     from pyspark.sql import functions as f
 
     own = [f.lit(None).cast("string").alias("own_type")]
@@ -271,7 +270,7 @@ def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> _Batches:
 
 
 def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFrame, int]":
-    """Return the texts of a kind (`url`, `digest`) with numbers from 0 on, and how many there are.
+    """Return the texts of a kind (`url`, `digest`), numbered from 0, and their count.
 
     They have NUMBERED_SCHEMA, and are kept on disk.
     """
@@ -305,7 +304,7 @@ def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFr
 
 
 def with_numbers(rows: "DataFrame", numbers: "DataFrame", kind: str) -> "DataFrame":
-    """Return rows with the numbers of a kind of text in the place of its hashes."""
+    """Return rows with the hashes of a kind of text replaced by numbers."""
     hashes = [f"{kind}_first", f"{kind}_second"]
     named = numbers.toDF(*hashes, kind)
     told = rows.select("task", *hashes).distinct().join(named, hashes)

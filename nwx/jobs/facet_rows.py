@@ -1,7 +1,7 @@
-"""Captures as executors read them for facets: a row each, with the values of all criteria.
+"""Captures as executors read them for facets: one row each, with all criteria.
 
-Texts get codes when those of all tasks are known; URLs and digests are pairs of hashes, by
-which all tasks call them alike.
+Texts get codes once the texts of all tasks are known; URLs and digests are pairs of hashes, the
+same in all tasks.
 """
 
 import json
@@ -67,10 +67,10 @@ _TASK_SHIFT = np.uint64(40)
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """How captures become rows: all tasks have the same.
+    """Conversion of captures to rows, the same for all tasks.
 
-    `seeds` are those of the hashes, `sites` the names of URLs, None for
-    their domains. Captures of CDX lines are of `collection`.
+    `seeds` are the seeds of the hashes, `sites` the names of URLs, None for their domains. Captures
+    of CDX lines belong to `collection`.
     """
 
     seeds: tuple[int, int]
@@ -88,9 +88,9 @@ class ParquetSlice:
 
 
 def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
-    """Yield the rows of the captures in a part of a Parquet file.
+    """Yield the rows of the captures in a slice of a Parquet file.
 
-    Raises SourceError where it cannot be read.
+    Raises SourceError if it cannot be read.
     """
     frame = read_capture_slice(piece.path, piece.first, piece.rows)
     for first in range(0, len(frame), _AT_ONCE):
@@ -98,10 +98,9 @@ def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
 
 
 def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> _Batches:
-    """Yield the rows of the captures of the CDX lines of a task, as an archive loads them.
+    """Yield rows for the captures in a task's CDX lines, as an archive loads them.
 
-    Raises LayoutChangedError where a file cannot be read in pieces,
-    SourceError where it cannot be read.
+    Raises LayoutChangedError if a file cannot be read in pieces, SourceError if it cannot be read.
     """
     first = 0
     for piece in task.pieces:
@@ -155,8 +154,8 @@ def _hashes(
 ) -> dict[str, Array]:
     """Return the hashes of URLs and digests.
 
-    Those of captures without a digest are like no others, and the same
-    whenever the task runs: a task that is tried again gives what it gave.
+    Captures without a digest get unique hashes that are the same on every run, so that a retried
+    task yields the same rows.
     """
     digests = [one.copy() for one in encoded.digest]
     missing = (frame["digest"].is_null() | (frame["digest"] == "")).to_numpy()
@@ -179,15 +178,15 @@ def sorted_labels(found: Mapping[str, Iterable[str]]) -> Labels:
 
 
 def cell_layout(labels: Labels) -> CellLayout:
-    """Return how the codes of these labels lie in the numbers of cells.
+    """Return the bit layout of the codes of these labels in cell numbers.
 
-    Raises EngineError where they do not fit.
+    Raises EngineError if they do not fit.
     """
     return CellLayout.of_sizes({name: len(labels.values[name]) for name in CRITERIA})
 
 
 def coded_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of coded rows: codes for texts, the month beside, and the finest cell."""
+    """Return the schema of coded rows: codes for texts, plus month and finest cell."""
     coded = [
         pa.field(one.name, pa.int64()) if one.name in TEXTS or one.name == "own_type" else one
         for one in schema
@@ -237,10 +236,10 @@ CapturePiece = ParquetSlice | ReadTask
 
 @dataclass(frozen=True, slots=True)
 class CaptureInputs:
-    """Pieces of captures, to be read each by a task.
+    """Pieces of captures, each read by one task.
 
-    `stamp` and `checks` are those of the captures of an export; None where
-    there are none. Lines of CDX files may name a record twice.
+    `stamp` and `checks` belong to the captures of an export; None without one. Lines of CDX files
+    may name a record twice.
     """
 
     pieces: Sequence[CapturePiece]
@@ -252,8 +251,8 @@ class CaptureInputs:
 def capture_inputs(arguments: Sequence[str]) -> CaptureInputs:
     """Return the captures of an export (`nwx export captures`), or of CDX files.
 
-    Raises UsageError where nothing is named, or an export among others,
-    SourceError where something cannot be read.
+    Raises UsageError if nothing is named, or an export together with others, SourceError if
+    something cannot be read.
     """
     if not arguments:
         raise UsageError("there is nothing to read; name an export of captures, or CDX files")

@@ -63,9 +63,9 @@ _ROWS_A_PARTITION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FacetJobOptions:
-    """What is counted: combinations of at least `min_captures` captures; `sites` names URLs.
+    """Options: combinations of at least `min_captures` captures; `sites` names URLs.
 
-    Captures of CDX lines are of `collection`.
+    Captures of CDX lines belong to `collection`.
     """
 
     min_captures: int
@@ -81,10 +81,10 @@ def count_facets(
     options: FacetJobOptions,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Count what `nwx build-facets` counts, into the folder at `place`.
+    """Write the counts of `nwx build-facets` into the folder at `place`.
 
-    Raises UsageError where the folder is there already, EngineError where
-    there are too many values of criteria to number their combinations.
+    Raises UsageError if the folder exists, EngineError if the criteria have too many values to
+    number their combinations.
     """
     mode = OutputMode.OVERWRITE if options.overwrite else OutputMode.NEW
     plan = {"min_captures": options.min_captures, "collection": options.collection}
@@ -135,7 +135,7 @@ class _Job:
         return report
 
     def _read(self) -> "tuple[JobReport, DataFrame, dict[str, Any]]":
-        """Return the rows of all captures, and what is found of them; they are kept on disk."""
+        """Return the rows of all captures and their summary; the rows are kept on disk."""
         options = self._options
         plan = RowPlan(self._seeds, options.sites, options.collection)
         attempt = 0
@@ -232,7 +232,7 @@ class _Job:
 
 
 def _summary(rows: "DataFrame") -> dict[str, Any]:
-    """Return how many captures and revisits there are, and the different texts of each column."""
+    """Return the number of captures and revisits, and the distinct texts per column."""
     from pyspark.sql import functions as f
 
     counts = [f.count("*").alias("captures"), f.count_if("revisit").alias("revisits")]
@@ -260,7 +260,7 @@ def _coded(rows: "DataFrame", labels: Labels, layout: CellLayout) -> "DataFrame"
 def _once(
     rows: "DataFrame", kind: str, layout: CellLayout, shared: Any, partitions: int
 ) -> "DataFrame":
-    """Return how many texts of a kind each cell has; a text's cells come together once each."""
+    """Return the number of texts of a kind per cell; each cell is counted once per text."""
     from pyspark.sql import functions as f
 
     names = [f.col(f"{kind}_first").alias("first"), f.col(f"{kind}_second").alias("second")]
@@ -275,7 +275,7 @@ _Counts = tuple[Array, Array, Array]
 
 
 def _collected(counts: "DataFrame", least: int) -> list[_Counts]:
-    """Return the counts of each grouping, added by cell, that are at least so many."""
+    """Return the counts of each grouping, summed by cell, that are at least `least`."""
     from pyspark.sql import functions as f
 
     added = counts.groupBy("grouping", "cell").agg(

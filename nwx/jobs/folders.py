@@ -1,7 +1,7 @@
-"""Folders that jobs write into: here, or on any file system that fsspec knows.
+"""Output folders of jobs: local, or on any file system that fsspec supports.
 
-A file appears under its name when it is whole: by a rename, and where a
-file system has none (S3) by one upload.
+A file appears under its name only when complete: by a rename, or by one upload where the file
+system has no rename (S3).
 """
 
 import os
@@ -36,10 +36,9 @@ def absolute_place(place: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobFolder:
-    """A folder at `place`, a path or an address; names are paths inside it with `/`.
+    """A folder at `place`, a path or an address; file names are relative, with `/`.
 
-    Each method raises SourceError where the file system fails, JobError
-    where a file cannot be written.
+    Each method raises SourceError if the file system fails, JobError if a file cannot be written.
     """
 
     place: str
@@ -95,9 +94,9 @@ class JobFolder:
 
     @contextmanager
     def new_file(self, name: str) -> Iterator[IO[bytes]]:
-        """Yield a stream whose content becomes a file in the end; nothing where anything fails.
+        """Yield a stream that becomes a file at the end; no file is left after an error.
 
-        A SourceError inside, of what is read to be written, stays one.
+        A SourceError raised inside, by reading the source, is not changed to JobError.
         """
         raised: SourceError | None = None
         try:

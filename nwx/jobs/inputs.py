@@ -1,4 +1,4 @@
-"""What the jobs read: archive files, and pieces of files of CDX lines with the lines of these."""
+"""Inputs of the jobs: archive files, and CDX files in pieces with their lines."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,10 +48,9 @@ class ArchiveInputs:
 def archive_inputs(arguments: Sequence[str]) -> ArchiveInputs:
     """Return the archive files that arguments name, as `nwx import` takes them.
 
-    Folders and globs may also be addresses of any file system that fsspec
-    knows. `base` is the folder named, or the one that all folders and files
-    named have in common. Raises UsageError where nothing is named, or
-    standard input.
+    Folders and globs may also be addresses of any file system that fsspec supports. `base` is the
+    named folder, or the deepest folder that contains all named folders and files. Raises UsageError
+    if nothing is named, or on standard input.
     """
     if not arguments:
         raise UsageError("there is nothing to read; name files or folders")
@@ -94,10 +93,10 @@ def _expanded(argument: str) -> Iterator[str]:
 
 
 def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Return the addresses of the files that a glob or a folder on a file system names, sorted.
+    """Return the sorted addresses of the files in a glob or folder on a file system.
 
-    Only files whose names are `wanted` are taken of folders, those that a
-    glob names too; raises SourceError where there are none.
+    In folders, including those matched by a glob, only files with `wanted` names count. Raises
+    SourceError if there are none.
     """
     import fsspec
 
@@ -118,7 +117,7 @@ def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
 
 
 def _above(argument: str, path: str) -> str:
-    """Return the folder that an argument names, or that what it names lies in."""
+    """Return the folder that an argument names, or the parent folder of its files."""
     argument = fsspec_address(argument)
     if argument.startswith("@"):
         argument = path.rpartition("/")[0]
@@ -145,12 +144,12 @@ def _common(folders: Iterable[str]) -> str:
 
 
 def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[ReadTask]:
-    """Return the pieces of files of CDX lines that arguments name, to be read each by a task.
+    """Return the CDX files that arguments name, in pieces that are each read by one task.
 
-    An argument is a file, a folder (all `.cdx` and `.cdxj` files below it),
-    a glob, an address of those, or `@` and a manifest. Small files share a
-    task; large ones are cut, unless they are compressed. Raises UsageError
-    where nothing is named, SourceError where something cannot be read.
+    An argument is a file, a folder (all `.cdx` and `.cdxj` files in it, recursively), a glob, an
+    address of one of these, or `@` and a manifest. Small files share a task; large ones are split
+    unless compressed. Raises UsageError if nothing is named, SourceError if something cannot be
+    read.
     """
     if not arguments:
         raise UsageError("there is nothing to read; name CDX files")
@@ -163,7 +162,7 @@ def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[Re
 
 
 def held_tasks(places: Sequence[str], first: int) -> list[ReadTask]:
-    """Return the pieces of CDX files and lists of captures that are held, as `cdx_tasks` does.
+    """Return the tasks of held CDX files and lists of captures, as `cdx_tasks` does.
 
     The number of the first task is `first`.
     """
@@ -235,9 +234,9 @@ READINGS = "readings"
 
 
 def task_lines(task: ReadTask, report: PieceReport) -> Iterator[LineBatch]:
-    """Yield the lines of a task that can stand in an index; what cannot goes to the report.
+    """Yield the lines of a task that an index can hold; others go to the report.
 
-    Raises UnreachableError where an address does not answer.
+    Raises UnreachableError if an address does not answer.
     """
     readings: list[FileReading] = []
     for piece in task.pieces:
@@ -277,9 +276,9 @@ class _Broken:
 def add_readings(
     report: JobReport, tasks: Sequence[ReadTask], pieces: Mapping[int, PieceReport]
 ) -> None:
-    """Add to a report what could not be read of tasks: lines by number, and damaged files.
+    """Add the read errors of tasks to a report: lines by number, and damaged files.
 
-    `pieces` has the report of each task.
+    `pieces` maps the number of each task to its report.
     """
     broken = _Broken()
     problems = Problems(broken)

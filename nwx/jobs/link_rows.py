@@ -1,12 +1,11 @@
 """The links of documents files as rows, in an executor; plain Python, without Spark.
 
-A row is one of four kinds. A *document* has an id, its rank among those of
-the id, its URL, its urlkey as `source`, and how many of its links have no
-urlkey (`refused`). A *link* has id, rank and source too, and `target`,
-`kind` and `anchor`, with the hosts of both ends. A *date* has an id, a year,
-and the first and last capture of the document in that year. What has no id
-is the URL and date (`first`) of a capture whose outlinks lie in the file
-while it does not.
+A row is one of four kinds. A *document* has an id, its rank among documents of the same id, its
+URL, its urlkey as `source`, and the number of its links without a urlkey (`refused`). A *link*
+has id, rank and source too, and `target`, `kind` and `anchor`, with the hosts of both ends. A
+*date* has an id, a year, and the first and last capture of the document in that year. A row
+without an id holds the URL and date (`first`) of a capture whose outlinks are in the file but
+which is not.
 """
 
 import shutil
@@ -86,7 +85,7 @@ def _batch(rows: Sequence[_Row]) -> pa.RecordBatch:
 
 @contextmanager
 def _local(path: str) -> Iterator[Path]:
-    """Yield a file of this machine that has what is at a path or an address."""
+    """Yield a local file with the content at a path or an address."""
     if not is_address(path):
         yield Path(path)
         return
@@ -102,7 +101,7 @@ def _local(path: str) -> Iterator[Path]:
 
 @dataclass(slots=True)
 class _FileRows:
-    """The rows of one archive file, with the outlinks of metadata records that lie elsewhere."""
+    """Rows of one archive file, with outlinks from separate metadata records."""
 
     notes: FileNotes
     report: PieceReport
@@ -186,7 +185,7 @@ class _FileRows:
         return key
 
     def _unmet(self, by_date: Mapping[tuple[str, str], list[RecordedOutlinks]]) -> Iterator[_Row]:
-        """Report the outlinks whose capture is elsewhere, and yield of which captures they are."""
+        """Report the outlinks whose capture is in another file, and yield those captures."""
         unmet = [recorded for late in by_date.values() for recorded in late]
         self.report.add_errors(
             ReadError(

@@ -1,9 +1,8 @@
-"""The job `links`: the links of documents files inverted, as `nwx export links` writes them.
+"""The job `links`: inverted links of documents files, as `nwx export links` writes them.
 
-Of the documents of an id the one of the earliest capture counts, as in an
-archive. Each step that groups counts within tasks first, and what is
-counted distinct is made distinct by all columns before: a URL or a host
-with half of all links is spread over all tasks.
+For each id, the document of the earliest capture counts, as in an archive. Each grouping step
+counts within tasks first, and distinct counts are made distinct by all columns before: a URL or
+a host with half of all links is spread over all tasks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,8 +47,8 @@ _SHARES_OF_A_FILE, _MOST_PARTITIONS = 2, 10_000
 def documents_inputs(arguments: Sequence[str]) -> list[str]:
     """Return the documents files that folders, files and addresses name.
 
-    Raises SourceError where they are not there, not whole, of another
-    version, or were extracted with --no-dedup.
+    Raises SourceError if they are missing, incomplete, of another version, or were extracted with
+    --no-dedup.
     """
     found: list[str] = []
     for argument in arguments:
@@ -75,10 +74,9 @@ def invert_links_on(
 ) -> JobReport:
     """Write the links of documents files into the folder at `place`.
 
-    `links` has all links in the order of target, source, kind and anchor,
-    `targets` the counts of each linked URL; beside them are the graphs of
-    hosts and domains, and what `nwx invert-links --from` loads
-    (`nwx.links.inverted`).
+    `links` has all links in the order of target, source, kind and anchor, `targets` the counts of
+    each linked URL. The folder also holds the graphs of hosts and domains, and the input of `nwx
+    invert-links --from` (`nwx.links.inverted`).
     """
     output = open_output(place, "links", {"documents": list(paths)}, mode)
     work = PieceWork(read_link_rows, str, LINK_ROWS_SCHEMA, output.reports, is_address)
@@ -101,7 +99,7 @@ def invert_links_on(
 
 @contextmanager
 def _partitions_for(spark: "SparkSession", files: int) -> Iterator[None]:
-    """Let what is grouped come in as many tasks as so many files need, unless the user said."""
+    """Set the number of tasks for groupings by the number of files, unless configured."""
     held = str(spark.conf.get(_PARTITIONS))
     if held != _USUAL_PARTITIONS:
         yield
@@ -155,7 +153,7 @@ def _write_links(links: "DataFrame", output: JobOutput) -> int:
 def _write_inverted(
     rows: "DataFrame", documents: "DataFrame", links: "DataFrame", folder: JobFolder
 ) -> None:
-    """Write what an archive takes as its own links."""
+    """Write the inverted links in the form that an archive loads."""
     from pyspark.sql import functions as f
 
     of_documents = links.select("target", f.col("id").alias("document"), "kind", "anchor")

@@ -1,8 +1,7 @@
-"""The output of a job: a folder that says whether it is whole, and of which job it is.
+"""The output folder of a job, with the job's plan and whether it is complete.
 
-`_SUCCESS` is there when everything was written. Until then `_nwx-job.json`
-says what the job was asked for, and `_work` holds what is not yet in its
-place. Hadoop and Spark pass over names that begin with `_`.
+`_SUCCESS` exists once everything is written. Until then `_nwx-job.json` stores what the job was
+asked for, and `_work` holds unfinished output. Hadoop and Spark skip names that begin with `_`.
 """
 
 import json
@@ -26,10 +25,9 @@ UNREAD_KINDS = frozenset(("crash", "missing", "open", "read"))
 
 @dataclass(slots=True)
 class PieceReport:
-    """What came of one piece of work: counts by noun, errors, and values of the job's own.
+    """Result of one piece of work: counts by noun, errors, and values of the job.
 
-    `note` is told now and then how far the reader is, in bytes: where it
-    crashes, that is the place.
+    `note` is called now and then with the reader's position in bytes, to locate a crash.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -68,7 +66,7 @@ class ReportFolder:
     folder: JobFolder
 
     def write(self, reports: Mapping[int, PieceReport]) -> None:
-        """Keep the reports of the pieces of a task; those of the same task are replaced."""
+        """Store the reports of a task's pieces, replacing earlier ones of the same task."""
         content = {str(number): report.as_json() for number, report in reports.items()}
         self.folder.write(f"{min(reports):09d}.json", json.dumps(content).encode())
 
@@ -83,9 +81,9 @@ class ReportFolder:
         }
 
     def read_whole(self, pieces: int) -> dict[int, PieceReport]:
-        """Return the reports of so many pieces, all that there are.
+        """Return the reports of all `pieces`.
 
-        Raises JobError where one is missing: what it would tell is not known.
+        Raises JobError if one is missing.
         """
         found = self.read()
         if missing := set(range(pieces)) - found.keys():
@@ -98,11 +96,10 @@ class ReportFolder:
 
 @dataclass(slots=True)
 class JobReport:
-    """What came of a job: counts by noun, and what could not be read.
+    """Result of a job: counts by noun, and read errors.
 
-    `is_whole` if everything asked for was read and written, damage inside
-    files aside; `_SUCCESS` is then in the output. `warnings` are of output
-    that is whole, and may not be what is wanted.
+    `is_whole` is true if everything asked for was read and written, damage inside files aside; the
+    output then has `_SUCCESS`. `warnings` concern output that is complete but possibly unintended.
     """
 
     job: str
@@ -177,10 +174,9 @@ def open_output(
 ) -> JobOutput:
     """Return the output of a job at a path or an address, ready to be written.
 
-    `plan` is what the job is asked for, in JSON values, without where it
-    runs: only a job of the same plan is resumed. Messages offer `--resume`
-    where the job `can_resume`. Raises UsageError where the folder has
-    something that the mode does not allow.
+    `plan` is what the job is asked for, in JSON values, without where it runs: only a job of the
+    same plan is resumed. Messages offer `--resume` if the job `can_resume`. Raises UsageError if
+    the mode does not allow the existing content of the folder.
     """
     place = absolute_place(place)
     folder = JobFolder(place)
@@ -209,7 +205,7 @@ def open_output(
 
 
 def _plan_of(folder: JobFolder) -> dict[str, Any] | None:
-    """Return what the job that made a folder was asked for, None where no job made it."""
+    """Return the plan of the job that made a folder, None if no job made it."""
     if not folder.exists(PLAN):
         return None
     try:

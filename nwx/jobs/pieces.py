@@ -1,9 +1,8 @@
-"""How an executor does the pieces of work of a task; plain Python, without Spark.
+"""Execution of a task's pieces of work in an executor; plain Python, without Spark.
 
-The first attempt reads in this process. Where that kills the process, Spark
-tries the task again, and each piece is then read in a process of its own:
-one that dies is reported as an error of its file, and the others go on. A
-reader that hangs kills its process too.
+The first attempt reads in this process. If that kills the process, Spark retries the task, and
+each piece is then read in a separate process: a crash is reported as an error of the piece's
+file, and the others continue. A reader that hangs is killed with its process too.
 """
 
 import faulthandler
@@ -58,12 +57,11 @@ class UnreachableError(NwxError):
 
 @dataclass(frozen=True, slots=True)
 class PieceWork(Generic[PieceT]):
-    """What executors do with pieces of work, which are known by their numbers.
+    """Work of executors on pieces, which are identified by their numbers.
 
-    `name` gives the file of a piece as messages call it. What `is_far` is
-    read over the network, and tried again where its reader raises
-    UnreachableError. A reader dies that takes more than so many `seconds` of
-    processor time without a note in its report, or a batch.
+    `name` returns the file of a piece for messages. Pieces that are `is_far` are read over the
+    network, and retried if the reader raises UnreachableError. A reader is killed after `seconds`
+    of processor time without a note in its report or a batch.
     """
 
     read: PieceReader[PieceT]
@@ -81,12 +79,11 @@ def read_pieces(
     work: PieceWork[PieceT],
     attempt: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the pieces with some numbers (the first column).
+    """Yield the rows of the pieces with the given numbers (the first column).
 
-    `attempt` is how often the task was begun before. The reports of the
-    pieces are written when all were read. Raises JobError where another version
-    of nwx runs here than where the job was started, and where this machine
-    fails.
+    `attempt` is the number of earlier attempts. The reports of the pieces are written once all are
+    read. Raises JobError if the executor runs another version of nwx than the driver, or if this
+    machine fails.
     """
     if work.version != __version__:
         raise JobError(
@@ -175,7 +172,7 @@ def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
 def _work_as_child(
     piece: PieceT, work: PieceWork[PieceT], path: Path, shared: mmap.mmap
 ) -> NoReturn:
-    """Read a piece, tell what came of it, and end this process without any clean-up."""
+    """Read a piece, write its result, and end this process without any clean-up."""
     told, code = path.with_suffix(".json"), _READER_FAILED
     try:
         faulthandler.disable()
@@ -215,12 +212,11 @@ _GROUP_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class PartWriter:
-    """Writes the rows of a partition into a folder, in the columns and types of a schema.
+    """Writer of a partition's rows into a folder, with the columns and types of a schema.
 
-    With `by`, a column of texts that the rows are in the order of, rows lie
-    in folders `NAME=VALUE` by its value, without this column. A file appears
-    when it is whole. A partition that is written again replaces what it
-    wrote, as its rows are the same.
+    With `by`, a text column that the rows are sorted by, rows are stored in folders `NAME=VALUE` by
+    its value, without this column. A file appears only when complete. Writing a partition again
+    replaces its files, as its rows are the same.
     """
 
     folder: JobFolder
@@ -252,7 +248,7 @@ class PartWriter:
                 yield batch.column(self.by)[begin].as_py(), batch[begin:end]
 
     def _write(self, batches: _Batches, name: str) -> int:
-        """Write a file, unless there is no row; return the number of rows."""
+        """Write a file, unless there are no rows; return the number of rows."""
         rows = 0
         with ExitStack() as opened:
             writer = None
@@ -309,7 +305,7 @@ def shown_stages(spark: "SparkSession", step: str, progress: ShowProgress) -> It
 
 
 def _tasks(spark: "SparkSession") -> tuple[int, int]:
-    """Return how many tasks of all stages that run are done, and how many there are."""
+    """Return the number of completed tasks in all active stages, and of all their tasks."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     known = [stage for stage in stages if stage is not None]
@@ -323,10 +319,10 @@ MOST_TASKS = 20_000
 def piece_frame(
     spark: "SparkSession", pieces: Sequence[PieceT], work: PieceWork[PieceT]
 ) -> "DataFrame":
-    """Return the rows of all pieces; the number of a piece is its place in `pieces`.
+    """Return the rows of all pieces; the number of a piece is its index in `pieces`.
 
-    A piece is a task of its own, unless there are very many. What is in the
-    reports is written when the rows are asked for, once or again.
+    Each piece is a separate task, unless there are very many. Reports are written whenever the rows
+    are computed, possibly more than once.
     """
     from pyspark import TaskContext
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -343,10 +339,9 @@ def piece_frame(
 
 
 def write_frame(frame: "DataFrame", folder: JobFolder, by: str = "") -> int:
-    """Write the rows of a frame as Parquet, a file for each task; return how many they are.
+    """Write the rows of a frame as Parquet, a file per task; return the number of rows.
 
-    With `by`, each task has a file for each value of this column, as
-    `PartWriter` writes them.
+    With `by`, each task has a file for each value of this column, as `PartWriter` writes them.
     """
     from pyspark import TaskContext
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema

@@ -42,8 +42,8 @@ _VERSIONS = re.compile(r"different version: ([\d., ]*\d) than that in driver:? (
 class SessionOptions:
     """Where a job runs.
 
-    Without `master` that is the cluster that spark-submit was told, else
-    this machine. `conf` has settings of Spark by name.
+    Without `master` it is the cluster given to spark-submit, else this machine. `conf` has Spark
+    settings by name.
     """
 
     master: str = ""
@@ -53,9 +53,9 @@ class SessionOptions:
 
 @contextmanager
 def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
-    """Yield a Spark session: the active one, which stays, or a new one that is stopped in the end.
+    """Yield a Spark session: the active one, left running, or a new one, stopped at the end.
 
-    Raises JobError where Spark cannot start, and where it fails inside.
+    Raises JobError if Spark cannot start or fails inside the block.
     """
     check_installed()
     from pyspark.sql import SparkSession
@@ -77,7 +77,7 @@ def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
 
 
 def check_installed() -> None:
-    """Raise JobError where PySpark, or what it needs, is not installed."""
+    """Raise JobError if PySpark, or a dependency of it, is not installed."""
     try:
         import pyspark.sql  # noqa: F401
     except ImportError as error:
@@ -101,9 +101,9 @@ def _started(options: SessionOptions) -> "SparkSession":
 
 @contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Keep what a new JVM says from standard error; its errors reach this process.
+    """Suppress the standard error output of a new JVM; its errors still reach this process.
 
-    Where it does not start, the last of it is in the JobError.
+    If it does not start, the JobError holds its last output.
     """
     from pyspark.errors import PySparkException
 
@@ -129,8 +129,8 @@ def is_submitted() -> bool:
 def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
     """Return the Spark settings of a new session.
 
-    A task of a local master is tried as often as one of a cluster, so that
-    a file that kills its reader does not end the job.
+    A task of a local master is retried as often as on a cluster, so that a file that kills its
+    reader does not end the job.
     """
     master = options.master or options.conf.get(_MASTER, "" if submitted else _LOCAL_MASTER)
     if found := _LOCAL.fullmatch(master):
@@ -141,10 +141,10 @@ def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
 
 
 def prepare_environment(python: str = "") -> None:
-    """Set the variables that Spark reads, where they are not set: its folder, and this Python.
+    """Set the variables that Spark reads, where unset: its folder, and this Python.
 
-    `python` is that of the executors, which a session takes from a variable
-    only. Raises JobError where Spark is not installed or no Java is new enough.
+    `python` is the executors' interpreter, which a session only takes from a variable. Raises
+    JobError if Spark is not installed or no Java is new enough.
     """
     check_installed()
     import pyspark
@@ -183,7 +183,7 @@ def java_version(home: Path) -> int:
 
 @contextmanager
 def spark_failures() -> Iterator[None]:
-    """Turn what Spark raises inside into a JobError that says what is wrong in a line."""
+    """Convert Spark exceptions in the block to a JobError with a one-line message."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -194,7 +194,7 @@ def spark_failures() -> Iterator[None]:
 
 
 def failure_message(text: str) -> str:
-    """Return in a line why Spark failed; `text` is its message, often with traces of two languages.
+    """Return in one line why Spark failed; `text` may hold Java and Python traces.
 
     Errors of executors reach the driver as text only.
     """

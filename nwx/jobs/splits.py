@@ -1,8 +1,8 @@
-"""The job `splits`: where an index is cut into shards, by a sample of its lines.
+"""The job `splits`: split points of an index into shards, by a sample of its lines.
 
-The sample is that of a reservoir whose lots are hashes of the lines: the
-same lines give the same sample, however many executors read them and in
-whatever pieces. Equal lines have one lot, as an index has them once.
+The sample is a reservoir sample with hashes of the lines as random numbers: the same lines give
+the same sample, however many executors read them and in whatever pieces. Equal lines have the
+same hash, as an index has them once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ SAMPLE_SCHEMA = pa.schema([("lot", pa.binary()), ("key", pa.binary())])
 
 
 def sample_size(shards: int, asked: int | None = None) -> int:
-    """Return how many lines are sampled for so many shards, unless that is asked for."""
+    """Return the number of lines to sample for `shards`, or `asked` if given."""
     return asked or max(_LEAST_SAMPLE, SAMPLED_A_SHARD * shards)
 
 
@@ -77,10 +77,10 @@ def sampled_splits(
     sample: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> list[bytes]:
-    """Return the starts of all shards but the first, so that all have about as many lines.
+    """Return the starts of all shards but the first, for about equal numbers of lines.
 
-    What cannot be read goes to the report. Fewer than asked for where the
-    sample has too few different keys.
+    Read errors go to the report. Returns fewer than asked for if the sample has too few distinct
+    keys.
     """
     size = sample_size(shards, sample)
     work = PieceWork(LineSampler(size), task_name, SAMPLE_SCHEMA, reports, task_is_far)
@@ -103,9 +103,9 @@ def even_splits(keys: Iterable[bytes], shards: int) -> list[bytes]:
 
 
 def cluster_splits(place: str, shards: int) -> list[bytes]:
-    """Return split points by the blocks of a cluster that is there: its folder, index or address.
+    """Return split points from the blocks of an existing cluster: folder, index or address.
 
-    Raises SourceError or FormatError where it cannot be read.
+    Raises SourceError or FormatError if it cannot be read.
     """
     with open_cluster(place) as cluster:
         return even_splits([block.key for block in cluster.blocks()], shards)
@@ -121,9 +121,9 @@ def sampled_split_file(
     overwrite: bool = False,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Write the split points of CDX files to a file, which appears when all was read.
+    """Write the split points of CDX files to a file, which appears once all are read.
 
-    Raises UsageError where it is there and is not to be overwritten.
+    Raises UsageError if it exists and `overwrite` is off.
     """
     folder, name = _placed(place, overwrite=overwrite)
     report = JobReport("splits")

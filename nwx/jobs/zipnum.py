@@ -1,8 +1,8 @@
-"""The job `zipnum`: a cluster of the lines of CDX files, byte for byte that of `nwx zipnum build`.
+"""The job `zipnum`: a cluster of CDX files, byte for byte that of `nwx zipnum build`.
 
-Executors read the lines and tell the shard of each. Spark brings those of a
-shard to one task, in order, which writes its data file and its index. The
-driver then writes the index of the cluster, with the numbers of its lines.
+Executors read the lines and compute the shard of each. Spark moves the lines of a shard to one
+task, in order, which writes its data file and its index. The driver then writes the index of
+the cluster, with its line numbers.
 """
 
 import shutil
@@ -51,9 +51,9 @@ _UNEVEN_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ShardedLines:
-    """Yields the lines of a task, each with the slot of its shard, but for shards without one.
+    """Reader of a task's lines, each with its shard's slot; lines without a slot are left out.
 
-    `slots` are numbers that Spark brings to the partitions of the shards.
+    `slots` are numbers that Spark assigns to the partitions of the shards.
     """
 
     points: tuple[bytes, ...]
@@ -114,11 +114,10 @@ def build_cluster_on(
     mode: OutputMode = OutputMode.NEW,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Build a cluster in the folder at `place` of all lines of some files, in any order.
+    """Build a cluster in the folder at `place` from all lines of files in any order.
 
-    Without split points in the options they are sampled first. Where
-    something could not be read, no cluster appears. A job that is resumed
-    writes the shards that are missing.
+    Without split points in the options they are sampled first. If something cannot be read, no
+    cluster appears. A resumed job writes the missing shards.
     """
     plan = _plan(tasks, options, sample)
     output = open_output(place, "zipnum", plan, mode, can_resume=True)
@@ -143,9 +142,9 @@ def finish_cluster(
     *,
     summary: bool,
 ) -> None:
-    """Put the cluster in its place where all was read, and write the report.
+    """Move the cluster to its place if all was read, and write the report.
 
-    Where no line could be read, there is no cluster.
+    If no line could be read, no cluster is written.
     """
     sizes = []
     for piece in shards:
@@ -186,9 +185,9 @@ def _changed(path: str) -> int:
 
 
 def written_shards(output: JobOutput, shards: ReportFolder) -> set[int]:
-    """Return the shards that an attempt before has written, with the lines of all files.
+    """Return the shards that an earlier attempt has written, with the lines of all files.
 
-    Where it could not read a file, its shards go: the file may be readable now.
+    If it could not read a file, its shards are deleted: the file may be readable now.
     """
     before = JobReport("zipnum")
     for piece in output.reports.read().values():
@@ -206,7 +205,7 @@ def _points(
     sample: int | None,
     progress: ShowProgress,
 ) -> tuple[bytes, ...]:
-    """Return the split points: those given, those of an attempt before, or new ones."""
+    """Return the split points: given ones, those of an earlier attempt, or new ones."""
     if options.splits is not None:
         points = list(options.splits)
     elif output.work.exists(SPLITS):

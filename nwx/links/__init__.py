@@ -1,1 +1,1 @@
-"""Links inverted: which pages link to a URL, with which words, and what was never captured."""
+"""Inverted links: the pages that link to a URL, their anchors, and missing URLs."""

@@ -17,7 +17,7 @@ ALL_LINKS = LinkCell()
 
 
 class ArchiveLinks:
-    """The inlinks of an archive; they stay those of the build that was current when opened."""
+    """The inlinks of an archive, fixed to the build that was current when opened."""
 
     def __init__(self, engine: Engine) -> None:
         """Open the current build; raises EngineError where links were never inverted."""
@@ -37,7 +37,7 @@ class ArchiveLinks:
         return self._index.stamp() == self.table.notes.stamp
 
     def counts(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> LinkCounts | None:
-        """Return what is counted of the links to a URL; None where nothing links to it."""
+        """Return the counts of the links to a URL, None without links to it."""
         links = target_links(self.table, urlkey)
         return None if links is None else links.counts(cell)
 

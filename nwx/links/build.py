@@ -34,12 +34,11 @@ _LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class InlinkBuildOptions:
-    """How to build.
+    """Options of a build.
 
-    `workers` is the number of processes, None for as many as there are
-    processors. `anew` reads all documents, not only those that changed.
-    `inverted` has links that are loaded in place of reading their
-    documents, which implies that the build before is not gone on from.
+    `workers` is the number of processes, None for the number of processors. `anew` reads all
+    documents, not only changed ones. `inverted` has links that are loaded instead of reading their
+    documents; the previous build is then not continued.
     """
 
     workers: int | None = None
@@ -49,11 +48,11 @@ class InlinkBuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class InlinkBuildReport:
-    """What a build did: what it read, what it kept, and what there is now.
+    """Result of a build: what it read and kept, and the current totals.
 
-    `documents` are all linking documents of the build, `read` those whose
-    links were read by it, `loaded` those whose links were inverted before.
-    `refused` links are no URLs that can be looked up.
+    `documents` are all linking documents of the build, `read` the documents whose links it read,
+    `loaded` those whose links were inverted before. `refused` links are not URLs that can be looked
+    up.
     """
 
     documents: int
@@ -72,15 +71,13 @@ def invert_links(
     options: InlinkBuildOptions,
     progress: ShowProgress = no_progress,
 ) -> InlinkBuildReport:
-    """Build the inlinks of an archive, which replace those of the build before at once.
+    """Build the inlinks of an archive, replacing the previous build at once.
 
-    Only documents that are new, or whose dates changed, are read. Stopped on
-    the way, the next build goes on with what was read. `open_engine` opens
-    the same archive for reading, in other processes too. `progress` is
-    called with the steps `loading`, `reading` and `counting`.
-    Raises EngineBusyError where another process builds on this machine, or
-    another build came first; SourceError where inverted links cannot be
-    read, or are of other documents than those of the archive.
+    Only documents that are new, or whose dates changed, are read. After an interruption the next
+    build continues with what was read. `open_engine` opens the same archive for reading, in other
+    processes too. `progress` is called with the steps `loading`, `reading` and `counting`. Raises
+    EngineBusyError if another process builds on this machine, or another build finished first;
+    SourceError if inverted links cannot be read, or are of other documents than the archive's.
     """
     began = time.monotonic()
     index = engine.inlink_index()

@@ -20,10 +20,10 @@ _AT_ONCE = 1_000
 
 
 def check_inlinks(engine: Engine) -> Iterator[InlinkProblem]:
-    """Yield what is wrong with the inlinks of an archive, nothing where there are none.
+    """Yield the errors in the inlinks of an archive, nothing if it has no inlinks.
 
-    All cells are counted again from the links. Where nothing was written
-    since links were inverted, the links of each document are counted too.
+    All cells are recounted from the links. If nothing was written since links were inverted, the
+    links of each document are counted too.
     """
     index = engine.inlink_index()
     try:

@@ -1,8 +1,8 @@
-"""The linking documents of a build: their numbers, sources, hosts, dates and cells.
+"""The linking documents of a build: numbers, sources, hosts, dates and cells.
 
-Numbers are never given anew: a later build adds documents, sources, hosts
-and domains behind those of the build before, so that what it does not
-touch stays as it is. Documents that are gone keep their numbers.
+Numbers are never reused: a later build appends documents, sources, hosts and domains to those
+of the previous build, so that unchanged data stays as it is. Deleted documents keep their
+numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +30,11 @@ ALL_CELL: Cell = (None, "")
 
 @dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """The linking documents as arrays, and how those of parts are numbered.
+    """The linking documents as arrays, and the numbers of the parts' documents.
 
-    `numbers` has for each part the numbers of its documents, NO_DOCUMENT of
-    those that do not count. `removed` tells of all documents which went
-    with this build. `cells` are pairs of year and collection by their codes.
+    `numbers` has for each part the numbers of its documents, NO_DOCUMENT for documents that do not
+    count. `removed` flags among all documents the ones removed by this build. `cells` are pairs of
+    year and collection by their codes.
     """
 
     arrays: dict[str, Array]
@@ -44,7 +44,7 @@ class DocumentTable:
 
     @property
     def size(self) -> int:
-        """The number of documents that there are."""
+        """The number of existing documents."""
         return int(np.count_nonzero(self.arrays["alive"]))
 
 
@@ -66,7 +66,7 @@ def no_documents() -> dict[str, Array]:
 
 
 def living(arrays: Mapping[str, Array]) -> pl.DataFrame:
-    """Return the documents that there are: number, id and state."""
+    """Return the existing documents: number, id and state."""
     numbers = np.flatnonzero(arrays["alive"])
     whole = arrays["id"].tobytes()
     ids = [whole[at * ID_BYTES : (at + 1) * ID_BYTES] for at in numbers.tolist()]
@@ -83,8 +83,8 @@ def document_table(
 ) -> DocumentTable:
     """Return the documents of a base and of parts whose states are current.
 
-    `base` has the arrays of the build before, `cells` its cells; `states`
-    the columns id and state.
+    `base` has the arrays of the previous build, `cells` its cells; `states` the columns id and
+    state.
     """
     known = living(base)
     kept = known.join(states, on=["id", "state"], how="semi")
@@ -198,7 +198,7 @@ def _dates(parts: Sequence[LinkPart], numbers: Sequence[Array]) -> pl.DataFrame:
 def _cells(
     dates: pl.DataFrame, known: Sequence[Cell], first: int, documents: int
 ) -> tuple[list[Cell], dict[str, Array]]:
-    """Return the cells by their codes, and those of each new document with its dates there."""
+    """Return the cells by code, and the cells of each new document with its dates there."""
     dates = dates.with_columns(year=pl.col("timestamp") // _YEAR)
     no_year, any_name = pl.lit(None, dtype=pl.Int64), pl.lit("", dtype=pl.String)
     variants: list[Callable[[pl.DataFrame], pl.DataFrame]] = [

@@ -84,7 +84,7 @@ class InlinkDraft:
         return [notes for notes in found if notes is not None]
 
     def _starts(self, parts: Sequence[LinkPart]) -> list[str]:
-        """Return the first urlkeys of the ranges: those of the base, and further ones."""
+        """Return the first urlkeys of the ranges: the base's, and additional ones."""
         starts = set(range_starts(parts))
         if self._base is not None:
             for number, notes in enumerate(self._base.notes.ranges):
@@ -117,7 +117,7 @@ class InlinkDraft:
         return self._base.folder
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
-        """Return the sizes of blobs, of which some may be kept from the base."""
+        """Return the sizes of blobs, including blobs kept from the base."""
         kept: Mapping[str, int] = self._base.stored.blobs if self._base else {}
         return {
             name: kept[name] if name in kept else (self._folder / name).stat().st_size
@@ -132,7 +132,7 @@ class InlinkDraft:
                 yield path
 
     def remove(self) -> None:
-        """Remove what is left of the draft."""
+        """Remove the remaining files of the draft."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

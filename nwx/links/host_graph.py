@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def reversed_host(name: str) -> str:
     """Return a host with its labels in reverse, `org.example` for `example.org`.
 
-    The form by which Common Crawl's web graphs name and sort hosts; addresses
-    of machines stay as they are.
+    Common Crawl's web graphs name and sort hosts in this form; IP addresses stay as they are.
     """
     if name.startswith("[") or name.replace(".", "").isdigit():
         return name
@@ -33,11 +32,10 @@ def reversed_host(name: str) -> str:
 class HostGraph:
     """Hosts and the links between different ones.
 
-    Hosts are in the order of their reversed names, an edge names them by
-    their places. `links` counts pairs of linking and linked URL. Edges are in
-    the order of source and target. `own_links` are those of each host to
-    itself, which are no edges. `members` is the number of hosts in each
-    domain, 1 in a graph of hosts.
+    Hosts are ordered by reversed name; an edge names them by index. `links` counts pairs of linking
+    and linked URL. Edges are in the order of source and target. `own_links` are the links of each
+    host to itself, which are not edges. `members` is the number of hosts in each domain, 1 in a
+    graph of hosts.
     """
 
     hosts: Sequence[str]
@@ -65,9 +63,9 @@ class HostGraph:
 
 
 def host_graph(pairs: Iterable[tuple[str, str, int]]) -> HostGraph:
-    """Return the graph of source host, target host and number of links; equal pairs add up.
+    """Return the graph of (source host, target host, links); equal pairs are summed.
 
-    Pairs with a host that has no name are left out.
+    Pairs with an unnamed host are left out.
     """
     numbers: dict[str, int] = {}
     sources, targets, counts = [], [], []
@@ -131,9 +129,9 @@ _KEYS = ["source", "target"]
 
 
 def graph_of_cell(table: InlinkTable, cell: LinkCell) -> HostGraph:
-    """Return the graph of the hosts that link, and are linked to, in a cell.
+    """Return the graph of the hosts with links, or linked to, in a cell.
 
-    A link is a pair of linking and linked URL (by urlkey), other than itself.
+    A link is a pair of different linking and linked URLs (by urlkey).
     """
     first = first_dates(table, cell)
     hosts = np.zeros(len(table.sources), dtype=np.uint32)
@@ -180,11 +178,9 @@ _SEED = 20_080_509
 class Centrality:
     """The centralities of the hosts of a graph, in its order.
 
-    Every edge counts once, however many links it stands for, so that no
-    host gains by linking a million times. `harmonic` is the sum of the
-    inverse distances from all other hosts, as Common Crawl's web graphs
-    have it; `is_exact` tells that it was not estimated from a sample of
-    SAMPLED_HOSTS hosts.
+    Every edge counts once, however many links it has, so that no host gains by linking a million
+    times. `harmonic` is the sum of the inverse distances from all other hosts, as in Common Crawl's
+    web graphs; `is_exact` is false if it was estimated from a sample of SAMPLED_HOSTS hosts.
     """
 
     pagerank: Array
@@ -211,7 +207,7 @@ def centrality(graph: HostGraph, most_exact: int = MOST_EXACT) -> Centrality:
 
 
 def _sampled(net: "igraph.Graph", size: int) -> Array:
-    """Return estimates: the distances from a sample of hosts stand for those from all."""
+    """Return estimated centralities, from the distances from a sample of `size` hosts."""
     sources = np.random.default_rng(_SEED).choice(size, SAMPLED_HOSTS, replace=False)
     found = np.zeros(size)
     for source in sources.tolist():
@@ -227,10 +223,10 @@ _MOST_STEPS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A host that is shown: its links to and from the centre, how many hosts link to it, a place.
+    """A displayed host: links to and from the centre, number of linking hosts, position.
 
-    Without a centre, `links_to` and `links_from` are those to and from all
-    others. `x` and `y` are from 0 to 1.
+    Without a centre, `links_to` and `links_from` are the links to and from all other hosts. `x` and
+    `y` are from 0 to 1.
     """
 
     host: str
@@ -243,10 +239,10 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Hosts, the centre first where there is one, and the links among them by their places.
+    """Hosts, the centre first if there is one, and the links among them by index.
 
-    `found` is the number of hosts before the list was cut. `own_links` are
-    those of the centre to itself.
+    `found` is the number of hosts before the list was cut. `own_links` are the links of the centre
+    to itself.
     """
 
     centre: str
@@ -267,9 +263,9 @@ def place_of_host(graph: HostGraph, host: str) -> int | None:
 
 
 def neighbourhood(graph: HostGraph, centre: str, most: int) -> Neighbourhood:
-    """Return a host and those that most links join with it, or with "" those most linked to.
+    """Return a host and those most linked with it; for "", the hosts most linked to.
 
-    A host that is not in the graph is alone.
+    At most `most` hosts. A host that is not in the graph is returned alone.
     """
     size = len(graph.hosts)
     if not centre:

@@ -103,7 +103,7 @@ class InvertedLinks:
         return pl.concat([pl.DataFrame(schema=schema), *frames])
 
     def links(self, rows: int) -> Iterator[pl.DataFrame]:
-        """Stream the links, so many at a time: linked urlkey, id of the document, kind, anchor."""
+        """Stream links, `rows` at a time: linked urlkey, id of the document, kind, anchor."""
         held: list[pl.DataFrame] = []
         for frame in self._tables(INVERTED_LINKS, self.notes.document_links, rows):
             held.append(frame)
@@ -180,10 +180,10 @@ def write_loaded_part(
     states: pl.DataFrame,
     progress: ShowProgress,
 ) -> LinkPart:
-    """Write a part of the documents that the archive holds as they were inverted.
+    """Write a part of the inverted documents that are unchanged in the archive.
 
-    `states` has the columns id and state of the archive's documents. Raises
-    SourceError where it holds none of them.
+    `states` has the columns id and state of the archive's documents. Raises SourceError if the
+    archive has none of them.
     """
     documents = _same_documents(inverted, engine, states)
     if not len(documents) and inverted.notes.documents:
@@ -256,9 +256,9 @@ def _stretches(
 
 
 def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Path) -> pl.DataFrame:
-    """Return links without those that are equal to the one before; `last` is before the first.
+    """Return links without adjacent duplicates; `last` is the link before the first.
 
-    Raises SourceError where the linked URLs are not in order.
+    Raises SourceError if the linked URLs are not in order.
     """
     before = links.shift(1) if last is None else pl.concat([last, links[:-1]])
     targets = links["target"]
@@ -275,9 +275,9 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
 
 
 def stretch_arrays(links: pl.DataFrame, places: "IdPlaces") -> dict[str, Array]:
-    """Return the arrays of links (target, document, kind, anchor), in the order of their targets.
+    """Return the arrays of links (target, document, kind, anchor), ordered by target.
 
-    Links of documents without a place are left out; no arrays where none is left.
+    Links of documents without a place are left out; no arrays if none is left.
     """
     document = places.find(links["document"])
     there = document != _NOWHERE
@@ -320,9 +320,9 @@ class IdPlaces:
         self._high, self._low = _halves(b"".join(ids))
 
     def find(self, ids: pl.Series) -> Array:
-        """Return the place of each id, -1 where it is not among those known.
+        """Return the place of each id, -1 if unknown.
 
-        Raises SourceError where one has not the length of an id.
+        Raises SourceError if an id has the wrong length.
         """
         if (ids.bin.size() != ID_BYTES).any():
             raise SourceError(

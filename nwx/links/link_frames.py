@@ -37,9 +37,8 @@ def targets_of_links(found: TargetRange) -> Array:
 def link_frames(table: InlinkTable, cell: LinkCell) -> Iterator[pl.DataFrame]:
     """Yield the links of a cell: urlkeys of source and target, timestamp, kind, anchor.
 
-    In the order of target, source, kind and anchor; about a million at a
-    time. A page whose versions have the same link is one row, with the date
-    of the first.
+    In the order of target, source, kind and anchor; about a million at a time. A page whose
+    versions have the same link is one row, with the first date.
     """
     first = first_dates(table, cell)
     sources = pl.Series("source", table.sources.all(), dtype=pl.String)
@@ -89,10 +88,10 @@ class HostLinks(NamedTuple):
 
 
 def host_links(table: InlinkTable) -> Iterator[HostLinks]:
-    """Stream how many links hosts have to hosts, themselves included, in all and by year.
+    """Stream the number of links between hosts, own links included, in all and by year.
 
-    A link is a pair of linking and linked URL (by urlkey). In the order of
-    source, target and year, all years first.
+    A link is a pair of linking and linked URL (by urlkey). In the order of source, target and year,
+    all years first.
     """
     ranges = map(table.range, range(len(table.notes.ranges)))
     frames = [_of_range(table, found) for found in ranges]

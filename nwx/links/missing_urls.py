@@ -32,7 +32,7 @@ _FOLLOWED = 200
 
 @dataclass(frozen=True, slots=True)
 class PageFilter:
-    """Pages of a host and those below it, captured for a collection, in a span of timestamps.
+    """Pages of a host and its subdomains, in a collection and a span of timestamps.
 
     `since` and `until` are timestamps of 14 digits, both included. "" is any.
     """
@@ -101,11 +101,10 @@ KIND_GROUPS = {"embedded": EMBEDDED, "pages": NAVIGATIONAL}
 
 @dataclass(frozen=True, slots=True)
 class MissingQuestion:
-    """Which missing URLs are asked for.
+    """Criteria of the missing URLs asked for.
 
-    `kinds` are those of links that count. `pages` says which linking pages
-    count, `site` of which host (with those below it) the missing URLs are;
-    "" is any.
+    `kinds` are the link kinds that count. `pages` selects the linking pages, `site` the host (with
+    its subdomains) of the missing URLs; "" is any.
     """
 
     kinds: frozenset[str] = EMBEDDED | NAVIGATIONAL
@@ -115,11 +114,10 @@ class MissingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class MissingUrl:
-    """A URL that pages need, as one of them spells it.
+    """A URL that pages need, in the spelling of one of them.
 
-    `kind` is that of most links to it, `pages` the number of pages that
-    link to it or load a style sheet that does. `status` is the lowest of its
-    captures, None where it was never captured.
+    `kind` is the kind of most links to it, `pages` the number of pages that link to it or load a
+    style sheet that does. `status` is the lowest of its captures, None if it was never captured.
     """
 
     url: str
@@ -131,12 +129,11 @@ class MissingUrl:
 def missing_urls(
     engine: Engine, links: ArchiveLinks, question: MissingQuestion
 ) -> Iterator[MissingUrl]:
-    """Stream the missing URLs, those that most pages need first, ties by urlkey.
+    """Stream the missing URLs, the ones that most pages need first, ties by urlkey.
 
-    A URL is missing where none of its captures, whatever their collection
-    and date, has a status below LOWEST_ERROR. Where they are redirects, the
-    target is missing if that holds for it: of the _LOOKED_AHEAD URLs that
-    most pages need, up to _FOLLOWED redirects are followed.
+    A URL is missing if none of its captures, whatever their collection and date, has a status below
+    LOWEST_ERROR. If they are redirects, the target is missing if the same holds for it: of the
+    _LOOKED_AHEAD URLs that most pages need, at most _FOLLOWED redirects are followed.
     """
     documents = question.pages.passing_documents(engine, links.table)
     needed = needed_urls(links.table, question.kinds, documents, question.site)
@@ -245,7 +242,7 @@ _MOST_CAPTURES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class MissingResource:
-    """A resource without a capture that succeeded; `status` is None where it has none at all."""
+    """A resource without a successful capture; `status` is None without any capture."""
 
     url: str
     kind: str
@@ -254,10 +251,10 @@ class MissingResource:
 
 @dataclass(frozen=True, slots=True)
 class PageResources:
-    """How many resources a page needs, by urlkey, and the missing ones in the page's order.
+    """Number of resources that a page needs, by urlkey, and the missing ones in page order.
 
-    What the page's captured style sheets load is included. `is_cut` tells
-    that there are more than MOST_RESOURCES, which were left out.
+    Resources loaded by the page's captured style sheets are included. `is_cut` is true if there are
+    more than MOST_RESOURCES; the others were left out.
     """
 
     total: int

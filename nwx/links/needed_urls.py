@@ -74,7 +74,7 @@ class StyleSheets:
         return self._pages[sheet]
 
     def _found(self, sheet: int) -> Array:
-        """Return pages by going up from a style sheet to those that import it, each once."""
+        """Return the pages that load a style sheet, also by imports, each once."""
         seen, level = {sheet}, {sheet}
         pages = [self._direct(sheet)]
         for _ in range(_MOST_DEPTH):
@@ -105,11 +105,11 @@ class StyleSheets:
 
 @dataclass(frozen=True, slots=True)
 class NeededUrls:
-    """Linked URLs, those that most pages need first, ties by urlkey; equally long columns.
+    """Linked URLs, most needed first, ties by urlkey; equally long columns.
 
-    `kind` is the code of the kind of most links, `document` the number of a
-    document that links to the URL; `part` and `place` are where its urlkey
-    is, which is read when it is asked for.
+    Need is the number of pages. `kind` is the code of the kind of most links, `document` the number
+    of a document that links to the URL; `part` and `place` locate its urlkey, which is read on
+    demand.
     """
 
     table: InlinkTable
@@ -138,9 +138,8 @@ def needed_urls(
 ) -> NeededUrls:
     """Return the URLs that documents (`bool[documents]`) link to with some kinds of links.
 
-    What a style sheet links to is needed by the pages that load it. Links of
-    a URL to itself do not count. `site` is a host whose URLs are asked for,
-    with those of the hosts below it.
+    URLs linked by a style sheet are needed by the pages that load it. Links of a URL to itself do
+    not count. `site` restricts the URLs to a host and its subdomains.
     """
     codes = np.array([code for code, name in enumerate(table.notes.kinds) if name in kinds])
     sheets = StyleSheets(table, documents)
@@ -228,11 +227,10 @@ _HALF = np.uint64(32)
 def needing_pages(
     needed: NeededUrls, kinds: Collection[str], documents: Array, at_once: int = PAIRS_AT_ONCE
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield the pages that need some URLs, as pairs: the place in `needed`, the page's source.
+    """Yield the pages that need some URLs, as pairs: index in `needed`, source of the page.
 
-    `kinds` and `documents` are those that `needed_urls` was asked for. What a
-    style sheet links to is needed by the pages that load it. All pairs of a
-    URL are in one piece, each once.
+    `kinds` and `documents` must be the arguments given to `needed_urls`. URLs linked by a style
+    sheet are needed by the pages that load it. All pairs of a URL are in one piece, each once.
     """
     table = needed.table
     codes = np.array([code for code, name in enumerate(table.notes.kinds) if name in kinds])
@@ -247,9 +245,9 @@ def needing_pages(
 
 
 class _Links(NamedTuple):
-    """Links to needed URLs, as pairs of places in `needed` and sources, in the order of places.
+    """Links to needed URLs: pairs of index in `needed` and source, ordered by index.
 
-    `nested` are those of style sheets, as columns.
+    `nested` are the links of style sheets, as columns.
     """
 
     place: Array

@@ -1,4 +1,4 @@
-"""The links of captured pages and whether their targets were captured; what a question is about."""
+"""Links of captured pages and whether their targets were captured; place parsing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class AskedPlace:
 
 
 def asked_place(text: str) -> AskedPlace:
-    """Return what a text names: a URL where it has a scheme or a path, else a host.
+    """Return the place that a text names: a URL if it has a scheme or a path, else a host.
 
-    Raises UsageError on what is neither.
+    Raises UsageError on anything else.
     """
     is_url = _SCHEME in text or "/" in text
     try:
@@ -73,8 +73,7 @@ class PageOutlink:
 def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[PageOutlink]:
     """Stream the links of the newest capture of a URL, or of each URL of a host, in a cell.
 
-    Of a host, those to other hosts. In the order of pages, and of the links
-    on each.
+    For a host, only links to other hosts. In the order of pages, and of the links on each.
     """
     for capture in _newest(engine, place, cell):
         ids = [capture.document_id, document_id(capture_key(capture))]
@@ -97,10 +96,10 @@ def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[P
 
 
 def _newest(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[Capture]:
-    """Yield the newest capture in a cell of each URL, of those that have a document.
+    """Yield the newest capture of each URL in a cell, among captures with a document.
 
-    Redirects and errors are taken only where there is nothing else: those of
-    `http` and `https` and with and without `www` are captures of one urlkey.
+    Redirects and errors are taken only if a URL has no other capture: captures of `http` and
+    `https` and with and without `www` have the same urlkey.
     """
     for _, captures in groupby(_captures(engine, place), key=lambda one: one.urlkey):
         wanted = [one for one in captures if one.document_id and _is_in(one, cell)]

@@ -1,8 +1,8 @@
 """Parts: the links of some documents on disk, in the order of the linked URLs.
 
-A part is a folder of tables and is written whole. Its documents are
-those of one stretch of the archive, so that a build that was stopped goes
-on behind it, and a later build reads only what no part has.
+A part is a folder of tables, written completely or not at all. Its documents are consecutive in
+the archive, so that an interrupted build continues after it, and a later build reads only
+documents that no part has.
 """
 
 import os
@@ -73,7 +73,7 @@ class _TargetCodes(dict[str, int]):
 
 
 class _AnchorCodes(dict[str, int]):
-    """The codes of anchor texts as they stand in documents; 0 is no text."""
+    """Codes of anchor texts as documents store them; 0 is no text."""
 
     def __init__(self) -> None:
         super().__init__({"": 0})
@@ -87,7 +87,7 @@ class _AnchorCodes(dict[str, int]):
 
 
 class _KindCodes(dict[str, int]):
-    """The codes of kinds as they stand in documents, those of older archives included."""
+    """Codes of link kinds as documents store them, including kinds of older archives."""
 
     def __missing__(self, kind: str) -> int:
         name = present_kind(kind)
@@ -218,7 +218,7 @@ class LinkStretch:
         return Texts(self.arrays, "key")
 
     def span(self, first: str, last: str | None) -> tuple[int, int]:
-        """Return which targets are from a urlkey up to and without another; (0, 0) is none."""
+        """Return the range of targets from urlkey `first` to before `last`; (0, 0) if empty."""
         begin = self.keys.place(first) if first else 0
         end = len(self.keys) if last is None else self.keys.place(last)
         return (begin, end) if begin < end else (0, 0)
@@ -251,9 +251,9 @@ class LinkPart:
 def write_parts(
     folder: Path, documents: Iterable[LinkingDocument], states: dict[bytes, int]
 ) -> int:
-    """Write the links of documents as parts into a folder; return how many documents there were.
+    """Write the links of documents as parts into a folder; return the number of documents.
 
-    `states` are the documents' by their ids.
+    `states` maps document ids to states.
     """
     count = 0
     draft = PartDraft()
@@ -285,7 +285,7 @@ def write_part(
 
 
 def found_parts(folder: Path) -> list[LinkPart]:
-    """Return the parts of a folder; what was not finished is deleted."""
+    """Return the parts of a folder; unfinished ones are deleted."""
     if not folder.is_dir():
         return []
     for path in folder.glob(f"*{_UNFINISHED}"):
@@ -294,6 +294,6 @@ def found_parts(folder: Path) -> list[LinkPart]:
 
 
 def batches(ids: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
-    """Yield ids, so many at a time."""
+    """Yield ids, at most `size` at a time."""
     for begin in range(0, len(ids), size):
         yield ids[begin : begin + size]

@@ -1,8 +1,7 @@
 """Ranges: the links to the targets between two urlkeys, grouped by target and counted.
 
-A range is made from that of the build before and the links of new parts:
-these are inserted, links of documents that are gone are left out, and only
-targets that this touches are counted again.
+A range is made from the previous build's range and the links of new parts: these are inserted,
+links of deleted documents are left out, and only the affected targets are recounted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +37,9 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class KeyedLinks:
-    """Links with the numbers of their targets and anchors among `keys` and `texts`.
+    """Links with the numbers of their targets and anchors in `keys` and `texts`.
 
-    These are in order; the text 0 is "". The other columns are equally long.
+    Both are sorted; text 0 is "". The other columns are equally long.
     """
 
     keys: pl.Series
@@ -52,7 +51,7 @@ class KeyedLinks:
 
 
 def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[str]:
-    """Return the first urlkeys of ranges of about so many links each; the first is ""."""
+    """Return the first urlkeys of ranges of about `links` links each; the first is ""."""
     sampled: list[tuple[str, float]] = []
     for number, stretch in enumerate(one for part in parts for one in part.stretches):
         ends = stretch.arrays["link_starts"][1:]
@@ -78,9 +77,9 @@ def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[st
 def gathered_links(
     stretches: Sequence[LinkStretch], numbers: Sequence[Array], first: str, last: str | None
 ) -> KeyedLinks:
-    """Return the links to targets from a urlkey up to and without another, None for all behind.
+    """Return the links to targets from urlkey `first` up to, without, `last` (None: no limit).
 
-    `numbers` are those of the documents of the part of each stretch.
+    `numbers` are the document numbers of each stretch's part.
     """
     keys, texts = [pl.Series(dtype=pl.String)], [pl.Series([""], dtype=pl.String)]
     target, document, kind, anchor = ([np.zeros(0, np.int64)] for _ in range(4))
@@ -133,11 +132,10 @@ _COUNTS = CellCounts._fields
 
 @dataclass(frozen=True, slots=True)
 class RangeSource:
-    """What ranges are made from: links of parts, and the linking documents.
+    """Sources of ranges: links of parts, and the linking documents.
 
-    `numbers` are those of the documents of each stretch; `documents` the arrays
-    of the linking documents; `removed` tells which are gone. `sources` and
-    `hosts` are their urlkeys and hosts.
+    `numbers` are the document numbers of each stretch; `documents` the arrays of the linking
+    documents; `removed` flags the deleted ones. `sources` and `hosts` are their urlkeys and hosts.
     """
 
     stretches: Sequence[LinkStretch]
@@ -187,10 +185,10 @@ def cut_range(whole: TargetRange, first: str, last: str | None) -> TargetRange:
 def write_range(
     source: RangeSource, base: TargetRange, first: str, last: str | None, path: Path
 ) -> RangeNotes | None:
-    """Write the range of targets from a urlkey up to and without another, None for the last.
+    """Write the range of targets from urlkey `first` up to, without, `last` (None: no limit).
 
-    `base` holds what the build before has of it. Returns None, and writes
-    nothing, where there is no target.
+    `base` is the same range in the previous build. Returns None, and writes nothing, if there are
+    no targets.
     """
     new = gathered_links(source.stretches, source.numbers, first, last)
     arrays = _merged(source, base, new)
@@ -208,7 +206,7 @@ def write_range(
 
 
 def is_untouched(source: RangeSource, base: TargetRange, first: str, last: str | None) -> bool:
-    """Return whether a range stays what it is in the build before."""
+    """Return whether a range is unchanged since the previous build."""
     if np.any(source.removed[base.arrays["document"]]):
         return False
     return all(one.span(first, last) == (0, 0) for one in source.stretches)
@@ -247,7 +245,7 @@ def _recounted(
     key_of_base: Array,
     touched: Array,
 ) -> CellCounts:
-    """Return the counts of all targets; those that are not touched keep theirs."""
+    """Return the counts of all targets; only `touched` ones are recounted."""
     target, document = columns["target"], columns["document"]
     wanted = np.flatnonzero(touched[target] & ((columns["flags"] & SELF) == 0))
     target, document = target[wanted], document[wanted]
@@ -304,7 +302,7 @@ def _used(numbers: Array, size: int) -> Array:
 
 
 def _flags(source: RangeSource, new: KeyedLinks) -> Array:
-    """Tell of new links whether they are from the same host, and from the same URL."""
+    """Return flags of new links: from the same host, and from the same URL."""
     if not len(new.target):
         return np.zeros(0, np.uint8)
     hosts = _numbers_of(_hosts_of(new.keys), source.hosts)

@@ -19,7 +19,7 @@ _MOST_CAPTURES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LostTarget:
-    """The target of a redirect without a capture that succeeded; `status` is None without any."""
+    """Redirect target without a successful capture; `status` is None without any capture."""
 
     url: str
     urlkey: str
@@ -32,10 +32,10 @@ def is_redirect(status: int | None) -> bool:
 
 
 def lost_targets(engine: Engine, keys: Iterable[str]) -> dict[str, LostTarget]:
-    """Return where redirects lead, by their urlkeys, if no capture of the target succeeded.
+    """Return redirect targets without a successful capture, by the redirecting urlkeys.
 
-    `keys` are of URLs whose captures are redirects and errors only; the last
-    redirect of each counts. Redirects to redirects are followed.
+    `keys` are of URLs whose captures are redirects and errors only; the last redirect of each
+    counts. Redirects to redirects are followed.
     """
     found: dict[str, LostTarget] = {}
     at = {key: key for key in keys}

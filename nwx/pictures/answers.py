@@ -29,11 +29,10 @@ class AppearanceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PictureAnswer:
-    """A picture; `id` is that of its document, `hash` are 16 hex digits, "" for none.
+    """A picture; `id` is its document's, `hash` 16 hex digits, "" without one.
 
-    `shown_on` is the page whose words match best, in a result of a search.
-    `distance` is the number of bits of the hashes that differ, where similar
-    ones were asked for.
+    `shown_on` is the page whose words match best, in a search result. `distance` is the number of
+    differing hash bits, in a search for similar pictures.
     """
 
     id: str
@@ -54,7 +53,7 @@ class PictureAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PicturesAnswer:
-    """Pictures that match, the best match first, and how many there are."""
+    """Matching pictures, the best match first, and their total."""
 
     total: int
     total_relation: str

@@ -33,10 +33,9 @@ _APPEARANCES_AT_ONCE = 200
 def shown_versions(
     engine: Engine, index: PictureIndex, appearances: Sequence[Appearance]
 ) -> list[str]:
-    """Return for each appearance the id of its picture, "" where the index has none.
+    """Return for each appearance the id of its picture, "" if the index has none.
 
-    It is the one of the capture nearest in time to the page's, revisits
-    included.
+    The picture's capture nearest in time to the page's is chosen, revisits included.
     """
     found: list[str] = []
     for start in range(0, len(appearances), _APPEARANCES_AT_ONCE):
@@ -61,11 +60,10 @@ _SUCCESS = (200, None)
 
 @dataclass(frozen=True, slots=True)
 class PictureBuildReport:
-    """What a build came by.
+    """Result of a build.
 
-    `captures` were looked at, of them so many `pages` were read and
-    `pictures` measured. `appearances` are those of images on pages.
-    `problems` are some of the `unreadable` captures, in words.
+    Of the `captures` examined, `pages` were read and `pictures` measured. `appearances` counts
+    images on pages. `problems` describes some of the `unreadable` captures.
     """
 
     captures: int
@@ -84,10 +82,10 @@ def build_pictures(
     anew: bool = False,
     progress: ShowProgress = no_progress,
 ) -> PictureBuildReport:
-    """Bring the index pictures up to date with the captures that were stored since the last build.
+    """Update the index pictures with the captures stored since the last build.
 
-    With `anew` it is cleared first. A build that was interrupted is resumed
-    by another one. Captures that cannot be read are counted and left out.
+    With `anew` it is cleared first. An interrupted build is resumed by the next one. Captures that
+    cannot be read are counted and left out.
     """
     index = engine.picture_index()
     if anew:
@@ -102,12 +100,12 @@ def build_pictures(
 
 
 def is_current(engine: Engine) -> bool:
-    """Tell whether pictures were built of all captures that are stored."""
+    """Return whether pictures were built from all stored captures."""
     return _mark(engine.picture_index().state(_STATE)) == engine.capture_mark()
 
 
 def _mark(state: bytes | None) -> str:
-    """Return the mark behind the captures that were looked at; "" for the beginning."""
+    """Return the mark after the examined captures; "" for the beginning."""
     known = msgspec.json.decode(state) if state else {}
     return str(known["mark"]) if known.get("format") == _FORMAT else ""
 
@@ -153,7 +151,7 @@ class _Build:
         self._index.put_state(_STATE, msgspec.json.encode({"format": _FORMAT, "mark": mark}))
 
     def report(self) -> PictureBuildReport:
-        """Return what was done until now."""
+        """Return the result so far."""
         return PictureBuildReport(
             captures=self._counts["captures"],
             pages=self._counts["pages"],
@@ -180,10 +178,10 @@ class _Build:
         self._put(list(pictures.values()), self._kept(appearances))
 
     def _wanted(self, captures: Sequence[Capture]) -> list[tuple[Capture, bool]]:
-        """Return images that are not measured yet and pages, each with whether it is a page.
+        """Return unmeasured images and pages, each with whether it is a page.
 
-        Of several captures of a page it is the one that its document is made from: dates may
-        reach back further than the captures.
+        Of several captures of a page, the one its document is made from is taken: dates may reach
+        back further than the captures.
         """
         chosen = [
             (id_of(one), one, is_page)
@@ -221,7 +219,7 @@ class _Build:
             self._problems.append(f"{place}: {problem}")
 
     def _kept(self, appearances: list[Appearance]) -> list[Appearance]:
-        """Return appearances without those of images that have enough of them."""
+        """Return appearances, at most MOST_APPEARANCES per image."""
         known = self._index.appearance_counts({one.urlkey for one in appearances})
         counts = Counter(known)
         kept = []

@@ -41,10 +41,10 @@ class ImageMeasures(NamedTuple):
 
 
 def measured(payload: bytes) -> ImageMeasures:
-    """Return the measures of an image, of an animation those of the first frame.
+    """Return the measures of an image, for an animation of the first frame.
 
-    Memory is bounded as in `nwx.quality.images`. Raises
-    FormatError for what cannot be decoded, or is too large.
+    Memory is bounded as in `nwx.quality.images`. Raises FormatError for an image that cannot be
+    decoded, or is too large.
     """
     image = opened(payload)
     width, height = image.size

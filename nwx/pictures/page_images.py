@@ -34,7 +34,7 @@ _IMAGE_NAME = re.compile(r"\.(?:avif|bmp|gif|ico|jpe?g|png|webp)(?:[?#]|$)", re.
 
 
 class PageImage(NamedTuple):
-    """An image on a page: its urlkey, and what the page says of it."""
+    """An image on a page: its urlkey, and the page's texts about it."""
 
     urlkey: str
     alt: str = ""
@@ -63,7 +63,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Walk:
-    """What a walk over a page has come by."""
+    """Intermediate result of a walk over a page."""
 
     texts: list[str] = field(default_factory=list)
     found: list[_Found] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _Walk:
 def images_of_page(payload: bytes, url: str, content_type: str, charset: str) -> ImagesOfPage:
     """Return the images of a page, and its title.
 
-    Raises FormatError for markup that would take too long to read.
+    Raises FormatError for markup that takes too long to read.
     """
     html = decode(payload[: PAGE_LIMITS.bytes], content_type, charset)
     html, _ = disarm(repaired_html(html, content_type), PAGE_LIMITS)
@@ -119,7 +119,7 @@ def _of_img(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found:
 
 
 def _of_source(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found | None:
-    """Return what a `<source>` of a `<picture>` offers, with the words of its `<img>`."""
+    """Return the image of a `<source>` in a `<picture>`, with the words of its `<img>`."""
     picture = node.parent
     if picture is None or picture.tag != "picture":
         return None
@@ -134,7 +134,7 @@ def _of_source(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found
 
 
 def _of_link(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found | None:
-    """Return what a link to an image says of it."""
+    """Return the image that a link points to, with the link's words."""
     href = attributes.get("href") or ""
     if not _IMAGE_NAME.search(href):
         return None
@@ -206,7 +206,7 @@ def _words(walk: _Walk, found: _Found) -> PageImage:
 
 
 def _around(texts: list[str], place: int) -> str:
-    """Return the text beside a place, whole words of some characters on each side."""
+    """Return the text around a place, whole words up to a length on each side."""
     before, after = "", ""
     number = place
     while number > 0 and len(before) <= _AROUND:

@@ -19,11 +19,10 @@ class PlacedPayload(NamedTuple):
 
 
 def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
-    """Return the payload of a capture whose file lies at a path.
+    """Return the payload of a capture whose file is at `path`.
 
-    Raises SourceError where the file cannot be read, and FormatError where
-    another record or a damaged one is in its place, or a longer payload than
-    `limit`.
+    Raises SourceError if the file cannot be read, and FormatError if its place has another record
+    or a damaged one, or a payload longer than `limit`.
     """
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
@@ -38,7 +37,7 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredImage:
-    """What was measured of an image, and its bytes."""
+    """Measures of an image, and its bytes."""
 
     width: int
     height: int
@@ -52,7 +51,7 @@ ReadAnswer = MeasuredImage | ImagesOfPage | str
 
 
 def read_capture(path: str, capture: Capture, is_page: bool) -> ReadAnswer:
-    """Return what a capture of an image or a page holds; its file lies at a path."""
+    """Return the content of a capture of an image or a page; its file is at `path`."""
     # Imported here: who only reads pages need not load Pillow.
     from nwx.pictures.measures import measured
 

@@ -66,10 +66,10 @@ _MOST_SCANNED_PIXELS = 1_000_000_000
 
 
 def decoded(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
-    """Return a picture, of an animation the first frame, with its pixels read.
+    """Return a decoded picture, the first frame of an animation.
 
-    Raises FormatError for what is broken, cut off, of another format, or
-    larger than `most_pixels`, which is seen before it is decoded.
+    Raises FormatError if it is damaged, truncated, of another format, or larger than `most_pixels`,
+    which is checked before decoding.
     """
     image = opened(payload, most_pixels)
     try:
@@ -80,7 +80,7 @@ def decoded(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
 
 
 def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
-    """Return a picture of which only the head was read; raises as `decoded` does."""
+    """Return a picture with only its header read; raises as `decoded` does."""
     try:
         image = _opened(payload)
     except PICTURE_FAILURES as error:
@@ -142,10 +142,9 @@ def scaled(
 ) -> bytes:
     """Return a picture scaled down to fit into a box, never up, as WebP, JPEG or PNG.
 
-    With `crop` what is too long for the box is cut off at the bottom, as
-    the screen of a browser does with a page. Of an animation it is the
-    first frame. Raises FormatError as `nwx.quality.images.decoded`
-    does, and UsageError for another media type.
+    With `crop`, the part that exceeds the box is cut off at the bottom, as a browser's screen does
+    with a page. For an animation, the first frame is used. Raises FormatError as
+    `nwx.quality.images.decoded` does, and UsageError for another media type.
     """
     form = _FORMATS.get(media_type)
     if form is None:
@@ -195,10 +194,10 @@ def _plain(image: Image.Image, form: str) -> Image.Image:
 
 
 def perceptual_hash(image: Image.Image) -> int:
-    """Return a hash of 64 bits, of which few differ for images that look alike.
+    """Return a 64-bit hash that differs in few bits for images that look alike.
 
-    It is the same as `imagehash.phash` gives: which low frequencies of the
-    discrete cosine transform of 32 x 32 grey pixels are above their median.
+    Equal to the hash of `imagehash.phash`: which low frequencies of the discrete cosine transform
+    of 32 x 32 grey pixels are above their median.
     """
     small = image.convert("L").resize((_SAMPLES, _SAMPLES), Image.Resampling.LANCZOS)
     columns = _cosine_transform(np.asarray(small, np.float64).T).T
@@ -210,8 +209,8 @@ def perceptual_hash(image: Image.Image) -> int:
 def _cosine_transform(rows: _Rows) -> _Rows:
     """Return the discrete cosine transform (type II) of each row of `_SAMPLES` values.
 
-    Each step is that of pocketfft, which SciPy uses: in symmetric images half
-    of the frequencies are 0 but for rounding, which then decides the hash.
+    Each step follows pocketfft, which SciPy uses: in symmetric images half of the frequencies are 0
+    except for rounding, which then decides the hash.
     """
     sums, differences = rows[:, 1:-1:2] + rows[:, 2::2], rows[:, 2::2] - rows[:, 1:-1:2]
     halves = np.empty((len(rows), _SAMPLES // 2 + 1), np.complex128)
@@ -231,15 +230,14 @@ def _cosine_transform(rows: _Rows) -> _Rows:
 def _quarter_cosines() -> _Rows:
     """Return the cosines of the first quarter of a circle, as pocketfft rounds them.
 
-    Each is the product of two points of the circle, one of steps of 1 and one
-    of steps of 16.
+    Each is the product of two points of the circle, with steps of 1 and of 16.
     """
     points = [_point(step % 16) * _point(step - step % 16) for step in range(1, _SAMPLES + 1)]
     return np.array([point.real for point in points])
 
 
 def _point(step: int) -> complex:
-    """Return the point of the unit circle after some steps, of which a quarter has `_SAMPLES`."""
+    """Return the unit circle's point at `step`; a quarter has `_SAMPLES` steps."""
     if 2 * step < _SAMPLES:
         angle = step * math.pi / (2 * _SAMPLES)
         return complex(math.cos(angle), math.sin(angle))

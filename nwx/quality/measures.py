@@ -26,10 +26,9 @@ _TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
 def text_match(crawl: str, played: str) -> float:
     """Return 1 - Levenshtein distance / length of the longer text; 1 for two empty texts.
 
-    Characters are UTF-16 code units, as in Browsertrix. What both texts
-    begin and end with is left aside; where more than PIECE_CHARACTERS are
-    left, the distances of pieces are added: never less than the distance,
-    so that the match of long texts is never too high.
+    Characters are UTF-16 code units, as in Browsertrix. The common prefix and suffix are skipped;
+    if more than PIECE_CHARACTERS are left, the distances of pieces are added: never less than the
+    distance, so that the match of long texts is never too high.
     """
     first, second = _code_units(crawl), _code_units(played)
     longer = max(len(first), len(second))
@@ -83,7 +82,7 @@ _WEB = "http"
 
 
 class ResourceCounts(NamedTuple):
-    """Good and bad resources of a page; None for those of a crawl that nobody knows."""
+    """Good and bad resources of a page; None for a crawl's if unknown."""
 
     crawl_good: int | None
     crawl_bad: int | None
@@ -97,10 +96,10 @@ class ResourceCounts(NamedTuple):
 
 
 def resource_counts(crawl: PageInfo | None, played: PageRender) -> ResourceCounts:
-    """Count the http and https URLs of a page as Browsertrix does: bad from status 400 on.
+    """Count a page's http and https URLs as Browsertrix does: bad from status 400.
 
-    The last answer for a URL counts. In playback, URLs without any answer
-    are not counted; what the crawl's browser listed without one is good.
+    The last answer for a URL counts. In playback, URLs without an answer are not counted; in the
+    crawl, URLs listed by the browser without one are good.
     """
     good, bad = _good_and_bad((one.url, one.status) for one in played.resources if one.status)
     if crawl is None:
@@ -131,7 +130,7 @@ _MOST_EQUAL = 2
 
 
 def has_transparency(pixels: _Pixels) -> bool:
-    """Tell whether any pixel is not opaque."""
+    """Return whether any pixel is not opaque."""
     return bool((pixels[..., 3] < 255).any())
 
 
@@ -174,7 +173,7 @@ def _deltas(first: _Floats, second: _Floats) -> _Floats:
 
 
 def _with_siblings(words: NDArray[np.uint32]) -> _Flags:
-    """Tell for each pixel whether more than two around it have its colour; an edge counts one."""
+    """Return for each pixel whether over two neighbours equal it; an edge counts as one."""
     height, width = words.shape
     equal = np.zeros(words.shape, np.uint8)
     equal[[0, -1]] = 1
@@ -187,10 +186,10 @@ def _with_siblings(words: NDArray[np.uint32]) -> _Flags:
 
 
 def _smoothed(pixels: _Pixels, places: _Places, with_siblings: _Flags) -> _Flags:
-    """Tell for each place whether it is likely a smoothed edge.
+    """Return for each place whether it is likely a smoothed edge.
 
-    It is where the darkest or the brightest pixel around it has many of its
-    colour around in both pictures.
+    It is if its darkest or brightest neighbour pixel has many neighbours of the same colour in both
+    pictures.
     """
     height, width = pixels.shape[:2]
     colours = pixels.reshape(-1, 4)
@@ -229,12 +228,11 @@ _WHITE = (255, 255, 255, 255)
 
 
 class ScreenshotMatch(NamedTuple):
-    """How alike two screenshots are: 1 is equal, 0 is nothing in common.
+    """Likeness of two screenshots: 1 is equal, 0 is nothing in common.
 
-    `match` is the share of equal pixels. `structure` is the likeness of
-    perceptual hashes (64 bits): 1 - 2 x share of bits that differ, at least
-    0, as half of the bits of unrelated pictures agree by chance. It bears a
-    shift by a line or two, and changes of colour.
+    `match` is the share of equal pixels. `structure` is the likeness of perceptual hashes (64
+    bits): 1 - 2 x share of differing bits, at least 0, as half of the bits of unrelated pictures
+    agree by chance. It tolerates a shift by a line or two, and changes of colour.
     """
 
     match: float
@@ -244,9 +242,9 @@ class ScreenshotMatch(NamedTuple):
 def screenshot_match(crawl: bytes, played: bytes) -> ScreenshotMatch:
     """Compare a crawl's screenshot with one from playback.
 
-    Where one is longer (a picture of the whole page), the rows that both
-    have are compared; columns that only one has count as different. Raises
-    FormatError for pictures that cannot be read or are too large.
+    If one is longer (a picture of the whole page), the rows that both have are compared; columns
+    that only one has count as different. Raises FormatError for pictures that cannot be read or are
+    too large.
     """
     first, second = _same_height(decoded(crawl), decoded(played))
     match = _equal_pixels(first, second)
@@ -254,7 +252,7 @@ def screenshot_match(crawl: bytes, played: bytes) -> ScreenshotMatch:
 
 
 def difference_image(crawl: bytes, played: bytes) -> bytes:
-    """Return a PNG with red pixels where two screenshots differ, yellow where only in smoothing.
+    """Return a PNG of the differences of two screenshots: red, yellow if only smoothing.
 
     The rest is white. Raises FormatError as `screenshot_match` does.
     """
@@ -316,8 +314,7 @@ def _structure(first: Image.Image, second: Image.Image) -> float:
 class PageLikeness(NamedTuple):
     """Browsertrix's numbers, and the likeness of the structure of the screenshots.
 
-    `problem` says why the screenshots could not be compared, "" where they
-    were, or where there is none.
+    `problem` is why the screenshots could not be compared, "" if they were, or if there are none.
     """
 
     comparison: Comparison
@@ -328,10 +325,10 @@ class PageLikeness(NamedTuple):
 def page_likeness(
     played: PageRender, view: bytes = b"", text: str | None = None, info: PageInfo | None = None
 ) -> PageLikeness:
-    """Compare a page in playback with what the crawl's browser kept of it.
+    """Compare a page in playback with the data of the crawl's browser.
 
-    What there is nothing of (`view` b"", None) is not compared. As in
-    Browsertrix, the matches are 0 where no resource was replayed.
+    Missing data (`view` b"", None) is not compared. As in Browsertrix, the matches are 0 if no
+    resource was replayed.
     """
     counts = resource_counts(info, played)
     found, problem = _screenshots(view, played.view)

@@ -24,11 +24,10 @@ from nwx.values.urls import EMBEDDED, host_of_urlkey
 
 @dataclass(frozen=True, slots=True)
 class RepairQuestion:
-    """Which pages are to be mended, and by which resources.
+    """Which pages to repair, and by which resources.
 
-    `pages` are those that count, as in `nwx missing`. `kinds` are those of
-    resources (`nwx.values.urls`), and `host` the one that they are on,
-    with those below it; "" is any.
+    `pages` selects the pages, as in `nwx missing`. `kinds` selects the kinds of resources
+    (`nwx.values.urls`), and `host` their host, with its subdomains; "" is any.
     """
 
     pages: PageFilter = field(default_factory=PageFilter)
@@ -49,7 +48,7 @@ _FONTS = (".woff", ".woff2", ".ttf", ".otf", ".eot")
 
 
 def kind_of_resource(fault: Fault) -> str:
-    """Return the kind of the resource of a fault by the ending of its URL, "" where that is open.
+    """Return the kind of a fault's resource by the ending of its URL, "" if ambiguous.
 
     A font is loaded by a style sheet: its kind is `css`.
     """
@@ -64,11 +63,11 @@ _HALF = np.uint64(32)
 
 @dataclass(frozen=True, slots=True)
 class MissingPairs:
-    """Pairs of a page and a resource that it lacks, by their numbers, each pair once.
+    """Pairs of a page and a resource that it lacks, by number, each pair once.
 
-    `page` and `resource` are equally long, in the order of both.
-    `resources` is the number of resources. `beyond` has for each page how
-    many more it lacks, which are in no pair: without these it stays broken.
+    `page` and `resource` are equally long, in the order of both. `resources` is the number of
+    resources. `beyond` has for each page how many more resources it lacks, in no pair: without
+    these it stays broken.
     """
 
     resources: int
@@ -94,7 +93,7 @@ class MissingPairs:
 
 
 def missing_pairs(page: Array, resource: Array, resources: int, beyond: Array) -> MissingPairs:
-    """Return pairs in their order; those that are there several times are there once."""
+    """Return sorted pairs without duplicates."""
     # Sorted, and not by numpy.unique, which takes twenty times as long for millions.
     keys = page.astype(np.uint64) << _HALF | resource.astype(np.uint64)
     keys.sort()
@@ -112,9 +111,9 @@ _LACKING = frozenset({FaultKind.MISSING, FaultKind.FAILED})
 
 @dataclass(slots=True)
 class CheckedResource:
-    """A resource that checks missed: a spelling of its URL ("" where none is known), its kind.
+    """A resource missing in checks: a spelling of its URL ("" if unknown), its kind.
 
-    `status` is the lowest of its captures, None where there is none.
+    `status` is the lowest of its captures, None without captures.
     """
 
     url: str
@@ -124,10 +123,10 @@ class CheckedResource:
 
 @dataclass(slots=True)
 class CheckedMissing:
-    """What checked pages lack: pages and resources by their urlkeys, numbered, and pairs of these.
+    """Missing resources of checked pages: both by urlkey, numbered, and their pairs.
 
-    `beyond` counts for some pages what else they lack, in pairs that were
-    `left_out`. `checked` captures were looked at.
+    `beyond` counts for some pages what else they lack, in pairs that were `left_out`. `checked` is
+    the number of captures checked.
     """
 
     pages: dict[str, int] = field(default_factory=dict)
@@ -141,11 +140,10 @@ class CheckedMissing:
 
 
 def checked_missing(engine: Engine, question: RepairQuestion, most_pairs: int) -> CheckedMissing:
-    """Return what checked pages of a question lack and the archive has not captured since.
+    """Return resources that checked pages lack and the archive has not captured since.
 
-    Captures of one page are one: what any of them lacks, the page lacks.
-    Resources of other kinds, or on other hosts, than those asked for are
-    left out altogether.
+    Captures of one page are merged: the page lacks whatever any of them lacks. Resources of other
+    kinds, or on other hosts, than asked for are ignored.
     """
     found, asked = CheckedMissing(), _asked(engine, question)
     while scores := list(islice(asked, _SCORES_AT_ONCE)):
@@ -170,7 +168,7 @@ def _asked(engine: Engine, question: RepairQuestion) -> Iterator[PlaybackScore]:
 
 
 def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, CheckedResource]:
-    """Return the missing resources of a page by urlkey; the page itself is none."""
+    """Return the missing resources of a page by urlkey, without the page itself."""
     found: dict[str, CheckedResource] = {}
     for fault in score.faults:
         if fault.kind not in _LACKING or not fault.resource.lower().startswith(_FETCHED):
@@ -222,10 +220,10 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RepairLimits:
-    """How much is held in memory.
+    """Limits of memory use.
 
-    Of the URLs that pages need, `looked_up` are looked up, those that most
-    pages need first. Pairs of a resource and a page are held up to `pairs`.
+    At most `looked_up` needed URLs are looked up, the ones that most pages need first. At most
+    `pairs` pairs of a resource and a page are held.
     """
 
     looked_up: int = 2_000_000
@@ -236,11 +234,10 @@ class RepairLimits:
 class LinkedMissing:
     """Missing resources and the pages that link to them, in pairs.
 
-    `needed` are the resources, those that most pages need first, and
-    `status` the lowest of their captures or NEVER_CAPTURED. `resource` and
-    `page` are pairs of a place in these and the number of a linking URL.
-    `beyond` has for each linking URL how many more it lacks, which are
-    `left_out` resources in all. `unseen` needed URLs were not looked up.
+    `needed` are the resources, most needed first, and `status` the lowest of their captures or
+    NEVER_CAPTURED. `resource` and `page` are pairs of an index in these and the number of a linking
+    URL. `beyond` has for each linking URL how many more it lacks, `left_out` resources in total.
+    `unseen` needed URLs were not looked up.
     """
 
     needed: NeededUrls
@@ -255,7 +252,7 @@ class LinkedMissing:
 def linked_missing(
     engine: Engine, table: InlinkTable, question: RepairQuestion, limits: RepairLimits
 ) -> LinkedMissing:
-    """Return what the pages of a question lack by their links, and those of their style sheets."""
+    """Return resources missing by the links of a question's pages and of their style sheets."""
     documents = question.pages.passing_documents(engine, table)
     all_needed = needed_urls(table, question.kinds, documents, question.host)
     looked_up = all_needed.only(slice(0, limits.looked_up))
@@ -281,7 +278,7 @@ def linked_missing(
 
 
 def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array]:
-    """Return the places of those that are missing, and their statuses."""
+    """Return the indexes of the missing URLs, and their statuses."""
     places: list[int] = []
     found: list[int] = []
     for begin in range(0, len(needed), _AT_ONCE):

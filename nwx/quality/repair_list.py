@@ -1,9 +1,8 @@
-"""Resources in the order in which capturing them makes most pages whole.
+"""Missing resources, in the order in which capturing them completes most pages.
 
-A page is whole when everything that it lacks is captured. A page that lacks
-n things counts 1/n for each of these, n being what is left of them: so what
-many pages lack together with little else comes first, and what completes
-pages comes before what begins with others.
+A page is complete when all its missing resources are captured. A page with n resources still
+missing adds 1/n to the share of each. So resources missing in many pages with few others rank
+first, and resources that complete pages rank before resources of pages that stay incomplete.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,11 +46,11 @@ class Repaired(NamedTuple):
 
 
 def greedy_order(missing: MissingPairs) -> Iterator[Repaired]:
-    """Yield all resources, always the one next that counts most, of equal ones the first.
+    """Yield all resources, always the one with the highest share next, on ties the first.
 
-    Shares are whole numbers, so that the order does not depend on that of
-    pages. Pages that lack the same are counted as one group, and the highest
-    of each block of resources is kept: it only grows until it is chosen.
+    Shares are integers, so that the order does not depend on the order of pages. Pages with the
+    same missing resources are counted as one group. The maximum of each block of resources is
+    cached: shares only grow until a resource is chosen.
     """
     order = _Order(_grouped(missing), missing.resources)
     for _ in range(missing.resources):
@@ -59,10 +58,10 @@ def greedy_order(missing: MissingPairs) -> Iterator[Repaired]:
 
 
 class _Groups(NamedTuple):
-    """Groups of pages that lack the same.
+    """Groups of pages with the same missing resources.
 
-    Group g lacks `resource[starts[g]:starts[g + 1]]`. `pages` is how many
-    they are, `left` how much each of them lacks.
+    The resources of group g are `resource[starts[g]:starts[g + 1]]`. `pages` is the number of its
+    pages, `left` the number of resources still missing in each.
     """
 
     starts: Array
@@ -113,7 +112,7 @@ class _Order:
         self._best = self._counted.reshape(blocks, _BLOCK).max(axis=1, initial=_CHOSEN)
 
     def _shares(self, groups: Array) -> Array:
-        """Return what each resource that is left of some groups counts for it."""
+        """Return the share that each group gives to each of its missing resources."""
         shares: Array = self._groups.pages[groups] * (_WHOLE // self._left[groups])
         return shares
 
@@ -129,7 +128,7 @@ class _Order:
         return Repaired(chosen, self._capture(groups))
 
     def _capture(self, groups: Array) -> int:
-        """Note that one of what some groups lack is captured; return the pages whole by that."""
+        """Mark a resource of some groups as captured; return the number of pages completed."""
         before = self._shares(groups)
         self._left[groups] -= 1
         more = groups[self._left[groups] > 0]
@@ -149,12 +148,11 @@ _Find = Callable[[str], int | None]
 
 
 class MergedMissing:
-    """Pages and resources of links and of checks, numbered together.
+    """Pages and resources from links and from playback checks, with common numbers.
 
-    Those of links have the numbers that they have there, those that only
-    checks know come behind: `of_check` has the number in the checks of each
-    resource that these missed. `checked` counts their pages by resource. Pairs
-    of a page and a resource whose URL nothing tells are `left_out`.
+    Numbers of the links are kept, entries found only by checks are appended: `of_check` maps each
+    resource missing in checks to its number there. `checked` counts the checked pages by resource.
+    `left_out` counts pairs of a page and a resource of unknown URL.
     """
 
     def __init__(self, linked: LinkedMissing | None, checks: CheckedMissing) -> None:
@@ -232,9 +230,9 @@ def _always(own: int) -> bool:
 def _numbers(
     keys: dict[str, int], known: _Find, size: int, is_new: Callable[[int], bool] = _always
 ) -> tuple[Array, int]:
-    """Return the numbers of urlkeys, of unknown ones from `size` on, and the size with these.
+    """Return the numbers of urlkeys, new ones from `size` on, and the resulting size.
 
-    Unknown ones that are not to be new have the number _LEFT_OUT.
+    Unknown urlkeys rejected by `is_new` get the number _LEFT_OUT.
     """
     numbers = np.full(len(keys), _LEFT_OUT, dtype=np.int64)
     for key, own in sorted(keys.items()):
@@ -253,13 +251,12 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A missing resource, and what capturing it again mends.
+    """A missing resource, and the pages that capturing it completes.
 
-    `pages` lack it, and `whole` of them lack nothing else once it and those
-    before it in the list are captured. `checked` of the pages missed it when
-    their playback was checked; the others link to it. `kind` is that of most
-    links, "" where it is not known. `status` is the lowest of its captures,
-    None where it was never captured.
+    `pages` lack it; `whole` of them lack nothing else once it and the resources before it in the
+    list are captured. `checked` of the pages missed it in a playback check; the others link to it.
+    `kind` is the kind of most links, "" if unknown. `status` is the lowest status of its captures,
+    None if it was never captured.
     """
 
     url: str
@@ -272,13 +269,12 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class RepairCounts:
-    """What a list of repairs is made of.
+    """The totals of a repair list.
 
-    `pages` lack something, `resources` are missing. `checked` captures of
-    pages had been checked; `linked` tells that links were inverted.
-    `left_out` resources (of checks: pairs of one and a page) were too many, or
-    nothing tells their URLs; pages that lack them stay broken. `unseen` linked
-    ones, which fewest pages need, were not looked up.
+    `pages` lack a resource, `resources` are missing. `checked` captures of pages had been checked;
+    `linked` means that links were inverted. `left_out` counts resources (in checks: pairs of a page
+    and a resource) that were too many or of unknown URL; pages that lack them stay broken. `unseen`
+    counts linked resources, needed by the fewest pages, that were not looked up.
     """
 
     pages: int
@@ -292,8 +288,8 @@ class RepairCounts:
 class RepairList:
     """The repairs of an archive, in the order of `greedy_order`.
 
-    Pages are known by their urlkeys. Of resources that count alike, the one
-    that more pages lack comes first, then what is linked, by urlkey.
+    Pages are identified by urlkey. Resources with equal shares are ordered by the number of pages
+    that lack them, descending, then linked ones first, then by urlkey.
     """
 
     def __init__(
@@ -315,7 +311,7 @@ class RepairList:
         self._pages = pages
 
     def counts(self) -> RepairCounts:
-        """Return what the list is made of."""
+        """Return the totals of the list."""
         linked = self._linked
         return RepairCounts(
             self._missing.broken_pages(),
@@ -327,7 +323,7 @@ class RepairList:
         )
 
     def is_current(self) -> bool:
-        """Tell whether nothing was written to the archive since links were inverted."""
+        """Return whether the archive is unchanged since links were inverted."""
         linked = self._linked
         notes = linked.needed.table.notes if linked else None
         return notes is None or notes.stamp == self._engine.inlink_index().stamp()

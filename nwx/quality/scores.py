@@ -26,7 +26,7 @@ _MOST_NEAR = 20
 
 
 class CaptureMark(NamedTuple):
-    """What a capture is found again by: its id, its urlkey, and its timestamp (14 digits)."""
+    """The identifying values of a capture: id, urlkey, timestamp (14 digits)."""
 
     id: str
     urlkey: str
@@ -34,7 +34,7 @@ class CaptureMark(NamedTuple):
 
 
 def marked_captures(engine: Engine, marks: Iterable[CaptureMark]) -> dict[str, Capture]:
-    """Return captures by id, in the order of the marks; those that are gone are left out."""
+    """Return captures by id, in the order of the marks, without deleted ones."""
     found: dict[str, Capture] = {}
     waiting = iter(marks)
     while batch := list(islice(waiting, _AT_ONCE)):
@@ -60,10 +60,10 @@ _MONTH = re.compile(r"([0-9]{4})-?(0[1-9]|1[0-2])")
 
 
 def of_site(site: str, host: str = "") -> QualityFilter:
-    """Return the filter for the pages of a registered domain with all below it, or of a host.
+    """Return the filter for pages of a registered domain with its subdomains, or of a host.
 
-    `host` leaves those of this host alone. Names may have capitals, other
-    letters than ASCII's, and a dot at the end.
+    `host` limits the pages to this host. Names may have capitals, non-ASCII letters and a final
+    dot.
     """
     parts = host_parts(site)
     is_domain = bool(parts.host) and parts.domain == parts.host
@@ -113,7 +113,7 @@ SCORE_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class FaultAnswer:
-    """A fault of a page in playback: its kind, the resource that it is about, what was answered."""
+    """A fault of a page in playback: its kind, the affected resource, the response."""
 
     kind: str
     resource: str
@@ -123,12 +123,11 @@ class FaultAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PlaybackScoreAnswer:
-    """How a capture plays; 0 is worst, 1 is best, null where there was nothing to compare with.
+    """The playback score of a capture, 0 (worst) to 1 (best), null without a comparison.
 
-    `id` is the capture's. Resources are those of the page that came well or
-    badly, in the crawl and in playback; `worst_seconds` and `mean_seconds`
-    tell how far from the page they were captured. `faults` are some of
-    `faults_total`.
+    `id` is the capture's. The resource counts are the page's successful and failed requests, in the
+    crawl and in playback; `worst_seconds` and `mean_seconds` are the distances of their captures
+    from the page. `faults` lists some of `faults_total`.
     """
 
     id: str
@@ -152,7 +151,7 @@ class PlaybackScoreAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QualityGroupAnswer:
-    """How many pages of some value there are, and their mean score."""
+    """The number of pages with a value, and their mean score."""
 
     value: str
     pages: int
@@ -161,7 +160,7 @@ class QualityGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QualityAnswer:
-    """Totals of the pages that match, and a part of the list of them.
+    """Totals of the matching pages, and a part of their list.
 
     `kinds` counts pages by kind of fault: a page may have several.
     """
@@ -176,7 +175,7 @@ class QualityAnswer:
 
 
 def score_answer(score: PlaybackScore) -> PlaybackScoreAnswer:
-    """Return a score as programs read it: where files lie is not theirs to know."""
+    """Return a score for the API, without the places of files, which stay private."""
     return PlaybackScoreAnswer(
         id=score.id,
         collection=score.collection,
@@ -243,10 +242,10 @@ _MARKS_AT_ONCE = 1_000
 
 
 def check_scores(engine: Engine) -> Iterator[ScoreProblem]:
-    """Yield what is wrong with the index quality, nothing where there is none.
+    """Yield the problems of the quality index, nothing if it is missing.
 
-    The captures that scores are about are there, and scores can be found as
-    they are counted.
+    Checks that the captures of all scores exist, and that the number of entries agrees with the
+    counts of the index.
     """
     read = 0
     marks = _marks(engine.scan(IndexName.QUALITY))

@@ -31,8 +31,8 @@ class StoredBlock(NamedTuple):
 def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> StoredBlock:
     """Return the stored block of a capture, of at most `limit` bytes.
 
-    Raises SourceError where its file cannot be read, and FormatError where
-    another record or a damaged one is in its place, and for a longer one.
+    Raises SourceError if its file cannot be read, and FormatError if another or a damaged record is
+    in its place, or the block is longer.
     """
     path = places.path(capture.collection, capture.source_file)
     if path is None:
@@ -48,7 +48,7 @@ def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> Stored
 def block_at(
     source: ArchiveSource, offset: int, limit: int, is_wanted: Callable[[str], bool]
 ) -> StoredBlock:
-    """Return the block of the record at an offset, if its target URI is wanted.
+    """Return the block of the record at an offset, if `is_wanted` accepts its target URI.
 
     Raises as `block_of_capture` does.
     """
@@ -140,9 +140,9 @@ _REVISIT = "revisit"
 
 
 def find_image(engine: Engine, url: str, timestamp: str) -> Capture | None:
-    """Return the capture of an image that is nearest to a time, None where a URL has none.
+    """Return the capture of an image nearest to a time, None for a URL without one.
 
-    For a revisit it is that of the same payload.
+    For a revisit, it is the capture with the same payload.
     """
     try:
         asked = KeysAtTime((urlkey(url),), normal_timestamp(timestamp))
@@ -168,16 +168,15 @@ def _original(engine: Engine, revisit: Capture) -> Capture | None:
 
 
 def is_decoded(capture: Capture) -> bool:
-    """Tell whether a capture holds an image that can be decoded, by what was said of it."""
+    """Return whether a capture is a decodable image, by its media type and status."""
     return capture.content_type in DECODED_TYPES and capture.status_code in (_SUCCESS, None)
 
 
 def read_image(places: FilePlaces, capture: Capture, limit: int = MOST_IMAGE_BYTES) -> bytes:
-    """Return the payload of a captured image, decoded of its content codings.
+    """Return the payload of a captured image, with its content codings decoded.
 
-    Raises SourceError where its file cannot be read, and FormatError where
-    another record or a damaged one is in its place, or a longer payload
-    than `limit`.
+    Raises SourceError if its file cannot be read, and FormatError if another or a damaged record is
+    in its place, or the payload is longer than `limit`.
     """
     head, block, _ = block_of_capture(places, capture, limit)
     http = response_head(block) if head.kind == "response" else NO_HEAD

@@ -1,9 +1,8 @@
-"""What a query costs to answer, estimated before any engine is asked.
+"""The cost of a query, estimated before the engine is called.
 
-A unit is about the work of one word in one field. Patterns and misspelt
-words are compared with the words of the whole archive, so that a few of
-them take longer than a thousand words. A query that costs too much is
-refused here, for every engine and every way to ask.
+A unit is about the work of one word in one field. Patterns and misspelt words are compared with
+the words of the whole archive, so that a few of them take longer than a thousand words. A query
+above the limit is refused here, for every engine and every interface.
 """
 
 import re

@@ -14,11 +14,10 @@ _DATE = re.compile(
 
 
 def date_span(text: str) -> tuple[str, str]:
-    """Return the first and the last timestamp (14 digits) of a year, month, day, hour …
+    """Return the first and last timestamp (14 digits) of a year, month, day, hour, …
 
-    `text` is `2010`, `2010-03`, `2010-03-05`, `2010-03-05T12:30` or the same
-    digits without signs, down to seconds.
-    Raises TimestampError on anything else, impossible dates included.
+    `text` is `2010`, `2010-03`, `2010-03-05`, `2010-03-05T12:30` or the same digits without
+    separators, down to seconds. Raises TimestampError on anything else, impossible dates included.
     """
     match = _DATE.fullmatch(text.strip())
     if not match:
@@ -59,7 +58,7 @@ class TrendPoint(NamedTuple):
 
 
 def date_bound(text: str, end: int) -> str:
-    """Return the first (0) or last (1) timestamp of a date, "" for none.
+    """Return the first (`end` 0) or last (1) timestamp of a date, "" for an empty text.
 
     Raises UsageError where `date_span` raises TimestampError.
     """

@@ -1,9 +1,8 @@
-"""What people type, made into what the grammar of Lucene takes.
+"""User input escaped for the Lucene grammar.
 
-The grammar gives a meaning to signs that people write for their own sake:
-the colon and the slashes of a URL, a dash between words, an apostrophe, a
-question mark. Here those are quoted with a backslash, or left out, so that
-only what was meant as syntax is left.
+The grammar gives a meaning to characters that people type literally: the colon and the slashes
+of a URL, a hyphen between words, an apostrophe, a question mark. These are escaped with a
+backslash or left out, so that only intended syntax remains.
 """
 
 import re
@@ -55,7 +54,7 @@ class EscapedQuery:
     places: list[int] = field(default_factory=list)
 
     def add(self, text: str, place: int) -> None:
-        """Add what stands for the original from `place` on."""
+        """Append the escaped text of the original at position `place`."""
         self.text += text
         self.places += [place] * len(text)
 
@@ -65,10 +64,9 @@ class EscapedQuery:
 
 
 def escape(query: str) -> EscapedQuery:
-    """Return a query in which only what was meant as syntax is syntax.
+    """Return a query in which only intended syntax is syntax.
 
-    Raises QueryError for quotation marks and brackets that are not closed,
-    and for queries that are too long or too deep.
+    Raises QueryError on unclosed quotation marks and brackets, and on queries too long or too deep.
     """
     if len(query) > MAX_CHARACTERS:
         raise QueryError(
@@ -178,7 +176,7 @@ def unescaped(text: str) -> str:
 
 
 def has_wildcard(word: str) -> bool:
-    """Tell whether a word has an asterisk or question mark that is not quoted."""
+    """Return whether a word has an unescaped asterisk or question mark."""
     return any(match[0] in "*?" for match in UNQUOTED_WILDCARD.finditer(word))
 
 

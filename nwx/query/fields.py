@@ -105,7 +105,7 @@ _LOWER_CASE = frozenset(
 
 
 class QueryFieldKind(Enum):
-    """What can be asked of a field."""
+    """The kind of values of a field."""
 
     TEXT = "text"
     KEYWORD = "keyword"
@@ -142,7 +142,7 @@ def resolve_field(name: str) -> str | None:
 
 
 def kind(field: str) -> QueryFieldKind:
-    """Return what a field is; the default fields ("") are text."""
+    """Return the kind of a field; the default fields ("") are text."""
     return _fields()[field] if field else QueryFieldKind.TEXT
 
 

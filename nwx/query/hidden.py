@@ -1,4 +1,4 @@
-"""What is left out of a search because whoever asks may not see it."""
+"""Documents and dates left out of a search because the viewer may not see them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class HiddenSpan(NamedTuple):
     collection: str = ""
 
     def holds(self, timestamp: str, collection: str) -> bool:
-        """Tell whether a date lies in the span."""
+        """Return whether a date is in the span."""
         return self.first <= timestamp <= self.last and self.collection in ("", collection)
 
 
@@ -26,11 +26,9 @@ class HiddenSpan(NamedTuple):
 class HiddenDocuments:
     """The documents and dates that a viewer may not see.
 
-    `key` is the same where all else is. `documents` are ids of documents of
-    which nothing is shown. `dates` has by id the dates that are left out of
-    documents that are shown otherwise. `spans` are left out of all other
-    documents, but for those in `apart`; a document whose dates all lie in
-    spans is not shown.
+    Equal `key` means equal content. `documents` are the ids of fully hidden documents. `dates` maps
+    the ids of other documents to their hidden dates. `spans` are hidden in all other documents
+    except `apart`; a document with all dates in spans is hidden.
     """
 
     key: str = ""
@@ -40,11 +38,11 @@ class HiddenDocuments:
     apart: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __bool__(self) -> bool:
-        """Tell whether anything is hidden."""
+        """Return whether anything is hidden."""
         return bool(self.documents or self.dates or self.spans)
 
     def hides_date(self, id: str, timestamp: str, collection: str) -> bool:
-        """Tell whether a date of a document is hidden."""
+        """Return whether a date of a document is hidden."""
         if id in self.documents:
             return True
         if id in self.dates or id in self.apart:
@@ -52,7 +50,7 @@ class HiddenDocuments:
         return any(span.holds(timestamp, collection) for span in self.spans)
 
     def hides(self, id: str, seen: Collection[SeenDate]) -> bool:
-        """Tell whether a document with these dates is hidden as a whole."""
+        """Return whether a document with these dates is fully hidden."""
         return id in self.documents or (
             bool(seen) and all(self.hides_date(id, *one) for one in seen)
         )

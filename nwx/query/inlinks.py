@@ -1,10 +1,9 @@
-"""What a query asks of the links to documents: their number, and their anchor texts.
+"""Conditions of a query on inlinks: their number, and their anchor texts.
 
-Words without a field are looked up in anchor texts too. Anchors are counted
-for a URL and not for a document, so that this is a search of its own: a
-document is found by links where all words without a field match anchor
-texts of its URL (`AnchorParts.words`) and the document meets everything
-else of the query (`AnchorParts.rest`).
+Words without a field are also looked up in anchor texts. Anchors are counted per URL, not per
+document, so this is a separate search: a document is found by links if all words without a
+field match anchor texts of its URL (`AnchorParts.words`) and the document meets the remaining
+conditions (`AnchorParts.rest`).
 """
 
 from dataclasses import dataclass
@@ -34,17 +33,16 @@ class InlinkSpan:
     high: int | None
 
     def is_met(self, number: int) -> bool:
-        """Tell whether a number is in the span."""
+        """Return whether a number is in the span."""
         return self.low <= number and (self.high is None or number <= self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorParts:
-    """The two sides of a query that finds documents by the links to them.
+    """The two parts of a query that finds documents by the links to them.
 
-    `words` is what anchor texts of a URL must match: its leaves have no
-    field, or the field ANCHOR, and all are looked up in anchors. `rest` is
-    what the document itself must meet.
+    `words` must match anchor texts of a URL: its leaves have no field, or the field ANCHOR, and all
+    are looked up in anchors. `rest` must match the document.
     """
 
     words: Node
@@ -64,11 +62,10 @@ def joined_leaves(node: Node) -> list[Leaf]:
 
 
 def anchor_parts(node: Node) -> AnchorParts | None:
-    """Return the two sides of a query, None where anchors have no part in it.
+    """Return the two parts of a query, None for a query that does not use anchors.
 
-    That is so where nothing is asked without a field, and where a part of
-    the query takes words of anchors and fields of documents as alternatives
-    (`quarry OR title:pit`).
+    That is a query without words that have no field, or one with words of anchors and fields of
+    documents as alternatives (`quarry OR title:pit`).
     """
     if isinstance(node, Bool) and node.must:
         return _parts_of_all(node)
@@ -103,7 +100,7 @@ def _all_of(must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ..
 
 
 def _is_words(node: Node) -> bool:
-    """Tell whether all that a node asks for can be looked up in anchor texts."""
+    """Return whether all leaves of a node can be looked up in anchor texts."""
     match node:
         case All() | DateRange():
             return False

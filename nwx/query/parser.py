@@ -1,7 +1,7 @@
-"""From Lucene syntax to the query tree.
+"""The parser from Lucene syntax to the query tree.
 
-Words apart by blanks must all be found. What people type without meaning
-syntax (URLs, times, dashes, quotation of nothing) is text: see `taming`.
+All words must match. Input not meant as syntax (URLs, times, hyphens, empty quotation marks) is
+text: see `escapes`.
 """
 
 import re
@@ -48,10 +48,10 @@ _TIMESTAMP = "%Y%m%d%H%M%S"
 
 
 def parse_query(query: str) -> Node:
-    """Return the tree of a query; an empty one asks for every document.
+    """Return the tree of a query; an empty one matches every document.
 
-    Raises QueryError, which knows the place, for what cannot be read, and
-    for what takes too much work to answer (`nwx.query.cost`).
+    Raises QueryError, with the position, on a syntax error, and on a query that costs too much
+    (`nwx.query.cost`).
     """
     if query.strip() in _EVERYTHING:
         return All()
@@ -339,7 +339,7 @@ class _Reader:
 
 
 def _runs(field: str, text: str) -> Iterator[Node]:
-    """Give what to look for of a word that has runs of letters which may stand inside others."""
+    """Yield the nodes of a word in a script without spaces: its runs match inside words."""
     for place, piece in enumerate(_UNBROKEN.split(text)):
         if place % 2:
             yield Wildcard(field, f"*{piece}*")
@@ -371,7 +371,7 @@ def _and(nodes: list[Node]) -> Node:
 
 
 def _is_punctuation(text: str) -> bool:
-    """Tell whether a text has nothing that a tokenizer keeps; such a word asks for nothing."""
+    """Return whether a text has only punctuation; such a word has no condition."""
     return all(
         char.isspace()
         or unicodedata.category(char)[0] == "P"

@@ -42,10 +42,10 @@ class FieldCondition:
 
 @dataclass(frozen=True, slots=True)
 class PictureQuery:
-    """A query of pictures: words, None for all, and values of fields that must hold too.
+    """A query of images: words, None for all images, and required field values.
 
-    `words` has All, Phrase (words apart by blanks), Wildcard (one word and
-    `*`) and Bool only, all about the words of a picture.
+    `words` has only All, Phrase (words separated by spaces), Wildcard (one word and `*`) and Bool
+    nodes, all about the words of an image.
     """
 
     words: Node | None
@@ -53,10 +53,9 @@ class PictureQuery:
 
 
 def resolve_picture_query(query: str) -> PictureQuery:
-    """Return what a query of pictures asks for.
+    """Return the image query of a query text.
 
-    Raises QueryError for what cannot be parsed, and for what documents can
-    be asked but pictures cannot.
+    Raises QueryError on a syntax error, and on conditions that exist only for documents.
     """
     # Imported here: pictures are counted without.
     from nwx.query.parser import parse_query
@@ -71,7 +70,7 @@ def resolve_picture_query(query: str) -> PictureQuery:
 
 
 def _parts(node: Node) -> list[Node | FieldCondition]:
-    """Return what all must hold, conditions on fields apart."""
+    """Return the required nodes, with conditions on fields separated."""
     if isinstance(node, Bool) and not node.should:
         wanted = [found for part in node.must for found in _parts(part)]
         return wanted + [_refused(part) for part in node.must_not]

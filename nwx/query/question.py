@@ -18,14 +18,12 @@ MAX_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search as a page, a program or the command line asks it.
+    """A search, as pages, programs and the command line specify it.
 
-    `query` is Lucene syntax, or a tree of it. `filters` gives accepted
-    values (any of them) by a name of FILTERS or a field of FACET_FIELDS.
-    Dates are written as people write them (2010, 2010-03, … or 14 digits);
-    both are inclusive. `facets` are named as filters are; each counts the
-    documents that its own filter may leave out (see `DocumentQuery.without`).
-    `hidden` documents and dates are as if they were not there.
+    `query` is Lucene syntax, or its tree. `filters` maps a name in FILTERS or a field in
+    FACET_FIELDS to accepted values (any of them). Dates are written 2010, 2010-03, … or as 14
+    digits; both are inclusive. `facets` are named as filters are; each is counted without its own
+    filter (see `DocumentQuery.without`). `hidden` documents and dates are treated as missing.
     """
 
     query: str | Node = ""
@@ -53,16 +51,16 @@ DateSpan = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class DateCondition:
-    """One (timestamp, collection) of a document lies in a span, and is of a collection.
+    """A span and collection that must contain one (timestamp, collection) of a document.
 
-    None of the spans is any, and so is no collection.
+    `spans` None is any date, empty `collections` any collection.
     """
 
     spans: tuple[DateSpan, ...] | None = None
     collections: tuple[str, ...] = ()
 
     def is_met(self, timestamp: str, collection: str) -> bool:
-        """Tell whether a date meets the condition."""
+        """Return whether a date meets the condition."""
         if self.collections and collection not in self.collections:
             return False
         spans = self.spans
@@ -76,12 +74,11 @@ def range_condition(node: DateRange) -> DateCondition:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuery:
-    """The documents that a question is about: a query tree, and filters by field.
+    """The documents that a question selects: a query tree, and filters by field.
 
-    `date_from` and `date_to` are timestamps of 14 digits, both inclusive,
-    "" for none. A document is in when one of its dates is, in a year of
-    `filters["year"]` and in a collection of `filters["collection"]` where
-    those are given too.
+    `date_from` and `date_to` are timestamps of 14 digits, both inclusive, "" for none. A document
+    matches if one of its dates is between them, and also in a year of `filters["year"]` and a
+    collection of `filters["collection"]` if given.
     """
 
     tree: Node
@@ -90,7 +87,7 @@ class DocumentQuery:
     date_to: str = ""
 
     def filters_facet(self, facet: str) -> bool:
-        """Tell whether a filter of this query is about a facet; the years' are the dates too."""
+        """Return whether this query filters by a facet; dates count as a filter of years."""
         dated = facet == "year" and bool(self.date_from or self.date_to)
         return dated or facet in self.filters
 
@@ -108,7 +105,7 @@ class DocumentQuery:
         return DateCondition(spans, collections)
 
     def _spans_of(self, years: Sequence[str]) -> Iterator[DateSpan]:
-        """Give the parts of the dates that lie in some years."""
+        """Yield the parts of the date span that are in these years."""
         for year in years:
             low = max(self.date_from, f"{year}0101000000")
             high = min(self.date_to or "9" * 14, f"{year}1231235959")
@@ -116,10 +113,10 @@ class DocumentQuery:
                 yield low, high
 
     def without(self, facet: str) -> Self:
-        """Return the query without the filter that is about a facet.
+        """Return the query without the filter of a facet.
 
-        Within `language=de` every document is German: the other languages
-        that could be chosen instead are counted without that filter.
+        With `language=de` every document is German: the other languages that could be chosen
+        instead are counted without that filter.
         """
         others = {name: values for name, values in self.filters.items() if name != facet}
         if facet == "year":
@@ -128,10 +125,10 @@ class DocumentQuery:
 
 
 def resolve(question: Question) -> DocumentQuery:
-    """Return the documents that a question is about.
+    """Return the document query of a question.
 
-    Raises QueryError for a query that cannot be parsed, and UsageError for
-    dates, filters or sizes that make no sense.
+    Raises QueryError on a query with a syntax error, and UsageError on invalid dates, filters or
+    sizes.
     """
     if not 0 <= question.limit <= MAX_LIMIT or question.offset < 0:
         raise UsageError(

@@ -63,9 +63,9 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class ValueSpan:
-    """Numbers, or 14 digits of dates, from `low` to `high`; both are inclusive, None is open.
+    """Numbers, or dates as 14 digits, from `low` to `high`; inclusive, None is open.
 
-    What terms, phrases and ranges of such fields become in a resolved tree.
+    Terms, phrases and ranges of such fields are replaced by it in a resolved tree.
     """
 
     field: str
@@ -75,7 +75,7 @@ class ValueSpan:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """Documents one of whose dates lies in the span: joined from dates.
+    """Documents with a date in the span, joined from the dates index.
 
     Both ends are 14 digits and inclusive; "" is open.
     """
@@ -114,9 +114,9 @@ _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 
 
 def resolve_tree(node: Node) -> Node:
-    """Return a tree with the values of its leaves as their fields take them.
+    """Return a tree with the values of its leaves converted to the types of their fields.
 
-    Raises QueryError for fields that cannot be searched, and values that do not fit theirs.
+    Raises QueryError on fields that cannot be searched, and on values invalid for their field.
     """
     match node:
         case All() | ValueSpan():
@@ -192,7 +192,7 @@ def _no_value_of(leaf: Leaf, kind: str) -> QueryError:
 
 
 def _ends(text: str, field: str, kind: str) -> tuple[int, int]:
-    """Return the first and the last value that a text stands for: those of a day are many."""
+    """Return the first and last value of a text: a date is a span."""
     if kind != DATE:
         number = _number(text, field, kind)
         return number, number
@@ -231,14 +231,14 @@ def _number(text: str, field: str, kind: str) -> int:
 
 
 def is_any(node: Leaf) -> bool:
-    """Tell whether a leaf asks for any value of its field."""
+    """Return whether a leaf matches any value of its field."""
     if isinstance(node, Range):
         return node.low is None and node.high is None
     return isinstance(node, Wildcard) and set(node.pattern) == {"*"}
 
 
 def has_scores(node: Node) -> bool:
-    """Tell whether documents of a query may have different scores."""
+    """Return whether documents matching a query may have different scores."""
     match node:
         case All() | DateRange() | Range() | ValueSpan():
             return False
@@ -252,7 +252,7 @@ def has_scores(node: Node) -> bool:
 
 
 def leaves(node: Node, *, ruled_out: bool = True) -> Iterator[DateRange | Leaf]:
-    """Give the leaves of a tree, those that a `NOT` rules out too where it is asked for."""
+    """Yield the leaves of a tree, with `ruled_out` also the leaves below a `NOT`."""
     match node:
         case All():
             return

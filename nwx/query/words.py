@@ -10,9 +10,10 @@ Word = TypeVar("Word", bound=Hashable)
 
 
 def stand_near(words: Sequence[Word], places: Mapping[Word, Sequence[int]], slop: int) -> bool:
-    """Tell whether words have places of their own, each moved from its own in the phrase.
+    """Return whether words match as a phrase: each has its own position, within `slop`.
 
-    All moves must lie within `slop` of each other.
+    A position may be offset from the one in the phrase; all offsets must be within `slop` of each
+    other.
     """
     moves = {place - n for n, word in enumerate(words) for place in places[word]}
     return any(_fit(words, places, least, slop) for least in sorted(moves))
@@ -21,10 +22,10 @@ def stand_near(words: Sequence[Word], places: Mapping[Word, Sequence[int]], slop
 def _fit(
     words: Sequence[Word], places: Mapping[Word, Sequence[int]], least: int, slop: int
 ) -> bool:
-    """Tell whether all words can be moved by `least` to `least + slop`.
+    """Return whether all words fit with offsets from `least` to `least + slop`.
 
-    Equal words take their places from left to right: where that does not
-    do, nothing does.
+    Equal words take their positions from left to right: if that fails, every other assignment
+    fails.
     """
     taken: dict[Word, int] = {}
     for n, word in enumerate(words):
@@ -64,10 +65,10 @@ def edits_between(word: str, other: str) -> int:
 
 
 def nearest_words(word: str, found: Iterable[tuple[str, int]], most: int) -> list[str]:
-    """Return those of words that are like another: the fewest edits away, then the most frequent.
+    """Return similar words: the fewest edits first, then the most frequent.
 
-    `found` gives words with the number of their documents; all are in the
-    form in which words are compared. A swap of neighbours is one edit.
+    `found` has words with their number of documents; all words are in the folded form. Swapping
+    neighbouring letters is one edit.
     """
     # Imported here: only a query with few results needs it.
     from rapidfuzz.distance import OSA
@@ -103,9 +104,9 @@ def pattern_pieces(pattern: str) -> Iterator[str]:
 
 
 def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Return what tells whether a text follows one of some patterns.
+    """Return a function that reports whether a text matches one of these patterns.
 
-    That takes time that grows with the text only.
+    Its time is linear in the length of the text.
     """
     # Imported here: few queries have patterns that tantivy cannot take.
     import re2
@@ -125,9 +126,9 @@ def _plain_expression(pieces: Iterable[str]) -> str:
 
 
 def likeness(wanted: str, distance: int) -> Callable[[str], bool]:
-    """Return what tells whether a word becomes another by so few edits.
+    """Return a function that reports whether a word is within `distance` edits of `wanted`.
 
-    A swap of neighbours is one edit, as in the index.
+    Swapping neighbouring letters is one edit, as in the index.
     """
     # Imported here: only misspelt words (`~`) need it.
     from rapidfuzz.distance import OSA

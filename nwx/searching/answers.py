@@ -1,7 +1,7 @@
-"""Answers of searches as programs read them: on the command line, from the API, in exports.
+"""Search results for programs: on the command line, from the API, in exports.
 
-The dataclasses are the truth for both the JSON and its description. A field
-that may be UNSET is left out where there is no value.
+The dataclasses define both the JSON and its description. A field that may be UNSET is left out
+if it has no value.
 """
 
 import json
@@ -35,8 +35,8 @@ OptionalCount = Count | UnsetType
 class HitAnswer:
     """A document found; `snippet` is plain text, `highlights` its matching words.
 
-    `score_parts` tells what the score is made of, `found_by_links` which
-    anchor text found a document whose own words do not match.
+    `score_parts` lists the parts of the score, `found_by_links` the anchor text that found a
+    document whose own words do not match.
     """
 
     id: str
@@ -70,10 +70,10 @@ class LackingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """A page of hits; facets are named as filters are, and leave out their own filter.
+    """A page of hits; facets are named as filters are, and counted without their own filter.
 
-    An answer that some shards of a server have no part in tells so in
-    `lacking`: hits and counts may be fewer than there are.
+    `lacking` reports the shards of a server that did not answer: hits and counts may then be too
+    low.
     """
 
     total: Total

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 class DifferenceRow:
     """A line of the difference: pieces of text and whether each has changed.
 
-    A `skipped` row stands for `count` lines that are the same.
+    A `skipped` row replaces `count` unchanged lines.
     """
 
     kind: DifferenceKind
@@ -73,9 +73,9 @@ DifferenceBlock = tuple[Sequence[str], Sequence[str]]
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceBlock]:
-    """Yield pairs of runs, the same or changed, that make up two sequences.
+    """Yield pairs of runs, equal or changed, that make up two sequences.
 
-    What is the same is the longest common subsequence.
+    Equal runs form the longest common subsequence.
     """
     at_old = at_new = 0
     for part in Indel.opcodes(old, new):

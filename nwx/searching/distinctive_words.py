@@ -1,4 +1,4 @@
-"""The words that tell a selection of documents from the whole archive."""
+"""Words unusually frequent in a selection, compared with the whole archive."""
 
 import math
 import re
@@ -28,10 +28,10 @@ _WORD = re.compile(r"[^\W\d_]{3,40}")
 
 @dataclass(frozen=True, slots=True)
 class DistinctiveWord:
-    """A word: how many documents have it, of those that were read and of the archive.
+    """A word, with the number of its documents in the sample and in the archive.
 
-    `score` is the log-likelihood ratio (Dunning 1993) of the two: the
-    higher, the less likely is such a difference by chance.
+    `score` is the log-likelihood ratio (Dunning 1993) of the two: the higher, the less likely is
+    such a difference by chance.
     """
 
     word: str
@@ -42,10 +42,9 @@ class DistinctiveWord:
 
 @dataclass(frozen=True, slots=True)
 class DistinctiveWords:
-    """The most distinctive words of a selection, the most distinctive first.
+    """The most distinctive words of a selection, highest score first.
 
-    `read` of the `documents` of the selection were looked at, of
-    `archive_documents` in all.
+    `read` of the `documents` of the selection were read; the archive has `archive_documents`.
     """
 
     documents: int
@@ -84,11 +83,11 @@ def distinctive_words(
 
 
 def log_likelihood(here: int, read: int, everywhere: int, every: int) -> float:
-    """Return how much more frequent a word is in a selection than elsewhere, 0 where it is rarer.
+    """Return how much more frequent a word is in a selection than elsewhere, 0 if rarer.
 
-    `here` of `read` documents of the selection have it, and `everywhere` of
-    `every` document. Twice the log-likelihood ratio of Dunning, "Accurate
-    Methods for the Statistics of Surprise and Coincidence" (1993).
+    `here` of `read` documents of the selection contain it, and `everywhere` of `every` document.
+    Twice the log-likelihood ratio of Dunning, "Accurate Methods for the Statistics of Surprise and
+    Coincidence" (1993).
     """
     elsewhere, others = everywhere - here, max(every - read, 0)
     if not read or not others or here * others <= elsewhere * read:

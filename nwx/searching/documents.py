@@ -51,9 +51,9 @@ class CaptureDate:
 
 
 def id_of_key(text: str) -> str | None:
-    """Return the document id that a text means: itself, or that of `<url> <digest>`; else None.
+    """Return a document id, given itself or as `<url> <digest>`; None for other text.
 
-    Raises UsageError when what follows the URL is no digest.
+    Raises UsageError if the URL is followed by an invalid digest.
     """
     if _ID.fullmatch(text):
         return text
@@ -80,9 +80,9 @@ def show(engine: Engine, id: str) -> Shown | None:
 
 
 def versions(engine: Engine, url: str) -> list[UrlVersion]:
-    """Return the versions of a URL, also of other spellings of it, by their first date.
+    """Return the versions of a URL and its other spellings, by their first date.
 
-    Raises HiddenError where there are some that may not be shown, and no others.
+    Raises HiddenError if all versions are hidden.
     """
     counts = Counter(
         c.document_id for c in engine.captures(urlkey(with_scheme(url))) if c.document_id
@@ -99,7 +99,7 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
 
 
 def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
-    """Return all dates of a URL, those included of which the archive has no record."""
+    """Return all dates of a URL, including dates without a record in the archive."""
     found = {
         CaptureDate(one.timestamp, one.collection, one.document_id)
         for one in engine.captures(urlkey(with_scheme(url)))
@@ -114,9 +114,9 @@ def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
 
 
 def version_at(engine: Engine, url: str, timestamp: str) -> Document:
-    """Return the document of the capture of a URL that is nearest to a moment.
+    """Return the document of the capture of a URL nearest to a timestamp.
 
-    Raises UsageError where no capture of the URL has a document.
+    Raises UsageError if no capture of the URL has a document.
     """
     dated = [one for one in capture_dates(engine, url) if one.document_id]
     dated.sort(key=lambda one: seconds_between(one.timestamp, timestamp))

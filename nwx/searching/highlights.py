@@ -18,8 +18,7 @@ _KEPT_WORDS = 50_000
 def highlighted(tree: Node, text: str) -> tuple[tuple[str, bool], ...]:
     """Return a text in pieces, each with whether it is a word of a query.
 
-    Case and accents make no difference. Of phrases each word counts. At
-    most 2,000 words are marked.
+    Case and accents are ignored. Each word of a phrase counts. At most 2,000 words are marked.
     """
     is_meant = _matcher(tree)
     pieces: list[tuple[str, bool]] = []
@@ -37,7 +36,7 @@ def _meant_words(text: str, is_meant: Callable[[str], bool]) -> Iterator[re.Matc
 
 
 def _matcher(tree: Node) -> Callable[[str], bool]:
-    """Return what tells whether a word is one of a query."""
+    """Return a function that reports whether a word matches a query."""
     words: set[str] = set()
     patterns: list[re.Pattern[str]] = []
     likenesses: list[tuple[str, int]] = []
@@ -64,7 +63,7 @@ def _matcher(tree: Node) -> Callable[[str], bool]:
 
 
 def _without_sets(pattern: str) -> str:
-    """Return a pattern in which brackets stand for themselves."""
+    """Return a pattern with brackets escaped."""
     return pattern.replace("[", "[[]")
 
 
@@ -75,7 +74,7 @@ def found_by_words(found: FoundByLinks) -> str:
 
 
 def score_words(hit: Hit) -> str:
-    """Return what the score of a hit is made of, "" where it is not one of relevance."""
+    """Return the parts of the score of a hit as text, "" if it has no relevance score."""
     parts = hit.score_parts
     if parts is None:
         return ""

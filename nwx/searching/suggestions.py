@@ -1,4 +1,4 @@
-"""What a query may become while it is typed."""
+"""Suggestions for a query while it is typed."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Suggestions:
 
 
 def suggestions(engine: Engine, typed: str) -> Suggestions:
-    """Return what a text that is being typed may become; nothing for less than two letters."""
+    """Return suggestions for a partly typed text; none for fewer than two letters."""
     typed = typed.strip()
     if not _LEAST_LETTERS <= len(typed) <= _MOST_LETTERS:
         return Suggestions()
@@ -101,10 +101,10 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 
 def corrected_query(engine: Engine, query: str) -> str:
-    """Return a query with rare words replaced by frequent ones like them, "" where there is none.
+    """Return a query with rare words replaced by frequent similar ones, "" if unchanged.
 
-    Only plain words are replaced: no phrases, patterns, fields or operators.
-    What is returned finds more documents than the query does.
+    Only plain words are replaced: no phrases, patterns, fields or operators. The returned query
+    finds more documents than the original.
     """
     words = dict.fromkeys(match[0] for match in _plain_words(query))
     better = {

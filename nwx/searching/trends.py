@@ -31,10 +31,9 @@ TREND_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PeriodCounts:
-    """What a query finds in a period: captures, documents, and the shares of all there are.
+    """Captures and documents that a query finds in a period, and their shares.
 
-    A share is one of what the same filters find without the query; None
-    where that is nothing.
+    A share is relative to the same filters without the query; None if these find nothing.
     """
 
     period: Annotated[str, Meta(description="a year, or a month: 2013, 201301")]
@@ -46,7 +45,7 @@ class PeriodCounts:
 
 @dataclass(frozen=True, slots=True)
 class QueryTrend:
-    """A query, and what it finds in each of the periods."""
+    """A query and its counts in each period."""
 
     query: str
     points: tuple[PeriodCounts, ...]
@@ -54,7 +53,7 @@ class QueryTrend:
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """Queries over the same periods, and what the filters find without any query."""
+    """Counts of queries over the same periods, and of the filters without a query."""
 
     by: Period
     periods: tuple[str, ...]
@@ -72,12 +71,11 @@ class Trends:
 def trends(
     engine: Engine, queries: Sequence[str], question: Question, period: Period = Period.YEAR
 ) -> Trends:
-    """Return when the documents of up to six queries were captured.
+    """Return the captures over time of the documents of at most six queries.
 
-    `question` has the filters and dates that all of them share. Periods
-    reach from the first to the last one with a capture, without gaps unless
-    these are more than 1,200.
-    Raises QueryError and UsageError as searches do.
+    `question` has the common filters and dates. Periods run from the first to the last one with a
+    capture, without gaps up to 1,200 periods; beyond that, empty periods are left out. Raises
+    QueryError and UsageError as searches do.
     """
     if len(queries) > MOST_QUERIES:
         raise UsageError(

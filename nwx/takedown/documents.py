@@ -1,4 +1,4 @@
-"""What a takedown leaves true: documents, builds and graphs of them, counts of the ledger."""
+"""Updates after a takedown: documents, their builds and graphs, counts of the ledger."""
 
 import json
 import shutil
@@ -37,11 +37,10 @@ class DocumentCounts:
 
 
 class PurgedDocuments:
-    """Takes captures from documents.
+    """Removal of captures from documents.
 
-    The text of a document that another capture holds too stays. Such
-    documents are kept aside (as a state of the index access) while they are
-    deleted and written again, so that a purge that is killed loses none.
+    The text of a document that another capture shares is kept. Such documents are saved in a state
+    of the access index while they are deleted and written again, so that a killed purge loses none.
     """
 
     def __init__(self, engine: Engine, scope: ScopeCaptures) -> None:
@@ -49,7 +48,7 @@ class PurgedDocuments:
         self._access = engine.access_index()
 
     def restore(self) -> None:
-        """Write again what a purge that was killed had kept aside."""
+        """Write again the documents that a killed purge had saved."""
         kept = self._access.state(_STATE)
         if kept:
             self._write_again([document_from_entry(one) for one in _unpacked(kept)])
@@ -99,10 +98,10 @@ _WORK, _LOCK = "work", "lock"
 
 
 def rebuild(engine: Engine, open_engine: OpenEngine, progress: ShowProgress) -> Iterator[str]:
-    """Build facets and inlinks anew where there are any; yield the names of what was built.
+    """Rebuild facets and inlinks if they exist; yield the names of the rebuilt indices.
 
-    What an interrupted build left behind is removed. Raises EngineBusyError
-    where another process builds on this machine.
+    Remains of interrupted builds are removed. Raises EngineBusyError if another process builds on
+    this machine.
     """
     facets, inlinks = engine.facet_store(), engine.inlink_index()
     _remove_unfinished(facets, "builds facets")
@@ -145,9 +144,9 @@ _WAIT_SECONDS = 60.0
 
 
 def remove_graphs(engine: Engine, settings: Settings, pages: Sequence[tuple[str, str]]) -> int:
-    """Remove the graphs of captures, pairs of URL and timestamp; return how many there were.
+    """Remove the graphs of captures, pairs of URL and timestamp; return how many existed.
 
-    Raises TripleStoreError where the store cannot be written.
+    Raises TripleStoreError if the store cannot be written.
     """
     try:
         store = triple_store(settings)
@@ -170,7 +169,7 @@ def remove_graphs(engine: Engine, settings: Settings, pages: Sequence[tuple[str,
 
 
 def page_of(capture: Capture) -> tuple[str, str] | None:
-    """Return what tells the graphs of a capture, None where it has none."""
+    """Return the URL and timestamp that identify a capture's graphs, None if it has none."""
     is_page = capture.document_id and capture.content_type_norm == "html"
     return (capture.url, capture.timestamp) if is_page else None
 
@@ -180,10 +179,10 @@ _Planned = list[list[str | int]]
 
 
 class LedgerCounts:
-    """Takes the purged captures of a rule from the counts of their files.
+    """Subtraction of a rule's purged captures from the counts of their files.
 
-    What is to be counted is kept (as a state of the index access) until it
-    is, so that a purge that is killed is counted by the next one, and once.
+    Planned counts are saved in a state of the access index until they are applied, so that the next
+    purge applies the counts of a killed one, once.
     """
 
     def __init__(self, engine: Engine, rule_id: str) -> None:

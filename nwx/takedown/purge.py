@@ -1,7 +1,7 @@
-"""Purging: what a rule is about leaves all indices of an archive, and their files.
+"""Purge of a rule's captures from all indices of an archive and from their files.
 
-Captures are deleted last, as all else is found by them: a purge that is
-killed is finished by doing it again.
+Captures are deleted last, because everything else is found through them: running a killed purge
+again finishes it.
 """
 
 import time
@@ -37,18 +37,15 @@ ERASE_SECONDS = 90.0
 
 @dataclass(slots=True)
 class PurgeReport:
-    """What a purge did.
+    """Results of a purge.
 
-    `documents` are gone, and `pictures` with what pages say of them; those
-    `moved` have another capture as their own, as their text is that of other
-    captures too. `rebuilt` are the indices
-    that were built anew. `records` hold the captures still, in the archive
-    files, those of earlier purges of the rule included. `left` are files or
-    indices of the archive whose deleted entries could not be erased yet, `away`
-    indices of which nodes that are away have copies,
-    `naming` saved crawl specifications that name purged URLs in other places
-    than their seeds, and `elsewhere` dates indices of other archives that have dates of these
-    captures.
+    `documents` were deleted, and `pictures` with the texts of pages about them; `moved` documents
+    now belong to another capture with the same text. `rebuilt` are the rebuilt indices. `records`
+    still hold the captures in archive files, including records from earlier purges of the rule.
+    `left` are files or indices of the archive with deleted entries that could not be erased yet,
+    `away` the indices with copies on unreachable nodes, `naming` the saved crawl specifications
+    that name purged URLs elsewhere than in their seeds, and `elsewhere` the dates indices of other
+    archives with dates of these captures.
     """
 
     captures: int = 0
@@ -71,7 +68,7 @@ class PurgeReport:
 
 @dataclass(slots=True)
 class _Found:
-    """What was met of the captures: to be removed from indices that are looked through once."""
+    """Documents, URLs, pages and record places to remove from indices that are scanned once."""
 
     documents: set[str] = field(default_factory=set)
     urls: set[str] = field(default_factory=set)
@@ -80,7 +77,7 @@ class _Found:
 
 
 class Purge:
-    """One purge of what a stored rule is about."""
+    """One purge of the captures of a stored rule."""
 
     def __init__(
         self,
@@ -101,7 +98,10 @@ class Purge:
         self._report = PurgeReport()
 
     def run(self) -> PurgeReport:
-        """Purge, and return what was done. Raises EngineBusyError where another process writes."""
+        """Purge the captures and return the report.
+
+        Raises EngineBusyError if another process writes.
+        """
         began, access, report = time.monotonic(), self._engine.access_index(), self._report
         self._engine.create()
         self._documents.restore()

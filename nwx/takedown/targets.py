@@ -1,4 +1,4 @@
-"""Captures, documents and files that a takedown is about: those of a URL, a digest or a file."""
+"""Captures, documents and files of a takedown: by URL, digest or archive file."""
 
 import json
 import re
@@ -23,9 +23,9 @@ from nwx.values.urlkeys import urlkey
 
 
 def takedown_scope(engine: Engine, target: str) -> Scope:
-    """Return the captures that a text names: a file of the archive, else what `scope_of` reads.
+    """Return the scope that a text names: an archive file, else as `scope_of` reads it.
 
-    Raises UsageError where it is neither, or the whole archive.
+    Raises UsageError if it is neither, or the whole archive.
     """
     text = target.strip()
     is_file = "://" not in text and "*" not in text and _is_file(engine, text)
@@ -42,11 +42,10 @@ def _is_file(engine: Engine, name: str) -> bool:
 def takedown_rule(
     engine: Engine, scope: Scope, reason: str, *, purged: bool, by: str = ""
 ) -> AccessRule:
-    """Exclude the captures of a scope from now on, and return the rule as it is stored.
+    """Exclude the captures of a scope from now on; return the stored rule.
 
-    With `purged` imports leave them out too. A rule of the same scope that
-    is there is changed; one that purges stays so, and keeps its reason where
-    no other is given.
+    With `purged` imports leave them out too. An existing rule of the same scope is changed; a
+    purging rule stays one, and the old reason is kept if `reason` is empty.
     """
     access = engine.access_index()
     wanted = checked_rule(AccessRule("", Action.EXCLUDE, scope, reason=reason, purged=purged))
@@ -72,7 +71,7 @@ class _AnyCapture:
 
 
 class ScopeCaptures:
-    """What a rule is about, whatever other rules say."""
+    """The captures in a rule's scope, regardless of other rules."""
 
     def __init__(self, engine: Engine, rule: AccessRule) -> None:
         self._engine, self._scope = engine, rule.scope
@@ -86,11 +85,11 @@ class ScopeCaptures:
         return not (scope.collection or scope.source_file or scope.date_from or scope.date_to)
 
     def has(self, capture: Capture) -> bool:
-        """Tell whether a capture is in the scope."""
+        """Return whether a capture is in the scope."""
         return self._rules.purges(capture)
 
     def has_url(self, url: str) -> bool:
-        """Tell whether all captures of a URL are in the scope, whether there are any or not."""
+        """Return whether the scope covers all captures of a URL, existing or not."""
         if self._scope.digest or not self.has_whole_documents:
             return False
         try:
@@ -103,7 +102,7 @@ class ScopeCaptures:
         return filter(self.has, self._candidates())
 
     def _candidates(self) -> Iterator[Capture]:
-        """Stream captures among which all those of the scope are."""
+        """Yield a superset of the captures of the scope."""
         if not self._scope.prefix or self._scope.digest:
             yield from (capture for capture, _ in self._engine.captures_since(""))
             return
@@ -130,12 +129,12 @@ class ScopeCaptures:
                     yield Dates(dates.key, seen)
 
     def _may_be_of_host(self, key: str) -> bool:
-        """Tell what is quick to tell: most keys of an archive do not name the host at all."""
+        """Return whether a urlkey may contain the host: a quick test that excludes most keys."""
         return self._host in key.lower() or not key.isascii() or "%" in key
 
 
 def _host_of(scope: Scope) -> str:
-    """Return what all URLs of a scope contain, "" where that is not known."""
+    """Return the host that all URLs of a scope contain, "" if unknown."""
     labels = scope.prefix.partition(")")[0].partition(":")[0].strip(",").split(",")
     return ".".join(reversed(labels))
 
@@ -154,7 +153,7 @@ _STATE = "purged-records-{}"
 
 @dataclass(frozen=True, slots=True, order=True)
 class RecordPlace:
-    """A record of an archive file that still holds what was purged; `length` as stored."""
+    """A record in an archive file that still holds purged data; `length` as stored."""
 
     collection: str
     file: str
@@ -164,7 +163,7 @@ class RecordPlace:
 
 
 def record_place(capture: Capture) -> RecordPlace:
-    """Return where the record of a capture lies."""
+    """Return the location of a capture's record."""
     return RecordPlace(
         capture.collection,
         capture.source_file,
@@ -181,7 +180,7 @@ def kept_places(access: AccessIndex, rule_id: str) -> list[RecordPlace]:
 
 
 def keep_places(access: AccessIndex, rule_id: str, places: Iterable[RecordPlace]) -> None:
-    """Add records to those that purges of a rule have found."""
+    """Add records to the stored places of a rule's purges."""
     known = kept_places(access, rule_id)
     every = sorted({*known, *places}, key=lambda one: (one.collection, one.file, one.offset))
     if len(every) > len(known):
@@ -197,18 +196,17 @@ _URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SpecificationCounts:
-    """How many saved specifications lost seeds, and which still name what was purged."""
+    """How many saved specifications lost seeds, and which still name purged URLs."""
 
     changed: int = 0
     naming: tuple[str, ...] = ()
 
 
 def remove_seeds(crawls: CrawlIndex, purger: Purger, is_gone: IsGone) -> SpecificationCounts:
-    """Take purged seeds out of all saved specifications, earlier ones included.
+    """Remove purged seeds from all saved specifications, earlier versions included.
 
-    A text that had some is written anew; its comments go too. What names a
-    purged URL elsewhere, or cannot be read, stays and is reported: it is what
-    somebody wrote about a crawl.
+    A changed text is written anew, without its comments. A purged URL named elsewhere, or in an
+    unreadable text, is kept and reported: people wrote these texts about a crawl.
     """
     changed, naming = 0, []
     for crawl in crawls.specifications():

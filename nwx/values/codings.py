@@ -1,7 +1,7 @@
-"""Transfer and content codings taken off a body, never past a limit.
+"""Decoding of transfer and content codings, never past a limit.
 
-Bodies are hostile: each decoder hands out at most what was asked for, so
-that a bomb costs no more than an honest body of the size of the limit.
+Bodies are hostile: each decoder returns at most the requested size, so that a decompression
+bomb costs no more than a normal body of that size.
 """
 
 import io
@@ -37,8 +37,8 @@ class Decoded(NamedTuple):
 def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
     """Return a chunked body without its chunking.
 
-    A body that is only said to be chunked comes back as it is. Where the
-    chunks break off, all before and after the break is kept.
+    A body that is not really chunked is returned unchanged. If the chunks break off, all data
+    before and after the break is kept.
     """
     data = bytes(body)
     head = _CHUNK_HEAD.match(data)
@@ -72,7 +72,7 @@ def _end_of_chunks(size: int, got: int, total: int, limit: int) -> tuple[bool, s
 def decode_content(coding: str, body: bytes | memoryview, limit: int) -> Decoded:
     """Return a body without its content coding (`gzip`, `deflate`, `br`, `zstd`).
 
-    A body that is only said to be coded comes back as it is.
+    A body that is not really encoded is returned unchanged.
     """
     decoder = _DECODERS.get(coding)
     if decoder is None:
@@ -112,7 +112,7 @@ def _deflate(body: bytes | memoryview, limit: int) -> Decoded:
 
 
 def _inflate(data: bytes, window: int, limit: int) -> tuple[bytes, bytes, str]:
-    """Return what was inflated, what follows the compressed data, and the problem if any."""
+    """Return the inflated data, the bytes after the compressed data, and any problem."""
     inflater = isal_zlib.decompressobj(window)
     try:
         piece = inflater.decompress(data, limit)
@@ -127,7 +127,7 @@ _NAMES = {31: "gzip", 15: "deflate", -15: "deflate"}
 
 
 def salvage(data: bytes, window: int, limit: int) -> bytes:
-    """Return what can be inflated before the place where compressed data are broken."""
+    """Return the data that can be inflated before the first damage."""
     inflater = zlib.decompressobj(window)
     pieces: list[bytes] = []
     total = position = 0
@@ -165,7 +165,7 @@ def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
 
 
 def _zstd_size(body: bytes | memoryview) -> int:
-    """Return the size that the first frame of a body tells, 1 where it tells none."""
+    """Return the content size that the first frame of a body declares, 1 if none."""
     try:
         size = zstandard.frame_content_size(bytes(body[:18]))
     except zstandard.ZstdError:

@@ -1,8 +1,8 @@
-"""A line of the crawl.log that Heritrix writes: a URL that it is done with.
+"""Lines of Heritrix's crawl.log, one per processed URL.
 
-Time, status, size, URL, hops, page that led there, type, thread, begin and
-duration, digest, seed and annotations, apart by blanks; `-` where there is
-nothing. Lines of Heritrix 1 begin with a time of 17 digits.
+Fields: time, status, size, URL, hops, referring page, type, thread, begin and duration, digest,
+seed and annotations, separated by blanks; `-` if missing. Lines of Heritrix 1 begin with a time
+of 17 digits.
 """
 
 from datetime import datetime
@@ -21,10 +21,10 @@ _DUPLICATE = "duplicate:"
 
 
 class LoggedFetch(NamedTuple):
-    """A URL that Heritrix is done with: how it came to it, and the status (negative: failed).
+    """A URL processed by Heritrix: how it was discovered, and its status (negative: failed).
 
-    `timestamp` is when the fetch began (14 digits, UTC), `logged` when the line
-    was written. `size` is that of the content in bytes; None where not known.
+    `timestamp` is the begin of the fetch (14 digits, UTC), `logged` the time of the line. `size` is
+    the size of the content in bytes, None if unknown.
     """
 
     url: str
@@ -40,14 +40,14 @@ class LoggedFetch(NamedTuple):
 
 
 def is_unanswered(status: int) -> bool:
-    """Tell whether a status says that a host was asked, or looked up, and gave no answer."""
+    """Return whether a status means that a host was contacted or looked up without answer."""
     return status in _NO_ANSWER
 
 
 def logged_fetch(line: str) -> LoggedFetch | None:
-    """Return what a line tells, None where it is none: cut, or something else.
+    """Return the fetch in a crawl.log line, None if the line is truncated or invalid.
 
-    A line that is cut behind the URL is one, with less.
+    A line truncated after the URL is valid; its further fields are missing.
     """
     fields = line.split(None, _FIELDS)
     if len(fields) < 4 or ":" not in fields[3]:
@@ -77,7 +77,7 @@ def logged_fetch(line: str) -> LoggedFetch | None:
 
 
 def _time(text: str) -> str:
-    """Return the 14 digits of the time that a line begins with, "" where there is none."""
+    """Return the 14-digit timestamp at the start of a line, "" if it has none."""
     if text[10:11] == "T":
         text = f"{text[:4]}{text[5:7]}{text[8:10]}{text[11:13]}{text[14:16]}{text[17:19]}000"
     is_time = len(text) == 17 and text[12:].isdigit() and text[12:14] < "60"
@@ -86,7 +86,7 @@ def _time(text: str) -> str:
 
 @lru_cache(4096)
 def _is_minute(text: str) -> bool:
-    """Tell whether 12 characters are a minute that there is."""
+    """Return whether 12 characters are a valid date, hour and minute."""
     if not (text.isascii() and text.isdigit()):
         return False
     try:

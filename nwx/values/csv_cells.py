@@ -16,9 +16,9 @@ def csv_line(cells: Iterable[object], end: str = "\r\n") -> str:
 
 
 def plain_cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula.
+    """Return a cell that no spreadsheet interprets as a formula.
 
-    OWASP, "CSV Injection": a quote before the characters that begin one.
+    OWASP, "CSV Injection": a quote is put before characters that begin a formula.
     """
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"

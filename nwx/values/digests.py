@@ -1,7 +1,7 @@
 """Digests: many spellings of one value, and one normal form.
 
-Normal are `sha1:` with 32 capital base32 characters and any other
-algorithm with lower-case hex digits, as each is met most in the field.
+Normal are `sha1:` with 32 upper-case base32 characters, and any other algorithm with lower-case
+hex digits: the most frequent spelling of each.
 """
 
 import base64
@@ -34,9 +34,8 @@ class DigestForm(StrEnum):
 def normal_digest(text: str) -> str:
     """Return the normal form of a digest in any spelling.
 
-    Takes `sha1:`, `SHA-256:`, `urn:sha1:` and the like before base32, hex
-    or base64; bare values of 32 or 40 characters are SHA-1 (32 hex digits
-    that are no base32: MD5), of 64 SHA-256.
+    Accepts `sha1:`, `SHA-256:`, `urn:sha1:` and similar prefixes before base32, hex or base64; bare
+    values of 32 or 40 characters are SHA-1 (32 hex digits that are not base32: MD5), of 64 SHA-256.
     Raises DigestError on anything else.
     """
     if _NORMAL_SHA1.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What can be wrong with a page in playback."""
+"""The kinds of faults of a page in playback."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""HTTP as it stands in records: heads of all ages, and bodies in their codings."""
+"""HTTP in archive records: heads of all versions, and bodies in their codings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,11 +33,10 @@ _MOST_INNER_BYTES = 1 << 24
 
 
 class Fields:
-    """The `name: value` lines of a head, looked up when they are asked for.
+    """The `name: value` lines of a head, looked up on demand.
 
-    HTTP heads are asked for few of their many fields, so this is faster
-    than to take every head apart. `lines` begins with the newline before
-    the first of them.
+    Callers read few of the many fields of HTTP heads, so this is faster than parsing every head.
+    `lines` begins with the newline before the first field.
     """
 
     __slots__ = ("_lines", "_lower")
@@ -47,7 +46,7 @@ class Fields:
         self._lower = lines.lower()
 
     def get(self, name: bytes) -> bytes:
-        """Return the first value of a field, b"" where there is none; `name` in lower case."""
+        """Return the first value of a field, b"" if missing; `name` in lower case."""
         lower = self._lower
         start = lower.find(b"\n" + name)
         while start >= 0:
@@ -71,7 +70,7 @@ class Fields:
 
 
 class SplitFields(Fields):
-    """The same, all taken apart at once: for the heads of WARC records, asked for most fields.
+    """Fields parsed all at once: for heads of WARC records, where most fields are read.
 
     `found` has the names in lower case.
     """
@@ -86,7 +85,7 @@ class SplitFields(Fields):
 
 
 class ShapedFields(Fields):
-    """The same, of a head of a known shape: `places` tells where in `values` each name is.
+    """Fields of a head of known shape; `places` maps each name to its index in `values`.
 
     Values may have blanks around them.
     """
@@ -109,7 +108,7 @@ def split_fields(lines: Sequence[bytes]) -> SplitFields:
 
 
 def unfolded_lines(text: bytes) -> list[bytes]:
-    """Return lines, each with those that continue it."""
+    """Return lines joined with their continuation lines."""
     folded = _FOLDED.search(text)
     return (_FOLD.sub(b" ", text) if folded else text).split(b"\n")
 
@@ -117,9 +116,8 @@ def unfolded_lines(text: bytes) -> list[bytes]:
 class HttpHead(NamedTuple):
     """The head of a response or a request.
 
-    `fields` has names in lower case; of a name met twice the first
-    counts. `size` is in bytes, the blank line included. `status` is None
-    where the first line has none that can be read.
+    `fields` has names in lower case; the first of repeated fields counts. `size` is in bytes, the
+    blank line included. `status` is None if the first line has an unreadable or missing status.
     """
 
     fields: Fields
@@ -136,10 +134,10 @@ NO_HEAD = HttpHead(Fields(b""), 0)
 
 
 def response_head(block: bytes | memoryview) -> HttpHead:
-    """Return the head at the start of a block, NO_HEAD where there is none.
+    """Return the head at the start of a block, NO_HEAD if it has none.
 
-    Takes HTTP/0.9 to 2 and ICY with or without a reason, and heads that
-    end with the block. A status that no server sends (0, 999) is kept.
+    Accepts HTTP/0.9 to 2 and ICY with or without a reason, and heads that end with the block. A
+    status that no server sends (0, 999) is kept.
     """
     usual = _USUAL_HEAD.match(block, 0, _USUAL_HEAD_BYTES)
     if usual is not None:
@@ -160,7 +158,7 @@ def request_method(block: bytes | memoryview) -> str:
 
 
 def request_head(block: bytes | memoryview) -> HttpHead:
-    """Return the head of a request, NO_HEAD where there is none."""
+    """Return the head of a request, NO_HEAD if it has none."""
     start = bytes(block[:_USUAL_HEAD_BYTES])
     found = _REQUEST_LINE.match(start)
     if found is None:
@@ -206,7 +204,7 @@ _known_media_type = lru_cache(maxsize=1024)(_media_type)
 
 
 def charset_of(content_type: str) -> str:
-    """Return the charset of a Content-Type as it was sent, "" where there is none."""
+    """Return the charset of a Content-Type as sent, "" if it has none."""
     found = _CHARSET.search(content_type)
     return found[1] if found else ""
 

@@ -212,9 +212,8 @@ SNIFFED_BYTES = 512
 def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> str:
     """Return the family of a payload: html, pdf, image, …, other or unknown.
 
-    `content_type` is the type served, in lower case and without parameters.
-    Where it says nothing, the first bytes are looked at, then the
-    extension of the URL; so are they for a zip file, which may be an office file.
+    `content_type` is the served type, in lower case without parameters. If it is not informative,
+    or zip (perhaps an office file), the first bytes decide, then the extension of the URL.
     """
     if content_type in ZIP_TYPES or (content_type in EMPTY_TYPES and first_bytes[:4] == _ZIP):
         is_office = _OFFICE_ZIP.match(first_bytes) or _by_extension(url) == OFFICE

@@ -1,8 +1,8 @@
-"""The URIs that crawlers give to renders: what a browser showed of a page, kept as records.
+"""URIs of renders: records of how a browser showed a page.
 
-There is no standard. Browsertrix writes `urn:view:URL` and the like, brozzler
-and the UK Web Archive `screenshot:URL`, wpull `urn:X-wpull:snapshot?url=URL`
-(iipc/warc-specifications, issue 54).
+Crawlers follow no standard. Browsertrix writes `urn:view:URL` and similar, brozzler and the UK
+Web Archive `screenshot:URL`, wpull `urn:X-wpull:snapshot?url=URL` (iipc/warc-specifications,
+issue 54).
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from nwx.values.urlkeys import urlkey
 
 
 class RenderKind(StrEnum):
-    """The render kind: what a render is; the values are Browsertrix's names where it has one."""
+    """The kind of a render; values are Browsertrix's names where they exist."""
 
     VIEW = "view"
     THUMBNAIL = "thumbnail"
@@ -30,7 +30,7 @@ class RenderKind(StrEnum):
 
 
 class RenderName(NamedTuple):
-    """What the URI of a render says: its kind, and the URL of the page."""
+    """Kind and page URL in the URI of a render."""
 
     kind: RenderKind
     url: str
@@ -73,10 +73,10 @@ RENDER_KEY_STARTS = tuple(
 
 
 def render_name(target_uri: str) -> RenderName | None:
-    """Return what a URI says of a render, None for the URI of anything else.
+    """Return the kind and page in the URI of a render, None for any other URI.
 
-    All conventions are taken, in any case. Only pages of the web have
-    renders: what follows the prefix begins with http:// or https://.
+    All conventions are accepted, in any case. Only web pages have renders: the text after the
+    prefix begins with http:// or https://.
     """
     start = target_uri[:_LONGEST_PREFIX].lower()
     if not start.startswith(_STARTS):
@@ -99,10 +99,10 @@ def target_uri(kind: RenderKind, url: str) -> str:
 
 
 def render_keys(url: str, kinds: Iterable[RenderKind] = RenderKind) -> tuple[str, ...]:
-    """Return the urlkeys that renders of a page can have, of these kinds.
+    """Return the urlkeys that renders of a page can have, for these kinds.
 
-    That is by every convention, over http and https, and with and without
-    `www.`; none for URLs that no browser shows.
+    Covers every convention, http and https, and with and without `www.`; empty for URLs that no
+    browser shows.
     """
     scheme, mark, rest = url.partition("://")
     if f"{scheme.lower()}{mark}" not in _SCHEMES:
@@ -124,10 +124,10 @@ def _uri(prefix: str, kind: RenderKind, url: str) -> str:
 
 
 def _keys(bare: str) -> list[str]:
-    """Return what stands in urlkeys of renders behind the prefix, for all spellings of a URL.
+    """Return the parts after the prefix of render urlkeys, for all spellings of a URL.
 
-    It is the same behind each prefix, and with another scheme and host in
-    front: making each by itself would take ten times as long.
+    The part is the same after each prefix and with another scheme and host; making each key
+    separately would take ten times as long.
     """
     key = _key(f"{_MODEL_PREFIX}{_MODEL_START}{bare}")
     start = f"{_MODEL_PREFIX}{_MODEL_START}"

@@ -1,8 +1,8 @@
-"""The urlkey (SURT) of any URL by the `surt` package, bounded in what it may do.
+"""The urlkey (SURT) of any URL by the `surt` package, with bounded work.
 
-`nwx.values.urlkeys` does without it for nearly all URLs. The package imports
-tldextract, with an HTTP client and all that belongs to it, for public suffixes,
-which no urlkey needs; it is loaded only if it is used, which saves 0.15 s.
+`nwx.values.urlkeys` makes nearly all urlkeys without it. The package imports tldextract with an
+HTTP client and its dependencies for public suffixes, which no urlkey needs; tldextract is
+loaded on first use only, which saves 0.15 s.
 """
 
 import re
@@ -19,11 +19,11 @@ from nwx.errors import ErrorText, UrlError
 
 @contextmanager
 def loaded_lazily(name: str) -> Iterator[None]:
-    """Give what is imported meanwhile a module that is loaded only if it is used.
+    """Let imports in the context get a stub of a module, which loads on first use.
 
-    A module that is loaded already stays as it is; one that is used meanwhile is loaded at once.
-    `importlib.util.LazyLoader` does not do for this: until Python 3.13, a second import of its
-    modules loads them.
+    An already loaded module is unchanged; one used in the context is loaded at once.
+    `importlib.util.LazyLoader` is not suitable: until Python 3.13, a second import of its modules
+    loads them.
     """
     if name in sys.modules:
         yield
@@ -63,11 +63,10 @@ _TOO_NESTED = re.compile(r"%(?:25){64}")
 
 
 def package_urlkey(url: str) -> str:
-    """Return the urlkey of a URL as the package makes it.
+    """Return the urlkey of a URL as the `surt` package makes it.
 
-    A URL with something else for a port is its own key, as in the indexes of
-    Internet Archive's CDX-Writer. Raises UrlError where the package has no
-    answer to others.
+    A URL with an invalid port is its own key, as in the indexes of Internet Archive's CDX-Writer.
+    Raises UrlError on other URLs the package rejects.
     """
     if _TOO_NESTED.search(url):
         raise UrlError(ErrorText("the URL %(url)s… is escaped many times over", url=repr(url[:60])))

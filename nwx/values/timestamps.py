@@ -42,7 +42,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def seconds_between(first: str, second: str) -> float:
-    """Return the seconds between two CDX timestamps, infinity where one is no timestamp."""
+    """Return the seconds between two CDX timestamps, infinity if one is invalid."""
     try:
         return abs((parse_timestamp(first) - parse_timestamp(second)).total_seconds())
     except TimestampError:
@@ -59,10 +59,9 @@ def to_timestamp(instant: datetime) -> str:
 def normal_timestamp(text: str) -> str:
     """Return 14 digits for a CDX timestamp or a WARC date.
 
-    Takes dates cut short (`2014-01`), fractions of a second (cut off),
-    offsets, and the slips that are met in real files: a blank for the T,
-    no Z, one digit for two.
-    Raises TimestampError on anything else, impossible dates included.
+    Accepts truncated dates (`2014-01`), fractions of a second (cut off), offsets, and errors found
+    in real files: a blank for the T, no Z, one digit for two. Raises TimestampError on anything
+    else, impossible dates included.
     """
     # crawls have many records a second
     return _known_timestamp(text) if len(text) <= _LONGEST_KNOWN else _timestamp(text)

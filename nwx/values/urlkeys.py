@@ -1,12 +1,11 @@
-"""The urlkey (SURT) of a URL as the `surt` package makes it, and of a request with a body.
+"""The urlkey (SURT) of a URL as the `surt` package makes it, and of a POST request.
 
-pywb, cdxj-indexer and OutbackCDX look captures up by this key, so it has
-to be theirs byte for byte. Plain URLs, nearly all, take a short cut here
-that is several times as fast; the rest goes to the package.
+pywb, cdxj-indexer and OutbackCDX look captures up by this key, so it must be equal byte for
+byte. Plain URLs, nearly all, take a fast path here, several times as fast; the rest uses the
+package.
 
-Two POSTs of one URL are two captures: method and body are appended to the
-URL as a query (`?__wb_method=POST&name=value`) before the key is made of
-it.
+Two POSTs of one URL are two captures: method and body are appended to the URL as a query
+(`?__wb_method=POST&name=value`) before the key is made.
 """
 
 import base64
@@ -41,7 +40,7 @@ _DNS = re.compile(r"dns:[A-Za-z][A-Za-z0-9.-]*+")
 def urlkey(url: str) -> str:
     """Return the urlkey of a URL, equal to `surt.surt(url)`.
 
-    Raises UrlError where that package has no answer.
+    Raises UrlError if that package rejects the URL.
     """
     slash = url.find("/", _SHORTEST_ORIGIN)
     if slash < 0:
@@ -68,9 +67,9 @@ def urlkey(url: str) -> str:
 
 
 def with_scheme(url: str) -> str:
-    """Return a URL as people type it with the scheme it lacks: `example.org:80`.
+    """Return a typed URL, such as `example.org:80`, with its missing scheme added.
 
-    Without one, `surt` takes the host for the scheme.
+    Without a scheme, `surt` takes the host for the scheme.
     """
     return f"http://{url}" if _HOST_AND_PORT.match(url) else url
 
@@ -120,11 +119,11 @@ def with_method_query(url: str, method: str, content_type: str, body: bytes) -> 
 
 
 def method_prefix(urlkey: str) -> str:
-    """Return the beginning of the urlkeys of a URL's requests with a body, by the URL's own urlkey.
+    """Return the urlkey prefix of a URL's requests with a body, from the URL's urlkey.
 
-    Parameters are sorted in a urlkey: those of the URL that come before the
-    method stand in the prefix. Bodies with parameters that come before it
-    (their names begin with a digit) are not covered.
+    Parameters are sorted in a urlkey: the prefix includes the URL's parameters that sort before the
+    method. Bodies with parameters that sort before it (names beginning with a digit) are not
+    covered.
     """
     address, _, query = urlkey.partition("?")
     before = [parameter for parameter in query.split("&") if parameter and parameter < _METHOD]
@@ -178,7 +177,7 @@ def _multipart(content_type: str, body: bytes) -> str:
 
 
 def _json(body: bytes) -> str | None:
-    """Return the leaves of a JSON text, or of one a line, as a query; None if it is none."""
+    """Return the leaves of JSON or JSON Lines as a query, None if the body is neither."""
     leaves: dict[str, str] = {}
     repeats: dict[str, int] = {}
     try:

@@ -1,4 +1,4 @@
-"""URLs as they stand in records: cleaned, cut into host and domain; kinds of links between them."""
+"""URLs as in records: cleaned, split into host and domain; kinds of links between them."""
 
 import ipaddress
 import re
@@ -18,7 +18,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
 class UrlParts(NamedTuple):
-    """Where a URL belongs; texts are "" where there is none."""
+    """Host, domain and suffix of a URL; "" if missing."""
 
     host: str
     domain: str
@@ -31,10 +31,9 @@ _NOWHERE = UrlParts("", "", "")
 def clean_url(raw: bytes | str) -> str:
     """Return the URL of a record, fit for one field of a CDX line.
 
-    Takes off blanks around it and the angle brackets of old wget, and
-    percent-encodes blanks and control characters inside. Bytes are read as
-    UTF-8, or else as ISO 8859-1.
-    Raises UrlError on an empty or an overlong one.
+    Removes surrounding blanks and the angle brackets of old wget, and percent-encodes blanks and
+    control characters inside. Bytes are decoded as UTF-8, or else as ISO 8859-1. Raises UrlError on
+    an empty or an overlong one.
     """
     url = raw if isinstance(raw, str) else decoded_url(raw)
     is_usual = url.isascii() and url.isprintable() and " " not in url and url[:1] != "<"
@@ -75,8 +74,7 @@ def url_parts(url: str) -> UrlParts:
 def host_parts(host: str) -> UrlParts:
     """Return a host in normal form (lower case, IDNA) with its domain and public suffix.
 
-    An IP address has neither domain nor suffix beyond itself: its domain
-    is the address, so that captures of it can still be counted by site.
+    An IP address is its own domain and has no suffix, so that its captures can be counted by site.
     """
     host = host.lower().strip(".")
     if _is_address(host):
@@ -157,9 +155,9 @@ def present_kind(kind: str) -> str:
 
 
 def host_of_urlkey(urlkey: str) -> str:
-    """Return the host of a urlkey, as `example.org` of `org,example:8080)/a`; "" without one.
+    """Return the host of a urlkey: `example.org` for `org,example:8080)/a`; "" if none.
 
-    `www.example.org` and `example.org` are one host, as they are in urlkeys.
+    `www.example.org` and `example.org` are one host, as in urlkeys.
     """
     head, bracket, _ = urlkey.partition(")")
     if not bracket or "/" in head:

@@ -1,4 +1,4 @@
-"""Captures out of records: what an index wants to know of an archived exchange."""
+"""Captures from records: the facts of an archived exchange that an index stores."""
 
 import re
 from collections.abc import Sequence
@@ -58,10 +58,9 @@ class CaptureBuilder:
         self.faults = faults
 
     def build(self, record: Record, beside: Sequence[Record]) -> Capture:
-        """Return the capture of a record, enriched by the requests and metadata beside it.
+        """Return the capture of a record, enriched by the requests and metadata in `beside`.
 
-        Raises UrlError or TimestampError where the record has no URL or no
-        date to be found by.
+        Raises UrlError or TimestampError if the record has no valid URL or date.
         """
         get, head = record.fields.get, record.http_head()
         url = clean_url(get(b"warc-target-uri"))
@@ -148,18 +147,18 @@ def digest_wanted(record: Record) -> bool:
 
 
 def verify_block(record: Record) -> list[RecordFault]:
-    """Return what the digest of a record's block gives away.
+    """Return the faults found by checking the digest of a record's block.
 
-    Digests of revisits are those of another record.
+    Empty for revisits: their digests are of another record.
     """
     return _verified(record, b"warc-block-digest", "block", 0)
 
 
 def verify_payload(record: Record) -> list[RecordFault]:
-    """Return what the digest of a record's payload gives away.
+    """Return the faults found by checking the digest of a record's payload.
 
-    One over the body without its chunking is as good as one over the body
-    as stored: both are written.
+    A digest of the body without its chunking is accepted as well as one of the stored body: both
+    are in use.
     """
     return _verified(record, b"warc-payload-digest", "payload", record.http_head().size)
 
@@ -300,7 +299,7 @@ def _first_bytes(record: Record, head: HttpHead) -> bytes:
 
 
 def _content_length(record: Record, head: HttpHead) -> int | None:
-    """Return the bytes of the payload as stored; a revisit's are those that were sent."""
+    """Return the stored payload size in bytes; for a revisit the Content-Length as sent."""
     if record.kind != "revisit":
         return record.block_length - head.size
     sent = head.fields.get(b"content-length")
@@ -319,7 +318,7 @@ def _redirect(url: str, head: HttpHead) -> str:
 
 
 def _optional_url(raw: bytes) -> str:
-    """Return a URL that a capture can do without, "" where it is none."""
+    """Return an optional URL of a capture, "" if it is invalid."""
     try:
         return clean_url(raw)
     except UrlError:

@@ -1,9 +1,9 @@
-"""Payloads that lie in a file beside the archive: records of type `message/external-body`.
+"""Payloads in files outside the archive: records of type `message/external-body`.
 
 RFC 2046 (5.2.3) defines the type and `access-type=local-file; name=…`, RFC 2017 adds
-`access-type=URL; URL=…`. The block of such a record has the header of the payload, above all its
-type; what is behind the blank line is no payload. Nothing is fetched from a network, and a file is
-read only where it is a regular file within a folder that the user named.
+`access-type=URL; URL=…`. The block of such a record has the header of the payload, above all
+its type; the bytes after the blank line are not payload. Nothing is fetched from a network, and
+a file is read only if it is a regular file within a folder that the user named.
 """
 
 import os
@@ -42,9 +42,9 @@ def is_external(record: Record) -> bool:
 
 
 class ExternalBodies:
-    """Puts the payloads of other files in the place of the blocks that name them.
+    """Replacement of record blocks by the payloads of the external files they name.
 
-    `folders` are those that files may be read from, with all below them.
+    Files are read from `folders` and their subfolders only.
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
@@ -53,10 +53,10 @@ class ExternalBodies:
     def fill(
         self, record: Record, keep_bytes: int, before_rest: Callable[[Record], None]
     ) -> RecordFault | None:
-        """Make a record what it would be with its payload in it; return why that cannot be.
+        """Replace a record's block by its external payload; return a fault if that fails.
 
-        `keep_bytes` of the payload are kept; `before_rest` is called for a
-        longer one, to ask for digests.
+        At most `keep_bytes` of the payload are kept; `before_rest` is called for a longer one, to
+        request digests.
         """
         try:
             header = _header(record)
@@ -181,7 +181,7 @@ class FieldsWithType(Fields):
         self._fields, self._type = fields, media_type
 
     def get(self, name: bytes) -> bytes:
-        """Return the first value of a field, b"" where there is none."""
+        """Return the first value of a field, b"" if missing."""
         return self._type if name == b"content-type" else self._fields.get(name)
 
 

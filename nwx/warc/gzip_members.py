@@ -1,8 +1,7 @@
-"""Stored archive files as members: gzip members, zstd frames (`frames`), or one plain body.
+"""Members of archive files: gzip members, zstd frames (`frames`), or one plain body.
 
-A member is read through a window, `data[pos:]`, that `more` moves on. The
-window never grows past a few pieces, however long a member or hostile its
-compression is.
+A member is read through a window, `data[pos:]`, that `more` advances. The window never exceeds
+a few pieces, however long a member or hostile its compression is.
 """
 
 import re
@@ -48,13 +47,11 @@ _MAY_START = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*(?::[^\r\n]*)?\Z")
 
 
 class Members(ABC):
-    """The members of a stored file, one after the other.
+    """The members of a stored file, in order.
 
-    `start` and `end` are stored offsets of the current member, `end` known
-    once it has `ended`. `coding` is "" where they are not compressed.
-    `inflated` counts the bytes of the member before `data[0]`. `broken`
-    says that its end was not reached in good order.
-    `faults` collects what was wrong.
+    `start` and `end` are stored offsets of the current member, `end` known once it has `ended`.
+    `coding` is "" if uncompressed. `inflated` counts the bytes of the member before `data[0]`.
+    `broken`: the member did not end properly. `faults` collects all faults.
     """
 
     __slots__ = (
@@ -88,9 +85,9 @@ class Members(ABC):
         """Go to the next member, over the rest of this one; False at the end of the file."""
 
     def next_whole(self) -> bytearray | None:
-        """Go to the next member and return all of it; None where `next` has to be called.
+        """Advance to the next member and return all of it; None if `next` has to be called.
 
-        `take` puts it into the window.
+        `take` makes it the window.
         """
         return None
 
@@ -126,10 +123,10 @@ class Members(ABC):
             self.faults.append(fault)
 
     def _break(self, message: str) -> None:
-        """End a damaged member, and go back to where a good one may begin inside.
+        """End a damaged member, and go back to where a good member may begin inside it.
 
-        How far is bounded by what was read, so that a file of members
-        within members takes no more than linear time.
+        The distance is bounded by the bytes read, so that a file of nested members takes linear
+        time.
         """
         raw = self.raw
         self._finish(RecordFault(self.start, self.coding, message))
@@ -168,7 +165,7 @@ class PlainMembers(Members):
 
 
 class GzipMembers(Members):
-    """A file of gzip members; what lies damaged between good ones is passed over."""
+    """The members of a gzip file; damage between good members is skipped."""
 
     __slots__ = ("_decoder", "_taken")
 
@@ -192,12 +189,12 @@ class GzipMembers(Members):
         return True
 
     def next_whole(self) -> bytearray | None:
-        """Go to the next member and inflate it in one call; None where `next` has to be called.
+        """Inflate the next member in one call and return it; None if `next` has to be called.
 
-        It is taken for whole where it ends right before the next magic number. libdeflate fails
-        on one that goes on, so a magic number inside of it is not taken for its end; where
-        something else stands between two members, what is in front of the magic number is not
-        the trailer of the first, or repeats it.
+        It is complete if it ends right before the next magic number. libdeflate fails on a
+        truncated member, so a magic number inside a member is not taken for its end; if other bytes
+        stand between two members, the bytes before the magic number are not the trailer of the
+        first, or repeat it.
         """
         raw = self.raw
         if len(raw.data) - raw.pos < len(GZIP_MAGIC):
@@ -225,7 +222,7 @@ class GzipMembers(Members):
         return whole
 
     def _next_magic(self) -> int:
-        """Return where the next magic number stands, the end of the file if that is near, or -1."""
+        """Return the position of the next magic number, the end of file if near, or -1."""
         raw = self.raw
         found = _search_magic(raw.data, raw.pos + _LEAST_MEMBER_BYTES)
         rest = len(raw.data) - raw.pos
@@ -236,7 +233,7 @@ class GzipMembers(Members):
         return -1 if found is None else found.start()
 
     def _found(self) -> bool:
-        """Go to where the next member begins, over anything that is none."""
+        """Advance to the start of the next member, skipping other bytes."""
         raw = self.raw
         if not self.broken:
             start = raw.offset
@@ -274,7 +271,7 @@ class GzipMembers(Members):
         return b""
 
     def _damaged(self, taken: bytes | memoryview, error: str) -> bytes:
-        """Return what can be saved of a member that breaks early."""
+        """Return the data that can be salvaged from a damaged member."""
         saved = b"" if self._taken else salvage(bytes(taken), 31, _SALVAGED_BYTES)
         self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
         self.end = self.start  # where it ends is not to be known
@@ -297,10 +294,9 @@ def search_member(raw: Raw, magic: bytes, good: Callable[[Raw], bool]) -> bool:
 
 
 def starts_gzip_record(raw: Raw) -> bool:
-    """Whether a gzip member begins at the next byte, and in it a record.
+    """Return whether a gzip member with a record begins at the next byte.
 
-    Only as much is inflated as is needed to tell: hostile files have a
-    place in question at every other byte.
+    Inflates only the bytes needed to decide: hostile files have a candidate at every other byte.
     """
     start = raw.peek(_PROBE_BYTES)
     if len(start) < 18 or not start.startswith(GZIP_MAGIC) or start[3] & 0xE0:

@@ -30,10 +30,9 @@ _MOST_WINDOW_BYTES = 1 << 27
 
 
 class ZstdMembers(Members):
-    """A file of zstd frames, with or without a dictionary in front (WARC-zstd 1.0).
+    """Frames of a zstd file, with or without a dictionary in front (WARC-zstd 1.0).
 
-    Frames are fed to the decoder block by block, of which none inflates to
-    more than 128 KiB.
+    Frames are decoded block by block; a block inflates to at most 128 KiB.
     """
 
     __slots__ = ("_blocks_left", "_checksum", "_decoder", "_dictionary")
@@ -138,12 +137,12 @@ def _frame_head(start: bytes) -> tuple[int, bool]:
 
 
 def has_dictionary(front: bytes) -> bool:
-    """Return whether a dictionary lies where one does in a file that begins with it."""
+    """Return whether a file that begins with `front` has a dictionary in front."""
     return front[8:12] in (ZSTD_MAGIC, _DICTIONARY_MAGIC)
 
 
 def read_dictionary(raw: Raw) -> bytes:
-    """Return the dictionary at the start of a file, b"" where there is none.
+    """Return the dictionary at the start of a file, b"" if it has none.
 
     The magic in front of it may be damaged.
     """
@@ -182,11 +181,10 @@ _FILLING = re.compile(rb"[\r\n\0]*")
 
 
 def open_members(handle: BinaryIO, start: int = 0) -> Members:
-    """Return the members of a file, whatever its compression.
+    """Return the members of a file of any compression.
 
-    They begin at `start` if that is a place where one can begin; else at 0,
-    which the caller has to expect. Where the front of the file is damaged,
-    the first record that can be made out tells the compression.
+    They begin at `start` if a member can begin there, else at 0; the caller must expect both. If
+    the front of the file is damaged, the first recognizable record determines the compression.
     """
     raw = Raw(handle)
     magic = _magic(raw.peek(_FRONT_BYTES))
@@ -203,7 +201,7 @@ def open_members(handle: BinaryIO, start: int = 0) -> Members:
 
 
 def _magic(front: bytes) -> bytes | None:
-    """Return the magic of the compression of a file, b"" of none, None where it cannot be told."""
+    """Return the magic of a file's compression, b"" if uncompressed, None if unknown."""
     if front.startswith(GZIP_MAGIC[:2]):
         return GZIP_MAGIC
     if front.startswith(ZSTD_MAGIC) or SKIPPABLE.match(front) or has_dictionary(front):
@@ -213,7 +211,7 @@ def _magic(front: bytes) -> bytes | None:
 
 
 def _magic_behind(raw: Raw, handle: BinaryIO) -> bytes:
-    """Return the magic of the compression of the first record behind a damaged front."""
+    """Return the compression magic of the first record after a damaged front."""
     if handle.seekable():
         handle.seek(0)
         raw = Raw(handle)
@@ -255,29 +253,27 @@ _START_BYTES = 20_000
 
 
 def record_at(handle: BinaryIO, offset: int) -> io.BufferedReader | None:
-    """Return the bytes of the record at an offset and of those after it, decompressed.
+    """Return the decompressed bytes from the record at an offset to the end of the file.
 
-    Closing it closes the file. None where no record is there; the file
-    then stays open.
+    Closing it closes the file. None if the offset has no record; the file then stays open.
     """
     members = open_members(handle, offset)
     return io.BufferedReader(_RecordStream(members, handle)) if _reach(members, offset) else None
 
 
 def is_damaged(record: io.BufferedReader) -> bool:
-    """Return whether what was read of a record so far is of damaged data.
+    """Return whether the bytes read so far of a record come from damaged data.
 
-    What can be saved of such data is given nevertheless, for whoever wants to see it.
+    Salvaged bytes of such data are returned by reads all the same.
     """
     return isinstance(record.raw, _RecordStream) and record.raw.is_damaged()
 
 
 def _reach(members: Members, offset: int) -> bool:
-    """Go to the record of an offset; False where there is none.
+    """Advance to the record at an offset; False if it is missing.
 
-    The offset is that of its member. Of several records in a member, the
-    later ones count on from there by their inflated bytes, as the import
-    does (`nwx.warc.scanner`).
+    The offset is the offset of the member. In a member with several records, the later ones are
+    counted on from there by inflated bytes, as in the import (`nwx.warc.scanner`).
     """
     while members.next():
         start = members.start if members.coding else 0

@@ -34,11 +34,11 @@ _TEXTUAL = frozenset(("html", "text", "pdf", "office"))
 
 
 class StoredFile(Protocol):
-    """What a reader reads: `nwx.warc.sources.Source`, or anything with a name that opens."""
+    """Input of a reader: `nwx.warc.sources.Source`, or any object with a name that opens."""
 
     @property
     def name(self) -> str:
-        """The name that captures and errors tell."""
+        """The name used in captures and errors."""
 
     def open(self) -> BinaryIO:
         """Return the stored bytes."""
@@ -55,9 +55,8 @@ class ReadLimits:
 class StoredPayload(NamedTuple):
     """A payload without its codings.
 
-    `charset` is that of the HTTP head, "" where it tells none. `truncated`
-    if there was more than the limits take. `problem` says what was wrong
-    with the codings, "" if nothing.
+    `charset` is from the HTTP head, "" if missing. `truncated`: the payload exceeds the limits.
+    `problem` describes a fault in the codings, "" if none.
     """
 
     data: bytes
@@ -67,10 +66,10 @@ class StoredPayload(NamedTuple):
 
 
 class CaptureRecord:
-    """A capture, with its body if that was to be kept, which `kept` tells.
+    """A capture, with its body if `kept`.
 
-    `resume_at` is an offset to start a reader at: every record before it
-    is done with when this capture is, and no later one.
+    `resume_at` is an offset to start a reader at: exactly the records before it are complete with
+    this capture.
     """
 
     __slots__ = (
@@ -116,31 +115,28 @@ class CaptureRecord:
 
     @property
     def metadata_bytes(self) -> int:
-        """The bytes of the metadata records beside it that have outlinks."""
+        """The size in bytes of the adjacent metadata records with outlinks."""
         return sum(len(record.block) for record in self._metadata)
 
     def outlinks(self) -> tuple[list[Outlink], bool]:
-        """Return the outlinks of the metadata records beside it, and whether some were not read."""
+        """Return the outlinks of adjacent metadata records, and whether some were not read."""
         return distinct_outlinks(self._metadata)
 
 
 def default_keep(capture: Capture) -> bool:
-    """Whether text can be had from a capture that is no revisit: HTML, text, PDF, office files."""
+    """Return whether a capture is not a revisit and has text: HTML, text, PDF, office files."""
     return capture.record_type != "revisit" and capture.content_type_norm in _TEXTUAL
 
 
 class ArchiveReader:
-    """The captures of one archive file, in order, and an error for each fault.
+    """The captures of one archive file in order, and an error for each fault.
 
-    `start` resumes at a `resume_at`; the errors and captures that come are
-    those of an undisturbed reading from there on. `records` counts the
-    records read, by type, up to the `resume_at` of the last capture (to
-    the end of the file at its end); `position` is how many bytes of the
-    stored file have been consumed. `external` reads payloads that lie in
-    other files; without it their records are captures of what the file
-    holds of them. An error that comes before a capture is of the records
-    before its `resume_at`. Nothing is raised while reading: a file that
-    cannot be opened is an error too.
+    `start` resumes at a `resume_at`; errors and captures are then the same as in an uninterrupted
+    reading from there. `records` counts the records read, by type, up to the `resume_at` of the
+    last capture (at the end of the file, all); `position` is the number of stored bytes consumed.
+    `external` reads payloads in other files; without it their records are captures of the file's
+    own bytes. An error before a capture is about the records before its `resume_at`. Reading never
+    raises: a file that cannot be opened is an error too.
     """
 
     def __init__(
@@ -175,9 +171,9 @@ class ArchiveReader:
                 yield item
 
     def with_outlinks(self) -> Iterator[CaptureRecord | ReadError | RecordedOutlinks]:
-        """Yield also the outlinks of metadata records that are not beside their capture.
+        """Yield also the outlinks of metadata records not adjacent to their capture.
 
-        They come before the next capture.
+        They precede the next capture.
         """
         try:
             with self._source.open() as handle:
@@ -250,7 +246,7 @@ class ArchiveReader:
                 record.ask(algorithm, start)
 
     def _errors(self, scanner: Scanner, before: int) -> Iterator[ReadError]:
-        """Yield the faults of what lies before an offset, and forget them."""
+        """Yield and remove the faults before an offset."""
         due = [fault for fault in scanner.faults if fault.offset < before]
         scanner.faults[:] = [fault for fault in scanner.faults if fault.offset >= before]
         yield from (self._error(fault) for fault in due if fault.offset >= self._start)

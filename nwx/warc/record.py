@@ -36,12 +36,11 @@ _HTTP_URL = re.compile(rb"\s*<?https?:", re.I)
 
 
 class Record:
-    """A record: its fields, its place, and the block as far as it is kept.
+    """A record: its fields, its location, and the kept part of its block.
 
-    ARC records have the fields of a WARC response. `length` is in bytes as
-    stored, of the member or of head and block. `block` holds the first
-    bytes only where the block is longer than what is kept; the digests of
-    such blocks were asked for before the rest went by (`hashers`).
+    ARC records have the fields of a WARC response. `length` is in stored bytes, of the member or of
+    head and block. `block` has only the first bytes of a block longer than the limit; digests of
+    such blocks must be requested before the rest is read (`hashers`).
     """
 
     __slots__ = (
@@ -68,7 +67,7 @@ class Record:
         self.http: HttpHead | None = None
 
     def http_head(self) -> HttpHead:
-        """Return the HTTP head at the start of the block, NO_HEAD where there is none."""
+        """Return the HTTP head at the start of the block, NO_HEAD if it has none."""
         if self.http is None:
             self.http = self._read_http_head()
         return self.http
@@ -79,7 +78,7 @@ class Record:
         return request_head(self.block) if self.kind == "request" else response_head(self.block)
 
     def body(self) -> bytes | memoryview:
-        """Return the block behind the HTTP head, as far as it is kept."""
+        """Return the block after the HTTP head, as far as it is kept."""
         return self.block[self.http_head().size :]
 
     @property
@@ -96,7 +95,7 @@ class Record:
         return None if hasher is None else hasher.digest()
 
     def ask(self, algorithm: str, start: int) -> None:
-        """Ask for a digest of a block that is longer than what is kept."""
+        """Request a digest of a block longer than the kept bytes."""
         hasher = hashlib.new(algorithm, self.block[start:], usedforsecurity=False)
         self.hashers = {**(self.hashers or {}), (algorithm, start): hasher}
 
@@ -132,7 +131,7 @@ _KINDS = {kind.encode(): kind for kind in TYPES}
 
 
 class Head(NamedTuple):
-    """The head of a record; `length` is None where the head has none that can be true."""
+    """The head of a record; `length` is None if missing or implausible."""
 
     kind: str
     fields: Fields
@@ -150,16 +149,16 @@ class _Shape(NamedTuple):
 
 
 class UsualHeads:
-    """The heads of the records of a file, most of which have the same few shapes.
+    """Parser for the record heads of one file; most have the same few shapes.
 
-    A head of a shape that was met before is taken apart by one regular expression.
+    A head of a known shape is parsed by one regular expression.
     """
 
     def __init__(self) -> None:
         self._shapes: dict[int, list[_Shape]] = {}
 
     def record(self, data: bytes | bytearray, offset: int, most: int) -> Record | None:
-        """Return the one record that data is, None if not all of it or if its head is not usual.
+        """Return the record if `data` is exactly one record with a usual head, else None.
 
         None too for a block of more than `most` bytes.
         """
@@ -225,10 +224,10 @@ def _shape_of(line_starts: tuple[bytes, ...]) -> _Shape | None:
 
 
 def usual_head(data: bytes) -> Head | None:
-    """Return the head of a WARC record, None if it is not written as nearly all are.
+    """Return the head of a WARC record in the usual form, None for any other form.
 
-    Equal to `warc_head` where lines end with CRLF and none continues another; of all other
-    heads nothing is said.
+    Equal to `warc_head` for CRLF line ends without continuation lines; None does not mean that the
+    head is invalid.
     """
     end = data.find(_HEAD_END, 0, _USUAL_BYTES)
     if end < 0:
@@ -243,7 +242,7 @@ def usual_head(data: bytes) -> Head | None:
 
 
 def warc_head(data: bytes, start: int, end: int) -> Head | None:
-    """Return the head in `data[start:end]`, None if it is no WARC head."""
+    """Return the head in `data[start:end]`, None if it is not a WARC head."""
     line = _WARC_LINE.match(data, start, end)
     if line is None:
         return None
@@ -258,11 +257,10 @@ def _head_of(fields: Fields, size: int) -> Head:
 
 
 def arc_head(line: bytes) -> Head | None:
-    """Return the head of an ARC record (version 1 or 2), None if the line is none.
+    """Return the head of an ARC record (version 1 or 2), None if the line is invalid.
 
-    Its fields are named as those of a WARC record. The date is as it stands
-    there, without what follows its 14 digits; where a month or a day is 00,
-    that is not known, and takes its lowest value.
+    Its fields are named as in a WARC record. The date is the stored one, cut to 14 digits; a month
+    or a day of 00 is unknown, and takes its lowest value.
     """
     text = line.rstrip(b"\r\n")
     parts = text.rsplit(b" ", 4)

@@ -29,11 +29,11 @@ class Outlink(NamedTuple):
 
 
 class RecordedOutlinks(NamedTuple):
-    """The outlinks of a metadata record, and what names the capture that has them.
+    """The outlinks of a metadata record, and how to find their capture.
 
-    `offset` is the place of the metadata record. `names` are the ids of the records that it is
-    concurrent to or refers to; `url` and `date` are its own, as the record has them, which are
-    those of its capture in most cases. `cut` tells that there are more outlinks than were read.
+    `offset` is the offset of the metadata record. `names` are the ids of the records it is
+    concurrent to or refers to; `url` and `date` are the record's own, mostly equal to the
+    capture's. `cut`: not all outlinks were read.
     """
 
     offset: int
@@ -74,7 +74,7 @@ def capture_names(fields: Fields) -> tuple[bytes, ...]:
 
 
 def distinct_outlinks(records: Sequence[Record]) -> tuple[list[Outlink], bool]:
-    """Return the outlinks of several metadata records, and whether there are more than these."""
+    """Return the distinct outlinks of metadata records, and whether there are more."""
     found: dict[Outlink, None] = {}
     cut = False
     for record in records:
@@ -101,12 +101,11 @@ _MOST_APART = 16
 
 @dataclass(slots=True)
 class Group:
-    """A run of records with at most one capture, and what enriches it.
+    """A run of records with at most one capture and the records that enrich it.
 
-    `kinds` are the types of all records of the run, `offset` and
-    `last_offset` the places of the first and last. `next_offset` is where
-    the next run begins, None at the end of the file. `apart` are the outlinks
-    of metadata records in the run that belong to a capture elsewhere.
+    `kinds` are the types of all records in the run, `offset` and `last_offset` the places of the
+    first and last. `next_offset` is the start of the next run, None at the end of the file. `apart`
+    are the outlinks of metadata records in the run that belong to a capture outside it.
     """
 
     capture: Record | None = None
@@ -119,11 +118,10 @@ class Group:
 
 
 def record_groups(records: Iterable[Record]) -> Iterator[Group]:
-    """Yield the records of a file in runs that can be told without what came before.
+    """Yield the records of a file in runs that are independent of earlier records.
 
-    Requests and metadata stand before or after their capture. They belong
-    to it when one names the other as concurrent or refers to it, or when
-    URL and date are the same.
+    Requests and metadata stand before or after their capture. They belong to it if one names the
+    other as concurrent or refers to it, or if URL and date are equal.
     """
     group = Group()
     for record in records:
@@ -145,7 +143,7 @@ def record_groups(records: Iterable[Record]) -> Iterator[Group]:
 
 
 def _stays(group: Group, record: Record, capture: Record) -> bool:
-    """Whether a record behind a capture belongs to it."""
+    """Return whether a record after a capture belongs to it."""
     kind = record.kind
     if kind not in ENRICHING:
         return False

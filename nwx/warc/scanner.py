@@ -1,4 +1,4 @@
-"""Records out of members: their borders, and what to do where these are damaged."""
+"""Records from members: their borders, and recovery from damage."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -35,13 +35,11 @@ _RESCUE_FACTOR = 8
 class Scanner:
     """The records of an archive file, in order.
 
-    `keep_bytes` of a block are kept; `before_rest` is called for a record
-    with a longer block once that much is there, to ask for digests.
-    Damage is passed over and put into `faults`.
+    `keep_bytes` of a block are kept; `before_rest` is called for a record with a longer block once
+    these are read, to request digests. Damage is skipped and added to `faults`.
 
-    The offset of a record is the stored offset of its member. Where a
-    member holds several records, the later ones count on in inflated
-    bytes; offsets only ever grow.
+    The offset of a record is the stored offset of its member. In a member with several records,
+    later offsets are counted on in inflated bytes; offsets always increase.
     """
 
     def __init__(
@@ -87,9 +85,9 @@ class Scanner:
                 yield from self._member()
 
     def _only_record(self) -> Record | None:
-        """Return the record of a member that holds one WARC record and no more.
+        """Return the record of a member with exactly one WARC record, else or if unsure None.
 
-        Nearly all members are so. Of all others nothing is said here.
+        Nearly all members have exactly one.
         """
         members = self._members
         if not members.coding or members.pos or not members.data.startswith(WARC_MAGIC):
@@ -115,7 +113,7 @@ class Scanner:
         return record
 
     def _member(self) -> Iterator[Record]:
-        """Yield the records of a member, or of the members that one record runs over."""
+        """Yield the records of a member, or of the members that a single record spans."""
         members = self._members
         stored_start: int | None = members.start if members.coding else None
         more = members.data.startswith(WARC_MAGIC) or self._at_content()
@@ -160,7 +158,7 @@ class Scanner:
                 return False
 
     def _head(self) -> Head | None:
-        """Return the head of the record here and go behind it; None if there is none."""
+        """Return the head of the record at the current position and skip it, None if missing."""
         members = self._members
         while True:
             data, pos = members.data, members.pos
@@ -225,7 +223,7 @@ class Scanner:
         return True
 
     def _join_head(self) -> bool:
-        """Put the rest of a head that the end of its member cuts behind its begin."""
+        """Join a head that is cut by the end of its member with its rest."""
         members = self._members
         begun = members.data[members.pos :]
         if not self._join():
@@ -273,9 +271,9 @@ class Scanner:
         return _NEXT_RECORD if self._format else _FIRST_RECORD
 
     def _to_next(self, record: Record) -> bool:
-        """Go to the record that follows in the member; False at the member's end.
+        """Advance to the next record in the member; False at the member's end.
 
-        What stands there and is no record says that the length was wrong.
+        Bytes there that are not a record mean that the length was wrong.
         """
         members = self._members
         if members.ended and members.data[members.pos :] == RECORD_END:
@@ -314,10 +312,10 @@ class Scanner:
         return WARC_MAGIC.startswith(rest) or (self._format == "arc" and b"\n" not in rest)
 
     def _rescue(self, record: Record) -> bool:
-        """Give back the records that a block with too long a length has swallowed.
+        """Recover the records swallowed by a block with too long a length.
 
-        What may be searched again grows with what was read, so that a file
-        made of lies takes no more than linear time.
+        The bytes searched again are bounded by the bytes read, so that a file of wrong lengths
+        takes linear time.
         """
         if not record.kept_whole or self._rescued > _RESCUE_ALLOWANCE + (
             _RESCUE_FACTOR * self._passed
@@ -343,7 +341,7 @@ class Scanner:
 
 
 class KeptBlock:
-    """The pieces of a long block, of which the first bytes are kept."""
+    """Kept first bytes of a long block, collected piece by piece."""
 
     def __init__(self, record: Record, most: int, before_rest: Callable[[Record], None]) -> None:
         self._record = record
@@ -369,7 +367,7 @@ class KeptBlock:
                 hasher.update(rest)
 
     def close(self) -> None:
-        """Give the record what is kept of its block."""
+        """Store the kept bytes in the record's block."""
         if not self._record.block:
             self._record.block = b"".join(self._pieces)
 

@@ -29,11 +29,9 @@ _GLOB = re.compile(r"[*?\[]")
 class ArchiveSource:
     """One archive file that can be read, in this process or another.
 
-    `name` is what it is known by, `path` where it lies (absolute, so that
-    it can be found from anywhere), `size` its stored
-    bytes where that is known. `member` is the name of a WARC inside the
-    WACZ at `path`, `places` where it lies there; without them it is looked
-    for by its name each time that it is opened.
+    `name` identifies it, `path` is its absolute location, `size` its stored bytes if known.
+    `member` is the name of a WARC inside the WACZ at `path`, `places` its location there; without
+    `places` it is looked up by name on every open.
     """
 
     name: str
@@ -45,7 +43,7 @@ class ArchiveSource:
     def open(self) -> BinaryIO:
         """Return the stored bytes of the file; the caller closes.
 
-        Raises SourceError where that cannot be had.
+        Raises SourceError if that fails.
         """
         try:
             handle = open_path(self.path)
@@ -58,7 +56,7 @@ class ArchiveSource:
 
 @dataclass(frozen=True, slots=True)
 class FileError(ReadError):
-    """What is wrong with a file as a whole: one that is there, and where.
+    """A fault of an existing file as a whole, and its location.
 
     `is_refused` if nothing of it is read.
     """
@@ -73,13 +71,11 @@ def expand(
 ) -> Iterator[ArchiveSource | ReadError]:
     """Yield the archive files that arguments name, each path once.
 
-    An argument is a file, a folder (all archive files below it), a glob, an
-    http(s) or s3 address, `@` and a manifest (such arguments, one a line),
-    or `-` for standard input, which is then known by `stdin_name`. The
-    WARCs of a WACZ come one by one. Arguments keep their order; what one
-    names comes sorted. What cannot be found or read is an error that names
-    it, and so is a folder without archive files; of a file that is there
-    it is a `FileError`.
+    An argument is a file, a folder (all archive files below it), a glob, an http(s) or s3 address,
+    `@` and a manifest (such arguments, one a line), or `-` for standard input, then named
+    `stdin_name`. The WARCs of a WACZ are yielded one by one. Arguments keep their order; files of
+    one argument are sorted. A file that is missing or unreadable is an error that names it, and so
+    is a folder without archive files; for an existing file it is a `FileError`.
     """
     seen: set[tuple[str, str]] = set()
     for argument in _with_manifests(arguments, manifests):
@@ -109,7 +105,7 @@ def source_name(text: str) -> str:
 
 
 def is_archive_name(name: str) -> bool:
-    """Tell whether a file of this name is looked at where a folder is named."""
+    """Return whether a file of this name counts as an archive file in a folder."""
     return _ARCHIVE_NAME.search(name) is not None
 
 
@@ -209,7 +205,7 @@ def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
 def _of_wacz(
     found: Iterable[WaczMember | ReadError], name: str, path: str, size: int | None
 ) -> Iterator[ArchiveSource | ReadError]:
-    """Yield the files of a WACZ, and what is wrong with it as errors of files that are there."""
+    """Yield the files of a WACZ, and its faults as errors of existing files."""
     is_read = any(isinstance(one, WaczMember) for one in found)
     for one in found:
         if isinstance(one, WaczMember):
@@ -235,10 +231,10 @@ def _size(handle: BinaryIO) -> int | None:
 
 
 def open_path(path: str) -> BinaryIO:
-    """Return the bytes at a path or an address, or those of standard input; the caller closes.
+    """Return the bytes at a path or address, or standard input; the caller closes.
 
-    Raises SourceError or OSError where that cannot be. What is no regular
-    file (a device, a named pipe) may have no end, and is not read.
+    Raises SourceError or OSError if that fails. Irregular files (devices, named pipes) may be
+    endless, and are not read.
     """
     if path == STANDARD_INPUT:
         return sys.stdin.buffer
@@ -268,11 +264,10 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The size and CRC-32 of a file, "" for standard input, and how it differs from what was told.
+    """Size and CRC-32 of a file ("" for standard input), and mismatches with declared values.
 
-    `errors` are of a WARC in a WACZ: of kind `zip` where the checksum in the
-    zip file is that of other bytes, of kind `digest` where the one in
-    `datapackage.json` is.
+    `errors` are of a WARC in a WACZ: kind `zip` if the checksum in the ZIP file does not match,
+    kind `digest` if the one in `datapackage.json` does not.
     """
 
     checksum: str
@@ -280,9 +275,9 @@ class Contents:
 
 
 def contents_of(source: ArchiveSource) -> Contents:
-    """Return the checksum of a file, and what was told of it and is not so.
+    """Return the checksum of a file and its mismatches with declared values.
 
-    Raises SourceError where the file cannot be read.
+    Raises SourceError if the file cannot be read.
     """
     if source.path == STANDARD_INPUT:
         return Contents("")
@@ -303,18 +298,17 @@ def contents_of(source: ArchiveSource) -> Contents:
 def checksum(source: ArchiveSource) -> str:
     """Return size and CRC-32 of a file, "" for standard input.
 
-    Enough to tell another file of the same name, and several times as fast
-    as a cryptographic hash. Of an address only the first and last MiB are
-    fetched.
-    Raises SourceError where the file cannot be read.
+    Enough to recognize another file of the same name, and several times as fast as a cryptographic
+    hash. For an address only the first and last MiB are fetched. Raises SourceError if the file
+    cannot be read.
     """
     return contents_of(source).checksum
 
 
 def checksum_of_start(source: ArchiveSource, size: int) -> str:
-    """Return what `checksum` gave when a file on disk had only so many bytes.
+    """Return the `checksum` that a file on disk had at a size of `size` bytes.
 
-    Raises SourceError where the file cannot be read.
+    Raises SourceError if the file cannot be read.
     """
     try:
         with source.open() as handle:
@@ -337,7 +331,7 @@ class _Summed:
         self._hasher = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
 
     def add(self, handle: BinaryIO, limit: int = sys.maxsize) -> None:
-        """Add what a file holds, up to a limit."""
+        """Add the bytes of a file, up to a limit."""
         try:
             while block := handle.read(min(_CHUNK_BYTES, limit - self.size)):
                 self.crc = isal_zlib.crc32(block, self.crc)

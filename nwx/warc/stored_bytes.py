@@ -1,4 +1,4 @@
-"""The bytes of stored files, and what may be wrong with them."""
+"""Bytes of stored files, and the faults in them."""
 
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -12,7 +12,7 @@ READ_FAILURES = (OSError, EOFError, FormatError)
 
 @dataclass(frozen=True, slots=True)
 class RecordFault:
-    """What was wrong with stored bytes, and where."""
+    """A fault in stored bytes, with its offset."""
 
     offset: int
     kind: str
@@ -22,8 +22,8 @@ class RecordFault:
 class Raw:
     """Stored bytes, read forward, with their offsets.
 
-    Where reading fails, the bytes end, and `failure` says why; its kind is
-    `read`, or `zip` where the zip file that they are in is damaged.
+    If reading fails, the bytes end and `failure` gives the reason; its kind is `read`, or `zip` if
+    the enclosing ZIP file is damaged.
     """
 
     __slots__ = ("_handle", "base", "data", "failure", "failure_kind", "pos")

@@ -1,8 +1,7 @@
-"""WARCs inside a WACZ, which is a zip file and may be a hostile one.
+"""WARCs inside a WACZ, a ZIP file that may be hostile.
 
-A WACZ may hold others (`multi-wacz-package`, as Browsertrix makes it of
-several crawls). Nothing is ever unpacked to where a name inside says: names
-inside are names only.
+A WACZ may contain others (`multi-wacz-package`, as Browsertrix makes it from several crawls).
+Nothing is unpacked to a path named inside: inner names are names only.
 """
 
 import hashlib
@@ -54,11 +53,10 @@ class WaczMember:
 
 
 def wacz_members(handle: BinaryIO, name: str) -> Iterator[WaczMember | ReadError]:
-    """Yield the WARCs of a WACZ by name, and an error for each that cannot be trusted.
+    """Yield the WARCs of a WACZ by name, and an error for each untrustworthy one.
 
-    `name` is that of the WACZ, for errors. Of two entries with one name the
-    last counts, as for all that read zip files by their directory. WARCs of
-    a WACZ inside are named `INNER.wacz#archive/NAME`.
+    `name` is the WACZ's, for errors. If two entries have one name, the last counts, as in all
+    directory-based ZIP readers. WARCs of a WACZ inside are named `INNER.wacz#archive/NAME`.
     """
     yield from _members(handle, name, ())
 
@@ -66,8 +64,8 @@ def wacz_members(handle: BinaryIO, name: str) -> Iterator[WaczMember | ReadError
 def open_member(handle: BinaryIO, member: str, places: Places = ()) -> BinaryIO:
     """Return a WARC inside a WACZ for reading; closing it closes the WACZ as well.
 
-    Without `places` the directory of the WACZ is read to find it. Raises
-    SourceError where the WACZ has no such WARC.
+    Without `places` the directory of the WACZ is searched. Raises SourceError if the WACZ has no
+    such WARC.
     """
     try:
         return _opened(handle, places or _places(handle, member))
@@ -107,7 +105,7 @@ def _members(handle: BinaryIO, name: str, outer: Places) -> Iterator[WaczMember 
 def _inner(
     handle: BinaryIO, name: str, outer: Places, entry: ZipEntry
 ) -> Iterator[WaczMember | ReadError]:
-    """Yield what a WACZ inside a WACZ holds."""
+    """Yield the members and errors of a WACZ inside a WACZ."""
     inner_name = f"{name}#{entry.name}"
     if len(outer) + 1 >= _MOST_DEPTH:
         message = f"{_MOST_DEPTH} WACZ lie in each other; unpack them"
@@ -127,9 +125,9 @@ def _opened(handle: BinaryIO, places: Places) -> BinaryIO:
 
 
 def _seekable(stream: BinaryIO, entry: ZipEntry) -> BinaryIO:
-    """Return a WACZ inside a WACZ as a file in which one can move, unpacked where it is deflated.
+    """Return a WACZ inside a WACZ as a seekable file; a deflated one is unpacked.
 
-    Raises FormatError where that would take too much room.
+    Raises FormatError if that needs too much space.
     """
     if entry.method == STORED:
         return stream
@@ -153,7 +151,10 @@ def _seekable(stream: BinaryIO, entry: ZipEntry) -> BinaryIO:
 
 
 def _places(handle: BinaryIO, member: str) -> Places:
-    """Return the places of a WARC by its name; raises FormatError where there is none."""
+    """Return the places of a WARC by its name.
+
+    Raises FormatError if the WARC is missing.
+    """
     entries = {entry.name: entry for entry in _entries(handle)}
     if member in entries:
         if fault := _refusal(entries[member]):
@@ -177,7 +178,7 @@ def _entries(handle: BinaryIO) -> list[ZipEntry]:
 
 
 def _checked(entries: Sequence[ZipEntry]) -> Iterator[tuple[ZipEntry, str]]:
-    """Yield the entries that are a WARC or a WACZ by name, each with what is wrong with it."""
+    """Yield the entries named as a WARC or a WACZ, each with its fault, "" if sound."""
     overlapping = _overlapping(entries)
     wanted = [entry for entry in entries if _is_wanted(entry.name)]
     last = {entry.name: entry for entry in wanted}
@@ -223,7 +224,7 @@ def _refusal(entry: ZipEntry) -> str:
 
 
 class _Package:
-    """What `datapackage.json` says of a WACZ; `digests` are those of its entries, by name."""
+    """Contents of a WACZ's `datapackage.json`; `digests` are its entries' digests, by name."""
 
     def __init__(self, handle: BinaryIO, entries: Sequence[ZipEntry]) -> None:
         self.digests: dict[str, str] = {}
@@ -232,7 +233,7 @@ class _Package:
         self.problems = list(self._read())
 
     def _read(self) -> Iterator[tuple[str, str]]:
-        """Take the digests; yield the kind and the words of what is wrong."""
+        """Read the digests; yield the kind and message of each fault."""
         try:
             raw = self._bytes(_PACKAGE)
             told = _parsed(self._bytes(_PACKAGE_DIGEST)).get("hash")
@@ -258,7 +259,10 @@ class _Package:
             yield "wacz", f"{len(missing)} files that its {_PACKAGE} names are not in it: {names}"
 
     def _bytes(self, name: str) -> bytes:
-        """Return a small entry, b"" where there is none; raises FormatError on a damaged one."""
+        """Return a small entry, b"" if missing.
+
+        Raises FormatError if it is damaged.
+        """
         entry = self._entries.get(name)
         if entry is None:
             return b""
@@ -281,7 +285,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _digest(told: object) -> str:
-    """Return the normal form of a digest that a package tells, "" where it is none."""
+    """Return the normal form of a declared digest, "" if it is invalid."""
     try:
         return normal_digest(told) if isinstance(told, str) else ""
     except DigestError:

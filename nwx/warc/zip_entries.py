@@ -1,8 +1,8 @@
-"""Entries of zip files, read as far as they are whole.
+"""Entries of ZIP files, read as far as they are undamaged.
 
-Python's `zipfile` reads the directory; it gives nothing of an entry with one
-wrong byte, reads the directory anew for every entry, and knows nothing of a
-file whose directory is cut off. What lies in an entry has its own checks.
+Python's `zipfile` reads the directory, but returns nothing of an entry with one wrong byte,
+reads the directory again for every entry, and fails on a file whose directory is cut off. The
+contents of an entry have their own checks.
 """
 
 import io
@@ -34,11 +34,11 @@ METHODS = (STORED, zipfile.ZIP_DEFLATED)
 
 @dataclass(frozen=True, slots=True)
 class ZipEntry:
-    """An entry: its place and what the directory says of it.
+    """An entry of a ZIP file: its location and its fields in the directory.
 
-    `offset` is that of its head, `end` where the next thing begins at the
-    latest. `bytes` (unpacked) and `crc` are None where nothing tells them. `digest` is what the
-    package that the zip file is says of the bytes, in normal form.
+    `offset` is the offset of its head, `end` the latest offset of the next item. `bytes` (unpacked)
+    and `crc` are None if nothing declares them. `digest` is the digest declared by the package, in
+    normal form.
     """
 
     name: str
@@ -53,9 +53,9 @@ class ZipEntry:
 
 
 def read_entries(handle: BinaryIO) -> list[ZipEntry]:
-    """Return the entries of a zip file in the order of its directory.
+    """Return the entries of a ZIP file in the order of its directory.
 
-    Raises FormatError where it has no directory that can be read.
+    Raises FormatError if it has no readable directory.
     """
     try:
         with zipfile.ZipFile(handle) as archive:
@@ -113,7 +113,7 @@ def _to_next(raw: Raw, magic: bytes) -> bool:
 
 
 def _recovered(raw: Raw) -> ZipEntry | None:
-    """Return the entry whose head is at the next byte, and go behind it; None if none is there."""
+    """Return the entry whose head is at the next byte, and skip it; None if missing."""
     offset, front = raw.offset, raw.peek(_HEAD.size)
     if len(front) < _HEAD.size:
         return None
@@ -143,7 +143,7 @@ def _wide_sizes(extra: bytes, size: int, stored: int) -> tuple[int, int]:
 
 
 def _up_to_next(raw: Raw, name: str, offset: int, method: int) -> ZipEntry:
-    """Return an entry whose sizes stand behind it, up to what follows it."""
+    """Return an entry whose sizes follow its data, up to the next ZIP header."""
     start, last, found, more = raw.offset, b"", None, True
     while more and not found:
         found = _NEXT.search(raw.data, raw.pos)
@@ -164,20 +164,20 @@ def _up_to_next(raw: Raw, name: str, offset: int, method: int) -> ZipEntry:
 
 
 def is_within(entry: ZipEntry) -> bool:
-    """Return whether an entry lies in its file."""
+    """Return whether an entry is within its file."""
     return 0 <= entry.offset < entry.end
 
 
 def is_possible(entry: ZipEntry) -> bool:
-    """Return whether so many bytes can unpack to what an entry says it has."""
+    """Return whether the stored bytes can unpack to the declared size."""
     return (entry.bytes or 0) <= _MOST_RATIO * entry.stored_bytes + 64
 
 
 def open_entry(handle: BinaryIO, entry: ZipEntry) -> BinaryIO:
-    """Return the bytes of an entry, as far as they are there; closing it closes `handle`.
+    """Return the bytes of an entry, as far as they exist; closing it closes `handle`.
 
-    A damaged head of the entry is passed over. Reading raises FormatError
-    behind the last byte that can be had of damaged compressed data.
+    A damaged head of the entry is skipped. Reading damaged compressed data raises FormatError after
+    the last recoverable byte.
     """
     handle.seek(entry.offset)
     front = handle.read(_HEAD.size)

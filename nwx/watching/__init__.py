@@ -1,7 +1,7 @@
-"""Watching: the index follows a crawl, file by file as the crawler closes them.
+"""Watching: loading archive files into an archive as a crawler closes them.
 
-`folders` tells which files are whole and puts loaded ones elsewhere,
-`watcher` loads them, and `events` is what it says on the way.
+`folders` finds complete files and moves loaded ones, `watcher` loads them, and `events` defines
+the reported events.
 """
 
 from nwx.watching.events import Event, EventKind, WatchReport

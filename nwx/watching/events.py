@@ -1,4 +1,4 @@
-"""What a watch says on the way, and in the end."""
+"""Events and the final report of a watch."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,11 +20,10 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a file, or to the archive.
+    """An event about a file or the archive.
 
-    `path` is where the file was found, `moved_to` where it is now if that
-    is elsewhere. `captures` counts those of the file, `errors_total` its
-    errors, of which `errors` are the first.
+    `path` is where the file was found, `moved_to` its new path if it was moved. `captures` counts
+    the file's captures, `errors_total` its errors; `errors` has the first ones.
     """
 
     kind: EventKind

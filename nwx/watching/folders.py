@@ -1,9 +1,8 @@
-"""Which archive files in watched folders are whole, and where loaded ones are moved.
+"""Complete archive files in watched folders, and moving of loaded ones.
 
-Folders are looked at again and again, and not watched by inotify: crawls
-are written to network file systems too, which tell nothing of what other
-machines do, and whether a file has stopped to grow is a matter of time in
-any case. A look at ten thousand names takes less than a tenth of a second.
+Folders are polled, not watched by inotify: crawls are written to network file systems too,
+which do not report changes by other machines, and detecting that a file no longer grows takes
+time in any case. Polling ten thousand names takes less than a tenth of a second.
 """
 
 import errno
@@ -50,11 +49,9 @@ class _Sight:
 class Folders:
     """The archive files below some folders.
 
-    A file is whole once it has not changed for `settle_seconds`, or at once
-    when it was renamed from a name with one more ending (`.open`), as
-    crawlers do that close a file. Names that begin with a dot, and what a
-    writer holds a lock on, are left alone. `without` are folders below that
-    are not looked into.
+    A file is complete once it has not changed for `settle_seconds`, or at once if it was renamed
+    from a name with one more suffix (`.open`), as crawlers do on closing a file. Names that begin
+    with a dot and files locked by a writer are ignored. `without` are subfolders to skip.
     """
 
     def __init__(
@@ -99,7 +96,7 @@ class Folders:
             sight.dealt_with = True
 
     def settling(self) -> bool:
-        """Tell whether the last look met files that may be whole soon."""
+        """Return whether the last poll found files that may be complete soon."""
         return any(sight.looks == 1 and not sight.dealt_with for sight in self._sights.values())
 
     def _seen(self, before: _Sight | None, state: _State, now: float) -> _Sight:
@@ -118,7 +115,7 @@ class Folders:
         return sight.looks > 1 and age >= self._settle_seconds
 
     def _files(self) -> Iterator[tuple[str, _State]]:
-        """Yield archive files, and those that have such a name but for one more ending."""
+        """Yield archive files, also under names with one more suffix."""
         waiting = [str(folder) for folder in self._folders]
         while waiting:
             for entry in self._entries(waiting.pop()):
@@ -141,9 +138,9 @@ class Folders:
 
 @contextmanager
 def held(folders: Sequence[Path]) -> Iterator[None]:
-    """Keep other watches away from folders: two would move each other's files.
+    """Lock folders against other watches: two would move each other's files.
 
-    Raises SourceError where one is there already, or a folder is none.
+    Raises SourceError if another watch has one, or if one is not a folder.
     """
     with ExitStack() as stack:
         for folder in folders:
@@ -181,7 +178,7 @@ def _state(entry: "os.DirEntry[str]") -> _State | None:
 
 
 def is_locked(path: str) -> bool:
-    """Tell whether a writer holds a lock on a file, as pywb and warcprox do on open ones."""
+    """Return whether a writer holds a lock on a file, as pywb and warcprox do on open ones."""
     try:
         with Path(path).open("rb") as handle:
             for lock in (fcntl.lockf, fcntl.flock):
@@ -198,10 +195,10 @@ def is_locked(path: str) -> bool:
 def read_grown_again(
     engine: Engine, sources: Iterable[ArchiveSource], ledger: Mapping[str, SourceFile]
 ) -> None:
-    """Let the ledger say of files that have grown that they are not done.
+    """Mark files that have grown as unfinished in the ledger.
 
-    What is in the archive of them stays as it is, for ids come from places;
-    but for the record that was cut off by the end of the file as it was.
+    Their entries in the archive are unchanged, since ids derive from locations, except the record
+    that was cut off at the former end of the file, which is deleted.
     """
     for source in sources:
         entry = ledger.get(source.name)
@@ -216,7 +213,7 @@ def read_grown_again(
 
 
 def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Tell whether a file is one of the ledger, in its place, with more at its end."""
+    """Return whether a file is in the ledger under the same path and has grown at its end."""
     if source.member or source.path != entry.path or entry.size is None:
         return False
     if source.size is None or source.size <= entry.size:
@@ -228,7 +225,7 @@ def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
 
 
 def _cut(source: ArchiveSource, entry: SourceFile) -> Iterator[Capture]:
-    """Yield the captures whose records reach over what was the end of the file."""
+    """Yield the captures whose records extend past the former end of the file."""
     end = entry.size or 0
     for item in ArchiveReader(source, entry.collection):
         if isinstance(item, CaptureRecord):
@@ -256,9 +253,9 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EML
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that files go to, once at the start: one that is gone later is an error.
+    """Make a target folder, once at the start; later a missing one is an error.
 
-    Raises SourceError where that cannot be.
+    Raises SourceError if that fails.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -267,10 +264,10 @@ def make_folder(folder: Path) -> None:
 
 
 def move_file(file: Path, folder: Path) -> Path:
-    """Give a file its name in another folder, on whatever disk; the old name stays.
+    """Link or copy a file into a folder, on any disk, and return the new path.
 
-    The same file may be there already. Raises SourceConflictError where
-    another one of its name is, SourceError where it cannot be written.
+    The old name stays. The same file may already exist there. Raises SourceConflictError if a
+    different file has the name, SourceError if the new file cannot be written.
     """
     target = folder / file.name
     try:

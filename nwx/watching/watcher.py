@@ -1,4 +1,4 @@
-"""Loading what is whole in watched folders, until told to stop."""
+"""Loading of complete files in watched folders until stopped."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,26 +32,26 @@ Tell = Callable[[Event], None]
 
 
 class PageListener(Protocol):
-    """What wants to know of the pages that a watch loads; neither method may take long, or raise.
+    """Listener for the pages that a watch loads; its methods must be quick and not raise.
 
-    `on_documents` is told of new pages as by `import_files`, `idle` is
-    called whenever nothing is left to load.
+    `on_documents` gets new pages as from `import_files`; `idle` is called whenever nothing is left
+    to load.
     """
 
     def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> object:
         """Take the new pages of a file."""
 
     def idle(self) -> object:
-        """Use the time until there is something to load."""
+        """Do other work until new files can be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
     """How to watch.
 
-    Loaded files are moved to `completed`, those that cannot be loaded to
-    `failed`, where these are given. With `once` the watch ends when all
-    that is whole is loaded, and an archive that is away is an error.
+    Loaded files are moved to `completed`, files that cannot be loaded to `failed`, if these are
+    set. With `once` the watch ends when all complete files are loaded, and an unavailable archive
+    is an error.
     """
 
     imports: ImportOptions
@@ -70,12 +70,11 @@ def watch(
     stopping: Callable[[], bool] = lambda: False,
     listener: PageListener | None = None,
 ) -> WatchReport:
-    """Load archive files into an archive as they become whole, until `stopping` says so.
+    """Load archive files into an archive as they become complete, until `stopping` is true.
 
-    Each file is loaded exactly once, whatever is killed when. The archive
-    is opened for as long as there is something to load, so that others can
-    write to it in between. Raises EngineError where it cannot be used, and
-    SourceError where a folder is none, or is watched already.
+    Each file is loaded exactly once, even if processes are killed. The archive is open only while
+    files are loaded, so that others can write in between. Raises EngineError if it cannot be used,
+    and SourceError if a folder is invalid or already watched.
     """
     with held(folders):
         for folder in (options.completed, options.failed):
@@ -133,14 +132,14 @@ class _Watch:
         self._say(event)
 
     def _cannot_read(self, error: OSError) -> None:
-        """Tell of a folder that cannot be read, once."""
+        """Report an unreadable folder, once."""
         if str(error.filename) not in self._unreadable:
             self._unreadable.add(str(error.filename))
             message = f"the folder cannot be read: {error.strerror}"
             self._tell(Event(EventKind.FAILED, str(error.filename), message))
 
     def _load_all(self, paths: list[Path]) -> None:
-        """Load files into the archive, which is made where there is none; wait while it is away."""
+        """Load files into the archive, created if missing; wait while it is unavailable."""
         try:
             with open_engine(self._settings) as engine:
                 engine.create()
@@ -179,9 +178,9 @@ class _Watch:
         }
 
     def _unknown(self, paths: list[Path]) -> Iterator[_File]:
-        """Yield the files that must be read; those that stay and are known by place and size not.
+        """Yield the files to read; files kept in place with known path and size are skipped.
 
-        Reading each to compare its checksum would take hours at every start.
+        Comparing the checksum of each would take hours at every start.
         """
         for path in paths:
             file = _file(path)
@@ -236,7 +235,7 @@ class _Watch:
         return ""
 
     def _fail(self, file: _File, problem: str, errors: tuple[ReadError, ...]) -> None:
-        """Tell of a file that cannot be loaded, once, and move it where such files go."""
+        """Report a file that cannot be loaded, once, and move it to the folder for failed files."""
         self._folders.dealt_with(file.path)
         moved_to = ""
         if self._options.failed is not None:
@@ -262,7 +261,7 @@ class _Watch:
         loaded: list[tuple[_File, tuple[ReadError, ...]]],
         before: dict[str, SourceFile],
     ) -> None:
-        """Put loaded files where they belong, keep the ledger true, and tell."""
+        """Move loaded files, update their paths in the ledger, and report them."""
         places = {file.path: self._placed(file) for file, _ in loaded}
         moved = [
             replace(self._ledger[source.name], path=str(places[file.path]))
@@ -280,7 +279,7 @@ class _Watch:
                 self._take_away(file.path)
 
     def _placed(self, file: _File) -> Path:
-        """Return where a loaded file lies from now on."""
+        """Move a loaded file if configured; return its final path."""
         folder = self._options.completed
         if folder is None:
             return file.path
@@ -298,7 +297,7 @@ class _Watch:
             self._tell(Event(EventKind.NOT_MOVED, str(path), message))
 
     def _is_elsewhere(self, source: ArchiveSource, place: Path) -> bool:
-        """Tell whether the ledger names another place that is to be given up for this one."""
+        """Return whether the ledger has another path, outdated by this one."""
         named = Path(self._ledger[source.name].path)
         gone = named.is_absolute() and not named.exists()
         return named != place and (str(named) == source.path or gone)
@@ -358,7 +357,7 @@ def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
 
 
 def _is_of(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Tell whether an entry of the ledger is that of a file, wherever it was found."""
+    """Return whether a ledger entry belongs to a file, wherever it was found."""
     if source.size != entry.size:
         return False
     try:

@@ -19,9 +19,9 @@ LINES_A_BLOCK = 3000
 
 @dataclass(frozen=True, slots=True)
 class ClusterBuildOptions:
-    """Into how many shards, at which split points if they are given, of how large blocks.
+    """Number of shards, split points if given, and lines a block.
 
-    With `summary` the index is also there as cluster.summary.
+    With `summary` the index is also written as cluster.summary.
     """
 
     shards: int = 1

@@ -30,18 +30,18 @@ _DECODER_BYTES = 100_000
 def block_lines(
     data: bytes, start: bytes = b"", end: bytes | None = None, place: str = "a block"
 ) -> Iterator[bytes]:
-    """Yield the lines between two keys of a stored block, inflated only as far as is needed.
+    """Yield the lines between two keys of a stored block, inflating only as needed.
 
-    Raises FormatError on what is no gzip member, or torn, or too large.
+    Raises FormatError on data that are not gzip, torn, or too large.
     """
     return _between(_texts(data, place), start, end)
 
 
 class BlockText:
-    """A stored block; what was inflated of it is kept, and inflating goes on from there.
+    """A stored block, inflated step by step; inflated text is kept.
 
-    Several threads may read it at once. `size` is the memory that it takes.
-    Of a block that inflates to many megabytes, only the first are kept.
+    Thread-safe. `size` is the memory used, in bytes. Of a block that inflates to many megabytes,
+    only the first are kept.
     """
 
     __slots__ = ("_data", "_error", "_kept", "_lock", "_more", "_place", "size")
@@ -68,7 +68,7 @@ class BlockText:
             yield from islice(_texts(self._data, self._place), number, None)
 
     def _inflate(self, number: int) -> bool:
-        """Keep one more text; False where there is none, or enough is kept."""
+        """Inflate and keep one more text; False at the end, or if enough is kept."""
         with self._lock:
             if number < len(self._kept):
                 return True  # another thread was here meanwhile
@@ -89,7 +89,7 @@ class BlockText:
 
 
 class RecentBlocks:
-    """The blocks that were read last, in so many bytes; several threads may ask at once."""
+    """Cache of the most recently read blocks, bounded in bytes; thread-safe."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -127,7 +127,7 @@ def _between(texts: Iterable[bytes], start: bytes, end: bytes | None) -> Iterato
 
 
 def _texts(data: bytes, place: str) -> Iterator[bytes]:
-    """Yield what a block holds as texts of whole lines, without the newline behind each."""
+    """Yield the contents of a block as texts of whole lines, without the final newlines."""
     rest = b""
     for piece in _inflated(data, place):
         text = rest + piece if rest else piece
@@ -142,7 +142,7 @@ def _texts(data: bytes, place: str) -> Iterator[bytes]:
 
 
 def _inflated(data: bytes, place: str) -> Iterator[bytes]:
-    """Yield what a stored block holds, piece by piece; raises FormatError where it is damaged."""
+    """Yield the inflated pieces of a stored block; raises FormatError if it is damaged."""
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     size, given = 0, data
     while not decoder.eof:
@@ -163,10 +163,10 @@ def _inflated(data: bytes, place: str) -> Iterator[bytes]:
 
 
 class BlockIndex:
-    """The lines of an `.idx` file, in either form.
+    """The lines of an `.idx` file in either form.
 
-    `part` is the file that a `!meta` line names, "" in the classic form.
-    Raises FormatError where the first line is of neither.
+    `part` is the file that a `!meta` line names, "" in the classic form. Raises FormatError if the
+    first line has neither form.
     """
 
     def __init__(self, stored: StoredBytes) -> None:
@@ -215,7 +215,7 @@ _LINE_START = re.compile(rb"[^ \n]+ [0-9]{4,14} ")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A gzip member: where it lies, and what it holds, of a torn one what could be inflated."""
+    """A gzip member: location and content; for a torn one, the inflatable part."""
 
     offset: int
     length: int
@@ -224,7 +224,7 @@ class Member:
 
 
 def members(stored: StoredBytes) -> Iterator[Member]:
-    """Yield the members of a file in its order, and a torn one for whatever lies between."""
+    """Yield the members of a file in order; other bytes are yielded as torn members."""
     offset = 0
     while offset < stored.size:
         found = _member(stored, offset)

@@ -42,12 +42,11 @@ _PLAN_FORM = 2
 
 @dataclass(slots=True)
 class ClusterBuildReport:
-    """What went into a cluster.
+    """Counts and problems of a build.
 
-    `repeated` counts lines left out as they were there already, byte for
-    byte; `problems_total` those that cannot stand in an index, the first of
-    which are in `problems`. `damaged` says of files why they could not be
-    read to their end.
+    `repeated` counts lines left out as exact duplicates; `problems_total` counts lines that an
+    index cannot contain, `problems` has the first of them. `damaged` has the reasons why files
+    could not be read to their end.
     """
 
     lines: int = 0
@@ -85,13 +84,11 @@ def build_cluster(
     resources: Resources,
     progress: ShowProgress = no_progress,
 ) -> ClusterBuildReport:
-    """Write a cluster of all lines of some files into a folder that has none.
+    """Write a cluster of all lines of some files into a folder without one.
 
-    A build that was killed goes on where it was, and of one that finished
-    the report is returned again. Where files end in damage,
-    the lines before it are taken, and where no line at all can be read,
-    nothing is written. Raises UsageError where a cluster is there already,
-    SourceError where files cannot be opened or written.
+    A killed build continues; a finished one returns its report again. In damaged files the lines
+    before the damage are used; if no line at all is readable, nothing is written. Raises UsageError
+    if a cluster already exists, SourceError if files cannot be opened or written.
     """
     is_new = not folder.exists()
     plan = plan_of(sources, options, resources)
@@ -146,7 +143,7 @@ def _publish(
 def plan_of(
     sources: Sequence[CdxSource], options: ClusterBuildOptions, resources: Resources
 ) -> dict[str, Any]:
-    """Return what has to be the same for a build to go on where another was killed."""
+    """Return the parameters that must be equal for a build to continue a killed one."""
     files = []
     for source in sources:
         path = Path(source.path)
@@ -197,9 +194,9 @@ class Workers:
         self.pool.__exit__(kind, error, trace)
 
     def sorted_runs(self, report: ClusterBuildReport) -> Sequence[SortedRun]:
-        """Return the lines of all sources as sorted runs; faults go to the report.
+        """Return the lines of all sources as sorted runs; faults are added to the report.
 
-        They are so few that all can be read at once.
+        The runs are few enough to be read all at once.
         """
         tasks = plan_tasks(self._inputs, self._count)
         problems = Problems(report)
@@ -248,9 +245,9 @@ class _Shard:
 def write_shard(
     shard: _Shard, work: Path, runs: Sequence[SortedRun], lines_a_block: int, memory_bytes: int
 ) -> tuple[int, int, int]:
-    """Write a shard and return its lines, its blocks, and the lines left out as repeated.
+    """Write a shard; return its lines, its blocks, and the repeated lines left out.
 
-    What an earlier call wrote is kept.
+    Output of an earlier call is kept.
     """
     keep_memory()
     report = work / f"shard-{shard.number:05d}.json"

@@ -33,10 +33,10 @@ _MOST_LOCATIONS_BYTES = 1 << 26
 
 
 class ClusterPlaces:
-    """The data files of the cluster whose index is at `index`, a path or an address.
+    """Data files of the cluster whose index is at `index`, a path or an address.
 
-    Only what lies in its folder, or in one of those `allowed` (folders or
-    starts of addresses), is ever opened, links followed.
+    Only files in its folder or in `allowed` (folders or starts of addresses) are ever opened, after
+    following links.
     """
 
     def __init__(self, index: str, allowed: Sequence[str] = ()) -> None:
@@ -47,9 +47,9 @@ class ClusterPlaces:
         self.locations = self._load()
 
     def open(self, part: str) -> StoredBytes:
-        """Return the file of a part: the first of its places that can be opened.
+        """Return the file of a part: the first of its locations that can be opened.
 
-        Raises SourceError with what was wrong with the last.
+        Raises SourceError with the fault of the last one.
         """
         failure = SourceError(f"{self.index}: nothing tells where the part {part!r} is")
         for path in self.locations.get(part) or (part, f"{part}.gz"):
@@ -102,7 +102,7 @@ class WaczPlaces:
         self.locations: dict[str, tuple[str, ...]] = {}
 
     def open_index(self) -> StoredBytes:
-        """Return the index; raises SourceError where there is none."""
+        """Return the index; raises SourceError if it is missing."""
         try:
             with zipfile.ZipFile(self._path) as archive:
                 found = [name for name in archive.namelist() if _WACZ_INDEX.fullmatch(name)]
@@ -139,10 +139,10 @@ _RECENT_BYTES = 32 << 20
 
 
 class Cluster:
-    """An open cluster; several threads may read it at once.
+    """An open cluster; thread-safe for reading.
 
-    What is damaged raises FormatError with file and offset, what cannot be
-    read SourceError, each when it is met.
+    Damaged data raise FormatError with file and offset, unreadable data SourceError, when they are
+    reached.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class Cluster:
     def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
         """Yield the lines, without newlines, with start <= line < end, in order.
 
-        Compared as bytes; None for `end` is the end of the index. Where one
-        block has all of them, as of a URL, what is inflated of it is kept for
-        the next look-ups: a page and its images are mostly in one.
+        Compared as bytes; None for `end` is the end of the index. If one block has all lines, as
+        for a URL, its inflated text is cached for the next lookups: a page and its images are
+        mostly in one block.
         """
         blocks = self.blocks(start, end)
         first = list(islice(blocks, 2))
@@ -203,10 +203,10 @@ class Cluster:
         return data
 
     def data_beside(self, parts: Collection[str]) -> dict[str, int]:
-        """Return the data files that are none of these parts, and their sizes in bytes.
+        """Return the data files not in `parts`, with their sizes in bytes.
 
-        They are those that the .loc or the `!meta` line names, and where
-        nothing is named at all, the files cdx-*.gz beside the index.
+        Data files are named by the .loc or the `!meta` line; if neither names any, they are the
+        files cdx-*.gz next to the index.
         """
         names = {*self.places.locations, self.index.part} - {""}
         if not names and not parts and isinstance(self._stored, LocalFile):
@@ -222,7 +222,7 @@ class Cluster:
         return self._stored.is_replaced()
 
     def close(self) -> None:
-        """Let go of all files; closing twice is harmless."""
+        """Close all files; closing twice is harmless."""
         for part in self._parts.values():
             part.close()
         self._parts.clear()
@@ -268,11 +268,10 @@ class Cluster:
 
 
 def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
-    """Return the cluster at a place: an `.idx` file, its folder, a WACZ, or an http(s) address.
+    """Return the cluster at an `.idx` file, its folder, a WACZ, or an http(s) address.
 
-    Its `.loc` can name files in its own folder and those `allowed`
-    (folders, starts of addresses) only. Raises SourceError where it cannot
-    be opened and FormatError where it is none.
+    Its `.loc` can only name files in its own folder and in `allowed` (folders, starts of
+    addresses). Raises SourceError if it cannot be opened and FormatError if it is not a cluster.
     """
     name = str(place)
     if is_remote(name):
@@ -287,7 +286,7 @@ def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
 
 
 def end_after(prefix: bytes) -> bytes | None:
-    """Return the first key behind all that begin with a prefix, None where nothing is."""
+    """Return the first key after all keys with a prefix, None if no such key exists."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
@@ -299,9 +298,9 @@ def open_wacz(path: Path) -> Cluster:
 
 
 def index_file(path: Path) -> Path:
-    """Return the index of a cluster that is named by its folder, or by the index itself.
+    """Return the index file of a cluster, given as folder or index.
 
-    Raises SourceError where a folder has none, or several.
+    Raises SourceError if a folder has no index or several.
     """
     if not path.is_dir():
         return path
@@ -323,7 +322,7 @@ def _opened(stored: StoredBytes, places: Callable[[], ClusterPlaces | WaczPlaces
 
 
 def _is_next(group: list[ZipNumBlock], block: ZipNumBlock) -> bool:
-    """Return whether a block lies right behind others, and may be read with them."""
+    """Return whether a block directly follows others and may be read with them."""
     last = group[-1]
     size = block.offset + block.length - group[0].offset
     behind = block.part == last.part and block.offset == last.offset + last.length

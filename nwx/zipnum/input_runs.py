@@ -1,7 +1,7 @@
-"""The first step of a build: inputs in any order become sorted runs on disk.
+"""First step of a build: inputs in any order are written as sorted runs on disk.
 
-A task reads some pieces of input, which one process does, and leaves runs
-whose marks are keys of blocks: split points are chosen from these.
+A task reads some pieces of input in one process and writes runs whose marks are keys of blocks:
+split points are chosen from these.
 """
 
 import re
@@ -67,7 +67,7 @@ class TaskRuns:
 
 
 def make_runs(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
-    """Return the runs of a task, those of an earlier call where it got to its end."""
+    """Return the runs of a task; a completed earlier call's runs are reused."""
     keep_memory()
     report = folder / f"task-{task.number:05d}.json"
     return TaskRuns.from_json(
@@ -88,10 +88,10 @@ def _made(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
 
 
 def sound_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBatch, int]]:
-    """Yield the lines of a piece that can stand in an index, and how many bytes they were.
+    """Yield the valid lines of a piece, with the number of bytes read for them.
 
-    Where the file is damaged, that is noted, and the piece ends. Raises
-    SourceError where it cannot be opened, or an address does not answer.
+    Damage in the file is recorded and ends the piece. Raises SourceError if it cannot be opened, or
+    an address does not answer.
     """
     with open_cdx(piece.source.path) as stream:
         for block in _readable(raw_blocks(stream, piece, by_run=False), reading):
@@ -121,10 +121,10 @@ def _readable(blocks: Iterator[bytes], reading: FileReading) -> Iterator[bytes]:
 
 
 def unsure_lines(block: bytes, lines: LineBatch) -> list[int]:
-    """Return which lines of a block, that has a pad behind them, need a closer look.
+    """Return the numbers of lines of a block, padded at its end, that need a closer check.
 
-    All others begin with a urlkey of no great length and 14 digits, as
-    nearly all lines do, and are not too long.
+    All others, nearly all, begin with a urlkey of moderate length and 14 digits, and are not too
+    long.
     """
     lengths = np.fromiter(map(len, lines), np.int64, len(lines))
     ends = np.cumsum(lengths + 1) - 1
@@ -144,7 +144,7 @@ def _windows(block: bytes, width: int, starts: NDArray[np.int64]) -> NDArray[np.
 
 
 def _good(line: bytes, number: int, reading: FileReading) -> bool:
-    """Return whether a line is a capture; headers and empty lines are none, others told."""
+    """Return whether a line is a capture; report others except headers and empty lines."""
 
     def note(message: str) -> bool:
         reading.add(CdxError(message, reading.file, number))

@@ -23,11 +23,10 @@ from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name
 
 @dataclass(slots=True)
 class MergeReport(ClusterBuildReport):
-    """What became of a merge: `lines` that were new, in the report of their reading.
+    """Results of a merge; `lines` counts the new lines.
 
-    `blocks` are all that the cluster has now, of which `copied` stayed as
-    they were, in files that were written anew; files without new lines are
-    not touched at all.
+    `blocks` are all blocks of the cluster now; `copied` were copied unchanged into new files. Files
+    without new lines are not touched.
     """
 
     copied: int = 0
@@ -36,10 +35,10 @@ class MergeReport(ClusterBuildReport):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Data files that follow each other, with the index lines of their blocks.
+    """Consecutive data files, with the index lines of their blocks.
 
-    Usually one file; more only where one key is in the end of one and the
-    start of the next. New lines from `start` up to `end` belong to it.
+    Usually one file; more only if a key is at the end of one and the start of the next. New lines
+    from `start` up to `end` belong to the group.
     """
 
     number: int
@@ -70,11 +69,10 @@ def merge_lines(
 ) -> MergeReport:
     """Add the lines of CDX files to the cluster at `place`, its index or its folder.
 
-    Readers see the old cluster until the new one is whole. A merge that was
-    killed goes on when it is called again. Without `lines_a_block` new blocks
-    are as large as the first one is. Raises UsageError for a cluster
-    in the form of WACZ files, or whose index has lost its lines, and as
-    `build` does.
+    Readers see the old cluster until the new one is complete. A killed merge continues when it is
+    called again. Without `lines_a_block` new blocks are as large as the first one. Raises
+    UsageError for a cluster in WACZ form or with an index that has lost its lines, and the errors
+    of `build`.
     """
     recover(place if place.is_dir() else place.parent)
     index = index_file(place)
@@ -103,7 +101,7 @@ def merge_lines(
 def _groups(cluster: Cluster) -> Iterator[_Group]:
     """Yield the data files of a cluster in the order of its index.
 
-    Raises FormatError where the blocks of one are not together.
+    Raises FormatError if the blocks of a file are not contiguous.
     """
     grouped: list[tuple[list[str], list[ZipNumBlock]]] = []
     seen: set[str] = set()
@@ -127,9 +125,9 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
 
 
 def _first_group(cluster: Cluster) -> _Group:
-    """Return what all lines are to be in of a cluster that has none; its files go.
+    """Return the group for all lines of an empty cluster; its files are replaced.
 
-    Raises UsageError where there are data though the index tells of none.
+    Raises UsageError if data exist although the index lists none.
     """
     sizes = cluster.data_beside(())
     if any(sizes.values()):
@@ -148,7 +146,7 @@ def _lines_of(cluster: Cluster, blocks: Sequence[ZipNumBlock]) -> int:
 
 
 def _reaches(cluster: Cluster, block: ZipNumBlock, key: bytes) -> bool:
-    """Return whether a block has lines of a key that follows it, or of one behind that."""
+    """Return whether a block has lines at or after a key."""
     return any(line >= key for line in cluster.lines_of(iter([block]), key))
 
 
@@ -160,7 +158,7 @@ def merge_group(
     form: tuple[int, int],
     memory_bytes: int,
 ) -> _Done:
-    """Write the data files of a group anew if there are lines for it, and their index in any case.
+    """Write the data files of a group anew if it has new lines, and always their index.
 
     `form` is the generation of the new file and the lines of a block.
     """

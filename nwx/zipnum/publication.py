@@ -1,8 +1,7 @@
-"""How a cluster changes: new files are made in a folder inside it, then appear at once.
+"""Publication of clusters: new files are made in a subfolder, then appear at once.
 
-At once is for readers: whoever opens the index sees the old cluster or
-the new one. A process that is killed while files are put in their place
-leaves a note of what is still to do; the next one does that first.
+Atomic for readers: opening the index yields the old cluster or the new one. A process killed
+while moving files leaves a note of the remaining steps; the next one completes them first.
 """
 
 import fcntl
@@ -41,11 +40,10 @@ Locations = dict[str, tuple[str, ...]]
 
 @contextmanager
 def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
-    """Give a folder for work on a cluster, with what a killed attempt of the same plan left.
+    """Yield a work folder of a cluster, with the files of a killed attempt of the same plan.
 
-    It is removed when all went well, and where the work turns out to make
-    no sense (UsageError). Raises SourceError where another process works on
-    this cluster.
+    It is removed on success and on UsageError. Raises SourceError if another process works on this
+    cluster.
     """
     with _locked(folder) as work:
         with writing(work):
@@ -128,11 +126,10 @@ def publish(
     obsolete: Sequence[str] = (),
     report: Mapping[str, Any],
 ) -> None:
-    """Put a cluster in its place; its new data files and all indices of parts are in `work`.
+    """Publish a cluster; its new data files and all indices of parts are in `work`.
 
-    `obsolete` are files of the folder that go. With `summary`, or where
-    there was one, the index is there under that name as well. `report` is
-    what `recover` returns where this is not lived through.
+    `obsolete` files of the folder are deleted. With `summary`, or if there was one, the index is
+    also written as the summary. `report` is returned by `recover` if this process is killed.
     """
     with writing(folder):
         _write_index(work, parts)
@@ -152,7 +149,7 @@ def publish(
 
 
 def _finish(folder: Path) -> dict[str, Any]:
-    """Put the noted files in their places; what is there already is left."""
+    """Move the noted files to their places; existing ones are left."""
     work = folder / WORK
     note = json.loads((work / _NOTE).read_bytes())
     stem = folder / note["stem"]
@@ -223,7 +220,7 @@ class Converted:
 def to_wacz_form(cluster: Cluster, folder: Path) -> Converted:
     """Write index.cdx.gz and index.idx, as in the folder indexes/ of a WACZ.
 
-    Raises UsageError where they are there already.
+    Raises UsageError if they already exist.
     """
     data, index = folder / WACZ_DATA, folder / WACZ_INDEX
     if data.exists() or index.exists():
@@ -247,9 +244,9 @@ def _placed(block: ZipNumBlock, offset: int, stored: bytes) -> ZipNumBlock:
 
 
 def to_cluster(cluster: Cluster, folder: Path) -> Converted:
-    """Write a cluster in the classic form, of one data file.
+    """Write a cluster in the classic form, with one data file.
 
-    Raises UsageError where a cluster is there already.
+    Raises UsageError if a cluster already exists.
     """
     recover(folder)
     if any(folder.glob("*.idx")):

@@ -1,4 +1,4 @@
-"""Bytes at any offset: of a local file, of an entry of a zip file, or behind an address."""
+"""Bytes at any offset: of a local file, of an entry of a ZIP file, or at an address."""
 
 import os
 import zipfile
@@ -34,19 +34,19 @@ class StoredBytes(ABC):
         """Return bytes, fewer only at the end; raises SourceError where they cannot be had."""
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name by now, where that can be told at no cost."""
+        """Return whether another file has its name by now, if that can be checked at no cost."""
         return False
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; closing twice is harmless."""
+        """Close it; closing twice is harmless."""
 
 
 class LocalFile(StoredBytes):
-    """A file here.
+    """A local file.
 
-    Read and not mapped into memory: a map costs the process its life when
-    somebody writes the file anew in its place (`cat part-* > all.idx`).
+    Read and not mapped into memory: a map kills the process if another one rewrites the file in
+    place (`cat part-* > all.idx`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,7 +110,7 @@ class StoredZipEntry(StoredBytes):
 
 
 class Address(StoredBytes):
-    """What lies behind an http(s) address, asked for by ranges."""
+    """A file at an http(s) address, read by ranges."""
 
     def __init__(self, address: str) -> None:
         # imported here, as processes that share work on files start a good deal faster without
@@ -137,9 +137,9 @@ class Address(StoredBytes):
         return content
 
     def _ask(self, offset: int, length: int) -> tuple[bytes, str]:
-        """Return the bytes of a range, and what the answer says of the range.
+        """Return the bytes of a range, and the range in the response.
 
-        Refuses all of a file in the place of a range, however large it may be.
+        Refuses a whole file sent instead of a range, whatever its size.
         """
         headers = {
             "Range": f"bytes={offset}-{offset + length - 1}",
@@ -174,7 +174,7 @@ class Address(StoredBytes):
 
 
 class FsspecFile(StoredBytes):
-    """What lies behind any other address that fsspec knows, s3 for example."""
+    """A file at any other address that fsspec supports, s3 for example."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -231,7 +231,7 @@ class Paged(StoredBytes):
         return self._stored.read(number * _PAGE_BYTES, _PAGE_BYTES)
 
     def close(self) -> None:
-        """Close what lies behind."""
+        """Close the underlying file or connection."""
         self._stored.close()
 
 
@@ -241,7 +241,10 @@ def is_remote(place: str) -> bool:
 
 
 def open_address(address: str) -> StoredBytes:
-    """Return what lies behind an address; raises SourceError."""
+    """Return the bytes at an address.
+
+    Raises SourceError if it cannot be opened.
+    """
     return Address(address) if urlsplit(address).scheme in _HTTP else FsspecFile(address)
 
 

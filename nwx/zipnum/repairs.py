@@ -25,13 +25,11 @@ from nwx.zipnum.shards import data_name, next_generation, part_name
 
 @dataclass(slots=True)
 class RepairReport(ClusterBuildReport):
-    """What became of a repair.
+    """Results of a repair.
 
-    `torn` blocks did not inflate; `saved` lines were had from them.
-    `unsorted` counts blocks and files that were out of order. `rewritten`
-    tells that the data were written anew; else the index only was.
-    `missing` are the parts that the index names and nothing is known of,
-    where data files beside it took their place.
+    `torn` blocks did not inflate; `saved` lines were recovered from them. `unsorted` counts blocks
+    and files out of order. `rewritten`: the data were written anew; else only the index was.
+    `missing` are parts named by the index but not found, replaced by data files next to it.
     """
 
     torn: int = 0
@@ -43,7 +41,7 @@ class RepairReport(ClusterBuildReport):
 
 @dataclass(slots=True)
 class _Part:
-    """A data file: the name that the index has for it, and what is in it."""
+    """A data file: its name in the index, and its contents."""
 
     name: str
     path: Path
@@ -59,12 +57,11 @@ def repair_cluster(
     lines_a_block: int = LINES_A_BLOCK,
     progress: ShowProgress = no_progress,
 ) -> RepairReport:
-    """Make the cluster in a folder, or of an index, whole again.
+    """Repair the cluster in a folder or of an index.
 
-    What a killed command left is finished first. Lines are lost only where
-    a block does not inflate; the report tells. Raises UsageError for a
-    cluster in the form of WACZ files, SourceError where data files are
-    missing.
+    An interrupted command is completed first. Lines are lost only in blocks that do not inflate;
+    the report counts them. Raises UsageError for a cluster in WACZ form, SourceError if data files
+    are missing.
     """
     folder = place if place.is_dir() else place.parent
     recover(folder)
@@ -97,12 +94,11 @@ def _index(place: Path) -> Path:
 
 
 def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path]:
-    """Return the data files by the names of their parts; parts that are not there go to `missing`.
+    """Return the data files by the names of their parts; add absent parts to `missing`.
 
-    They are those that the index or the .loc names. Where nothing is
-    named, or a part is not where it should be, they are also the files
-    beside the index that nothing names. Raises SourceError where there are
-    none that could stand for what is missing.
+    They are named by the index or the .loc. If neither names any, or a part is not in its place,
+    unnamed files next to the index are included. Raises SourceError if none can replace the missing
+    ones.
     """
     places = ClusterPlaces(str(index))
     named = _named(index) if index.exists() else []
@@ -124,7 +120,7 @@ def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path
 
 
 def _file_of(part: str, places: ClusterPlaces, folder: Path) -> Path | None:
-    """Return the file of a part: where the .loc says, or beside the index."""
+    """Return the file of a part: at its .loc entry, or next to the index."""
     beside = folder.resolve() / Path(part).name
     try:
         stored = places.open(part)
@@ -135,9 +131,9 @@ def _file_of(part: str, places: ClusterPlaces, folder: Path) -> Path | None:
 
 
 def _unnamed(folder: Path, taken: Collection[Path]) -> dict[str, Path]:
-    """Return the files of a folder that are no others' and hold blocks of lines, by their names.
+    """Return a folder's files of line blocks that are not in `taken`, by name.
 
-    Those that are named as ours are, if there are any, else all .gz files.
+    Files named as nwx names them if there are any, else all .gz files.
     """
     own = folder.resolve()
     for pattern in ("cdx-*.gz", "*.gz"):
@@ -175,7 +171,7 @@ def _members(path: Path) -> Iterator[Member]:
 
 
 def _scan(part: _Part, report: RepairReport) -> None:
-    """Find the blocks of a data file, and note what is wrong with them."""
+    """Find the blocks of a data file, and record their faults."""
     for member in _members(part.path):
         lines = _lines(member)
         if member.fault:
@@ -197,7 +193,7 @@ def _scan(part: _Part, report: RepairReport) -> None:
 
 
 def _lines(member: Member) -> LineBatch:
-    """Return the lines of a member; of a torn one those that are whole."""
+    """Return the lines of a member; only the whole ones if it is torn."""
     lines = member.content.split(b"\n")
     rest = lines.pop()
     if rest and not member.fault:

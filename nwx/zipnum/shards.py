@@ -20,7 +20,7 @@ LEVEL = 2
 
 
 def data_name(number: int, generation: int = 0) -> str:
-    """Return the name of a data file; each merge writes those of another generation."""
+    """Return the name of a data file; each merge writes a new generation."""
     return f"cdx-{number:05d}{f'-{generation}' if generation else ''}.gz"
 
 
@@ -36,11 +36,11 @@ def part_name(number: int) -> str:
 
 
 class ShardWriter:
-    """Writes one data file and its index; both appear when they are whole, the index last.
+    """Writer of one data file and its index; both appear when complete, the index last.
 
-    Blocks have `lines_a_block` lines, and the last of a row what is left
-    over. With `even` the last two of a row are of about the same size, so
-    that a cluster that is merged into again and again is not cut to shreds.
+    Blocks have `lines_a_block` lines, and the last of a row the remaining ones. With `even` the
+    last two of a row are of about the same size, so that a cluster merged into repeatedly does not
+    fragment.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ShardWriter:
                 unfinished.replace(path)
 
     def close(self) -> None:
-        """Close both files; those not finished stay behind under other names."""
+        """Close both files; unfinished ones stay under other names."""
         self._stream.close()
         self._index.close()
 
@@ -131,10 +131,9 @@ _MOST_BYTES = 1 << 26
 
 
 def read_splits(path: Path) -> list[bytes]:
-    """Return the split points in a file, one a line, as any maker of clusters writes them.
+    """Return the split points in a file, one a line, as any cluster builder writes them.
 
-    Raises SourceError where it cannot be read, UsageError where it is not
-    in order.
+    Raises SourceError if it cannot be read, UsageError if it is not in order.
     """
     try:
         with path.open("rb") as stream:

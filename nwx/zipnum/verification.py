@@ -1,4 +1,4 @@
-"""Looks at every byte of a cluster and says what is wrong with it."""
+"""Verification of every byte of a cluster, with a report of the faults."""
 
 import hashlib
 from collections import Counter
@@ -24,7 +24,7 @@ _SHOWN_BYTES = 60
 
 @dataclass(frozen=True, slots=True)
 class ClusterFault:
-    """Something wrong: its kind in a word, the file and the offset where it is, and what it is."""
+    """A fault: its kind in a word, file, offset and description."""
 
     kind: str
     file: str
@@ -34,12 +34,11 @@ class ClusterFault:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What was looked at, and the first faults; `counts` has all of them by kind.
+    """What was checked, and the first faults; `counts` has the number of all by kind.
 
-    The kinds: `index` (lines that cannot be read, or are out of order),
-    `lineno`, `offset` (gaps, overlaps, bytes that no line tells of), `torn`
-    (blocks that do not inflate), `order` (unsorted lines), `key`, `digest`,
-    `loc`, `unfinished`, `summary`.
+    The kinds: `index` (lines unreadable or out of order), `lineno`, `offset` (gaps, overlaps, bytes
+    not in the index), `torn` (blocks that do not inflate), `order` (unsorted lines), `key`,
+    `digest`, `loc`, `unfinished`, `summary`.
     """
 
     files: int = 0
@@ -55,7 +54,7 @@ class VerifyReport:
             self.faults.append(fault)
 
     def join(self, other: "VerifyReport") -> None:
-        """Add what was found elsewhere."""
+        """Add the findings of another report."""
         self.files += other.files
         self.blocks += other.blocks
         self.lines += other.lines
@@ -70,10 +69,9 @@ def verify_cluster(
     workers: int = 1,
     progress: ShowProgress = no_progress,
 ) -> VerifyReport:
-    """Return what is wrong with a cluster, named as for `open_cluster`.
+    """Return the faults of a cluster, named as for `open_cluster`.
 
-    Raises SourceError where it cannot be opened at all, FormatError where
-    its index is none.
+    Raises SourceError if it cannot be opened at all, FormatError if its index is invalid.
     """
     report = VerifyReport()
     with open_cluster(place, allowed) as cluster:
@@ -98,7 +96,7 @@ def verify_cluster(
 
 
 def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipNumBlock]]:
-    """Look at the lines of the index; return the blocks of each part, by what they say."""
+    """Check the lines of the index; return the blocks of each part, as the index has them."""
     parts: dict[str, list[ZipNumBlock]] = {}
     before = b""
     for number, (offset, line) in enumerate(cluster.index.lines(), 1):
@@ -120,7 +118,7 @@ def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipN
 
 
 def _verify_named(cluster: Cluster, parts: Collection[str], report: VerifyReport) -> None:
-    """Look for data files that no line of the index tells of."""
+    """Check for data files that no line of the index names."""
     for part, size in cluster.data_beside(parts).items():
         if size:
             message = f"{size} bytes that no line of the index tells of"
@@ -130,7 +128,7 @@ def _verify_named(cluster: Cluster, parts: Collection[str], report: VerifyReport
 def _verify_folder(
     cluster: Cluster, parts: dict[str, list[ZipNumBlock]], report: VerifyReport
 ) -> None:
-    """Look at the files beside the index."""
+    """Check the files next to the index."""
     index = Path(cluster.name.partition("#")[0])
     if (index.parent / WORK).exists():
         message = "a command did not come to its end; give it again"
@@ -173,7 +171,7 @@ def verify_part(
 def _verify_offsets(
     part: str, blocks: Sequence[ZipNumBlock], size: int, report: VerifyReport
 ) -> None:
-    """Look for gaps and overlaps between blocks, and for bytes behind the last."""
+    """Check for gaps and overlaps between blocks, and for bytes after the last."""
     expected = 0
     for block in sorted(blocks, key=lambda each: each.offset):
         if block.offset != expected:

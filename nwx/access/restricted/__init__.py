@@ -1,1 +1,1 @@
-"""An engine that shows what a viewer may see: each capability behind the rules."""
+"""An engine limited to what a viewer may see: access rules apply to each capability."""

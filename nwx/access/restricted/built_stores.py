@@ -26,10 +26,10 @@ _STAMP_BYTES = 12
 
 
 class RestrictedFacetStore(FacetStore):
-    """The visible captures in bulk, without what was built of all captures.
+    """The visible captures in bulk, without the builds made from all captures.
 
-    Stored combinations count hidden captures too, which cannot be taken off:
-    whoever asks counts anew.
+    Stored combinations include hidden captures, which cannot be subtracted: callers must count
+    again.
     """
 
     def __init__(self, engine: Engine, decisions: Decisions) -> None:
@@ -39,7 +39,7 @@ class RestrictedFacetStore(FacetStore):
 
     @property
     def whole(self) -> FacetStore:
-        """The store of all captures, for whoever leaves out the hidden places by themselves."""
+        """The store of all captures, for callers that leave out hidden captures themselves."""
         return self._store
 
     def hidden_places(self) -> Mapping[str, "array[int]"]:
@@ -48,15 +48,15 @@ class RestrictedFacetStore(FacetStore):
 
     @property
     def folder(self) -> Path:  # type: ignore[override]
-        """Where blobs lie on this machine."""
+        """The local folder of the blobs."""
         return self._store.folder
 
     def version(self) -> str:
-        """Return "": there is no build of what is visible."""
+        """Return "": no build of the visible part exists."""
         return ""
 
     def current(self) -> StoredBuild | None:
-        """Return None: there is no build of what is visible."""
+        """Return None: no build of the visible part exists."""
         return None
 
     def blobs(self) -> set[str]:
@@ -72,7 +72,7 @@ class RestrictedFacetStore(FacetStore):
         return {month: self._stamp(one) for month, one in self._store.month_stamps().items()}
 
     def _stamp(self, stamp: str) -> str:
-        """Return what differs when a stamp does, which counts what is hidden too."""
+        """Return a digest that changes with a stamp, which counts hidden captures too."""
         text = f"{stamp} {self._decisions.key}"
         return blake2b(text.encode(), digest_size=_STAMP_BYTES).hexdigest()
 
@@ -90,24 +90,24 @@ class RestrictedFacetStore(FacetStore):
             yield CaptureRows(rows, some.after)
 
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
-        """Return those of the captures at these places that are visible."""
+        """Return the visible captures at these places."""
         found = self._store.captures_at(places)
         return [one for one in found if not self._decisions.hides(one)]
 
     def live_selection(self) -> AbstractContextManager[LiveSelection] | None:
-        """Return None: what is looked up by conditions would count hidden captures."""
+        """Return None: a selection by conditions would count hidden captures."""
         return None
 
     put = get = delete = swap = writing_refused
 
 
 def _refused_blobs(self: object, *given: Any, **named: Any) -> Any:
-    """Raise EngineError: blobs hold what is hidden too."""
+    """Raise EngineError: blobs contain hidden data too."""
     raise EngineError(ErrorText("the blobs of inlinks are for those who see the whole archive"))
 
 
 class RestrictedInlinkIndex(InlinkIndex):
-    """What a viewer may see of the inlinks of an engine; `table` gives them, no blob does."""
+    """The visible inlinks of an engine, available from `table` only, not as blobs."""
 
     def __init__(
         self,
@@ -123,14 +123,14 @@ class RestrictedInlinkIndex(InlinkIndex):
 
     @property
     def folder(self) -> Path:  # type: ignore[override]
-        """Where blobs would lie."""
+        """The local folder for blobs."""
         return self._index.folder
 
     def stamp(self) -> str:
         return self._index.stamp()
 
     def table(self) -> InlinkTable | None:
-        """Return the links of the current build that are visible, None where there is no build."""
+        """Return the visible links of the current build, None without a build."""
         version = self.version()
         known = self._known
         if known is None or known[0] != version:

@@ -51,7 +51,7 @@ def writing_refused(self: object, *given: Any, **named: Any) -> Any:
 
 
 class RestrictedCaptures:
-    """What a viewer may see of the captures of an engine."""
+    """The captures of an engine that a viewer may see."""
 
     _engine: Engine
     _decisions: Decisions
@@ -100,7 +100,7 @@ class RestrictedCaptures:
         return nearest_captures(captures, question.timestamp, most)
 
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Tell whether any visible capture has a urlkey that begins with one of these texts."""
+        """Return whether any visible capture has a urlkey with one of these prefixes."""
         there = [start for start in starts if self._engine.has_keys([start])]
         return any(
             not self._decisions.touches(start, start + _BEHIND)
@@ -123,7 +123,7 @@ class RestrictedCaptures:
         return blocks and blocks_naming_visible(blocks, form, self.urls.among)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
-        """Stream the places of the first of every so many visible captures of a span."""
+        """Stream the place of the first of every `every` visible captures of a span."""
         if not self._touches(span):
             yield from self._engine.cdx_marks(span, every)
             return
@@ -142,15 +142,15 @@ class RestrictedCaptures:
         return any(not self._decisions.hides(capture) for capture, _ in captures)
 
     def _hides_some(self, collection: str) -> bool:
-        """Tell whether a rule may hide all of a collection."""
+        """Return whether a rule may hide a whole collection."""
         return any(
             rule.scope.collection in ("", collection) for rule in self._decisions.restricting
         )
 
     def url_decisions(self, urlkey: str, timestamp: str = "") -> Iterator[Decision]:
-        """Stream what holds for each capture of a urlkey, or for those of a moment, hidden or not.
+        """Stream the decision for each capture of a urlkey or date, hidden ones included.
 
-        A part of a timestamp is any moment that begins so.
+        A partial timestamp matches every date with that prefix.
         """
         if self._decisions.touches(urlkey):
             for capture in self._engine.captures(urlkey):
@@ -158,13 +158,13 @@ class RestrictedCaptures:
                     yield self._decisions.decide(capture)
 
     def capture_mark(self) -> str:
-        """Return the mark behind all captures that are stored until now."""
+        """Return the mark after all captures stored so far."""
         return self._engine.capture_mark()
 
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the visible captures stored after a mark, each with the mark behind it."""
+        """Stream the visible captures stored after a mark, each with the mark after it."""
         for capture, behind in self._engine.captures_since(mark, until, collection):
             if not self._decisions.hides(capture):
                 yield capture, behind
@@ -183,7 +183,7 @@ class RestrictedCaptures:
 
 
 class RestrictedDocuments:
-    """What a viewer may see of the documents of an engine, and of their dates."""
+    """The documents of an engine, and their dates, that a viewer may see."""
 
     _engine: Engine
     _decisions: Decisions
@@ -192,13 +192,13 @@ class RestrictedDocuments:
     urls: HiddenUrls
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of those of the documents that are visible."""
+        """Return the precedence of the visible documents by id."""
         found = self._engine.known(ids)
         visible = self._visible_ids(list(found))
         return {id: rank for id, rank in found.items() if id in visible}
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return those of the documents that are visible, with a capture that is visible."""
+        """Return the visible documents by id, each with a visible capture."""
         found = self._engine.documents(ids)
         visible = self._visible_ids(list(found))
         shown = {id: self._shown(id, one) for id, one in found.items() if id in visible}
@@ -207,7 +207,7 @@ class RestrictedDocuments:
         return {id: _without_links(one, out) for id, one in shown.items()} if out else shown
 
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:
-        """Return those of documents that have a visible date."""
+        """Return the ids of documents with a visible date."""
         known = self._engine.dates(ids)
         return {id for id in ids if id not in known}.union(self._dates.of(known))
 
@@ -232,7 +232,7 @@ class RestrictedDocuments:
         return None if known is None else self._dates.decision(id, known)
 
     def search(self, question: Question) -> SearchResult:
-        """Answer a question from what is visible."""
+        """Answer a question from the visible documents only."""
         return self._engine.search(replace(question, hidden=self._hidden.current()))
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
@@ -250,7 +250,7 @@ class RestrictedDocuments:
         return self._engine.trends([replace(one, hidden=hidden) for one in questions], period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words that are spelled like a word, those of hidden documents among them."""
+        """Return words with similar spelling, including words of hidden documents."""
         return self._engine.similar_words(word, most)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
@@ -258,7 +258,7 @@ class RestrictedDocuments:
         return self._dates.of(self._engine.dates(ids))
 
     def dates_indices(self) -> list[NamedDates]:
-        """Return the dates indices, without counts: these are of all that there is."""
+        """Return the dates indices, without counts: these would include hidden dates."""
         return [
             replace(one, entries=None, dates=None, bytes=None)
             for one in self._engine.dates_indices()
@@ -327,7 +327,7 @@ def _captures(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]
 
 
 def _named(entry: _Entry) -> list[str]:
-    """Return the URLs that a document names: those that it links and redirects to."""
+    """Return the URLs that a document links or redirects to."""
     return [*entry.get("links", ()), *filter(None, [entry.get("redirect_to")])]
 
 

@@ -35,11 +35,10 @@ VisibleDatesOf = Callable[[Sequence[str]], dict[str, Dates]]
 
 @dataclass(frozen=True, slots=True)
 class _Correction:
-    """What differs from the stored scores of a version where some documents are hidden.
+    """Corrections to the stored scores of a version, as some documents are hidden.
 
-    `documents` are hidden; links to the URLs in `best` are scored by other
-    documents, or by none (None). `hidden_urls` is how many linked URLs no
-    viewer is told of.
+    `documents` are hidden. `best` maps URLs to the best link from other documents, None without
+    one. `hidden_urls` counts the linked URLs hidden from the viewer.
     """
 
     documents: frozenset[str]
@@ -48,7 +47,7 @@ class _Correction:
 
 
 class RestrictedCrawlIndex(CrawlIndex):
-    """What a viewer may see of the index crawls; specifications are written to the whole one."""
+    """The visible part of the index `crawls`; specifications are written to the full index."""
 
     def __init__(self, engine: Engine, urls: HiddenUrls, visible: VisibleDatesOf) -> None:
         self._engine, self._urls = engine, urls
@@ -82,12 +81,12 @@ class RestrictedCrawlIndex(CrawlIndex):
         self._index.put_scores(scores)
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        """Return those of these documents that are visible and have scores of a version."""
+        """Return the visible documents among `ids` that have scores of a version."""
         found = self._index.analysed(crawl, version, ids)
         return found - self._hidden_ids(list(found))
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        """Return the versions that have scores, counted without what is hidden."""
+        """Return the versions with scores, counted without hidden documents and URLs."""
         return [self._counted(crawl, one) for one in self._index.analysed_versions(crawl)]
 
     def _counted(self, crawl: str, one: AnalysedVersion) -> AnalysedVersion:
@@ -164,7 +163,7 @@ class RestrictedCrawlIndex(CrawlIndex):
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        """Return the highest relevance of the visible links to those of these URLs."""
+        """Return the highest relevance of the visible links to each of these URLs."""
         found = self._index.relevances(crawl, version, urls)
         best = self._correction(crawl, version).best
         for url in found.keys() & best.keys():
@@ -231,7 +230,7 @@ class RestrictedCrawlIndex(CrawlIndex):
         return set(ids) - self._dates_of(ids).keys()
 
     def _dates_of(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the visible dates of documents; those that the archive lost have none."""
+        """Return the visible dates of documents; documents missing in the archive have none."""
         known = self._engine.dates(ids)
         lost = {id: Dates("", ()) for id in ids if id not in known}
         return lost | self._visible(ids)

@@ -1,4 +1,4 @@
-"""An engine that shows what a viewer may see of another."""
+"""An engine limited to what a viewer may see of another engine."""
 
 import pkgutil
 import threading
@@ -99,12 +99,11 @@ def _without_via(entry: _Entry) -> _Entry:
 
 
 class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
-    """An engine as decisions show it: hidden captures are as if they were not there.
+    """A read-only engine that treats captures hidden by decisions as missing.
 
-    It only reads, and closing it leaves the engine open that it shows.
-    `decision` alone tells of what is hidden. With `keeps_state` the archive
-    keeps what was found out about hidden documents. `before` is the engine of
-    other decisions, from which this one goes on where they differ little.
+    Closing it leaves the underlying engine open. Only `decision` reports hidden captures. With
+    `keeps_state` the archive stores the hidden documents found. `before` is the engine of other
+    decisions, whose results are reused where the decisions differ little.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     @property
     def decisions(self) -> Decisions:
-        """What the viewer may see."""
+        """The decisions for the viewer."""
         return self._decisions
 
     @property
@@ -196,7 +195,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return list(self._visible_files())
 
     def claims(self) -> None:
-        """Return None: what is being imported is not shown before it is there."""
+        """Return None: files being imported are not shown before they are complete."""
 
     def _visible_files(self) -> Iterator[SourceFile]:
         for file in self._engine.files():
@@ -224,7 +223,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def entry_store(self, index: IndexName) -> EntryStore:
         """Return the visible entries of an index that is declared to have small ones.
 
-        Raises EngineError where the index does not declare what is visible of it.
+        Raises EngineError if the index does not declare which entries are visible.
         """
         if not INDICES[index].visible:
             raise reading_only()
@@ -246,11 +245,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return RestrictedCrawlQueue(self._engine, self.urls)
 
     def outbox(self) -> UpdateOutbox:
-        """Return the updates that are to be sent to queues elsewhere, by whoever crawls."""
+        """Return the updates waiting to be sent to queues of other archives."""
         return self._engine.outbox()
 
     def stats(self) -> dict[IndexName, IndexStats]:
-        """Return the number of visible entries of each index; bytes would tell of the others."""
+        """Return the number of visible entries by index; bytes would reveal hidden entries."""
         return {index: IndexStats(self.count(index), None) for index in self._engine.stats()}
 
     @cached_property
@@ -265,7 +264,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         self._engine.refresh()
 
     def close(self) -> None:
-        """Leave the engine open: whoever opened it closes it."""
+        """Leave the engine open: its opener closes it."""
 
     create = write = staging = write_staged = delete = access_index = writing_refused
 
@@ -291,9 +290,9 @@ def _shown(
 
 
 class RestrictedEngines:
-    """The engines that show an archive, one for each class of viewers; threads may share it.
+    """The restricted engines of an archive, one per class of viewers; thread-safe.
 
-    A change of the rules holds from the next call on.
+    A change of the rules takes effect with the next call.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -303,7 +302,7 @@ class RestrictedEngines:
         self._last: Engine | None = None
 
     def has_rules(self) -> bool:
-        """Tell whether there are any rules, so that it matters who asks."""
+        """Return whether any access rules exist, so that answers depend on the viewer."""
         return bool(self._engine.access_index().rules().rules)
 
     def for_viewer(self, viewer: Viewer) -> Engine:
@@ -323,18 +322,18 @@ class RestrictedEngines:
 
 
 def check_document_shown(engine: Engine, id: str) -> None:
-    """Raise HiddenError where the archive has a document of an id and says so, but may not show it.
+    """Raise HiddenError for a document that is archived but may not be shown.
 
-    Nothing is said of documents that are excluded.
+    Excluded documents raise nothing.
     """
     if isinstance(engine, RestrictedEngine) and (decision := engine.decision(id)):
         _check([decision])
 
 
 def check_url_shown(engine: Engine, url: str, timestamp: str = "") -> None:
-    """Raise HiddenError where all captures of a URL, or those of a moment, may not be shown.
+    """Raise HiddenError if all captures of a URL, or all of a date, may not be shown.
 
-    Nothing is said of URLs that are excluded, or not in the archive.
+    URLs that are excluded or not in the archive raise nothing.
     """
     if not isinstance(engine, RestrictedEngine):
         return

@@ -28,7 +28,7 @@ _AT_ONCE = 500
 
 
 class VisibleEntries(ABC):
-    """What a viewer may see of the entries of an index, as the index declares it.
+    """The entries of an index that a viewer may see, as declared by the index.
 
     `restricted` is the engine as the viewer sees it.
     """
@@ -51,15 +51,15 @@ class VisibleEntries(ABC):
         return reading_only()
 
     def withheld(self, state: str) -> NwxError | None:
-        """Return the error of a state that would tell of hidden captures, None where none would."""
+        """Return the error for a state that would reveal hidden captures, None if it does not."""
         del state
         return None
 
 
 class RestrictedStore(EntryStore):
-    """Entries of another store as far as they are visible, which nobody writes here.
+    """The visible entries of another store, read-only.
 
-    Totals are counted again from the visible entries, and kept until entries or captures change.
+    Totals are counted from the visible entries and cached until entries or captures change.
     """
 
     def __init__(

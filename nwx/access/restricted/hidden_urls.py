@@ -1,4 +1,4 @@
-"""URLs of which nothing may be shown, and what is said of captures that may not."""
+"""URLs whose captures are all hidden, and the error for captures that may not be shown."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from threading import Lock
@@ -19,11 +19,11 @@ _LONGEST_KEY = 8_000
 
 
 class HiddenUrls:
-    """Tells of URLs whether a viewer may know of them.
+    """The URLs that a viewer may not know of.
 
-    A URL is hidden where all its captures are. One that was never captured
-    is hidden where rules about URLs say so. Few are looked up; for many, all
-    captures are read once, which is kept until there are others.
+    A URL is hidden if all its captures are. A URL without captures is hidden if rules about URLs
+    say so. Few URLs are looked up one by one; for many, all captures are read once, and the result
+    is cached until captures are added.
     """
 
     def __init__(self, engine: Engine, decisions: Decisions) -> None:
@@ -33,7 +33,7 @@ class HiddenUrls:
         self._all: tuple[str, frozenset[str]] | None = None
 
     def among(self, urls: Collection[str]) -> set[str]:
-        """Return those of these URLs that are hidden; what is no URL is not."""
+        """Return the hidden URLs; invalid ones never count."""
         if self._decisions.hides_nothing:
             return set()
         keys = {url: key for url in set(urls) if (key := key_of(url))}
@@ -41,7 +41,7 @@ class HiddenUrls:
         return {url for url, key in keys.items() if key in hidden}
 
     def keys_among(self, keys: Iterable[str]) -> set[str]:
-        """Return those of these urlkeys that are hidden."""
+        """Return the hidden urlkeys."""
         touched = [key for key in keys if self._decisions.touches(key)]
         if not touched:
             return set()
@@ -82,7 +82,7 @@ class HiddenUrls:
         return {key for key in bare if key not in captured}.union(known)
 
     def _hidden_captured(self, keys: Sequence[str]) -> Iterator[str]:
-        """Yield those of captured urlkeys of which every capture is hidden."""
+        """Yield the captured urlkeys whose captures are all hidden."""
         asked = [KeysAtTime((key,), _ANY_TIME) for key in keys]
         for key, near in zip(keys, self._engine.captures_near(asked, _MOST_NEAR), strict=True):
             if not all(map(self._decisions.hides, near)):
@@ -94,7 +94,7 @@ class HiddenUrls:
 
 
 def key_of(url: str) -> str:
-    """Return the urlkey of a URL, "" of a text that is none."""
+    """Return the urlkey of a URL, "" for an invalid one."""
     try:
         return urlkey(url)
     except UrlError:
@@ -109,11 +109,10 @@ _WORDS = {
 
 
 class HiddenError(NwxError):
-    """Something in the archive that may not be shown to whoever asks for it.
+    """The error for archived captures that may not be shown to the viewer.
 
-    `action` is block, embargo or local, `reason` the public one of the rule.
-    `until` (14 digits) is the end of the embargo, "" where there is none, or
-    where it ends so many `years` after the capture.
+    `action` is block, embargo or local, `reason` the public reason of the rule. `until` (14 digits)
+    is the end of the embargo, "" without one or if it ends `years` after the capture.
     """
 
     def __init__(

@@ -26,10 +26,10 @@ from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 
 
 class RestrictedPictureIndex(PictureIndex):
-    """Pictures that are not hidden, found by the words of pages that are not hidden.
+    """Visible pictures, found by the words of visible pages.
 
-    `restricted` is the engine as the viewer sees it, `current` gives what is
-    hidden. Dates that are hidden are replaced by the first that is visible.
+    `restricted` is the engine as the viewer sees it, `current` returns the hidden documents. A
+    hidden date is replaced by the first visible one.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class RestrictedPictureIndex(PictureIndex):
         yield from (one | known[one["id"]] for one in entries if one["id"] in known)
 
     def _shown(self, appearances: list[Appearance], hidden: HiddenDocuments) -> list[Appearance]:
-        """Return appearances without those on hidden pages, and those of hidden pictures."""
+        """Return the appearances of visible pictures on visible pages."""
         pictures = self._index.pictures_of({one.picture for one in appearances} - {""})
         gone = {id for id, one in pictures.items() if _hides_picture(hidden, one)}
         shown = [

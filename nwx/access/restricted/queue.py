@@ -1,4 +1,4 @@
-"""The queue of crawlers, of which a viewer reads what is not hidden."""
+"""The crawl queue without the URLs hidden from the viewer."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,7 @@ _AT_ONCE = 500
 class RestrictedCrawlQueue(CrawlQueue):
     """The queue of an archive, listed and counted without hidden URLs.
 
-    Crawlers put, lease and finish as ever: what is to be fetched is no
-    matter of what is shown.
+    Crawlers put, lease and finish as usual: access rules do not restrict fetching.
     """
 
     def __init__(self, engine: Engine, urls: HiddenUrls) -> None:
@@ -47,7 +46,7 @@ class RestrictedCrawlQueue(CrawlQueue):
         seconds: float = LEASE_SECONDS,
         limits: LimitsOf = no_limits,
     ) -> list[QueuedUrl]:
-        """Return up to so many waiting URLs."""
+        """Return up to `count` waiting URLs, hidden ones included."""
         return self._queue.lease(count, host, crawl, seconds, limits)
 
     def finish(self, leases: Sequence[str]) -> int:
@@ -59,7 +58,7 @@ class RestrictedCrawlQueue(CrawlQueue):
         return self._queue.release(leases)
 
     def counts(self, crawl: str = "") -> QueueCounts:
-        """Count the URLs of a crawl that are not hidden; "" stands for all crawls."""
+        """Count the visible URLs of a crawl; "" means all crawls."""
         states = Counter(str(one.state) for one in self.scan(crawl))
         return QueueCounts(**states)
 

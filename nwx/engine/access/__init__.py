@@ -1,1 +1,1 @@
-"""Who may see which captures: access rules, what they say of a capture, and where they are kept."""
+"""Who may see which captures: access rules, their decisions, and their storage."""

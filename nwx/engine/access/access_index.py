@@ -1,4 +1,4 @@
-"""What an engine does for access: rules, a log of their changes, and states made of them."""
+"""Access rules in an engine: storage, change log, and compiled states."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -30,9 +30,9 @@ _NEWEST = (OrderField("id", descending=True),)
 
 
 class AccessIndex(EntryIndex):
-    """The index access of an engine; it may be written to while an import runs.
+    """The index access of an engine; it can be written to during an import.
 
-    What was written holds at once, in every process that has the archive open.
+    Changes take effect at once in every process that has the archive open.
     """
 
     def __init__(self, store: EntryStore) -> None:
@@ -40,9 +40,9 @@ class AccessIndex(EntryIndex):
         self._rules = AccessRules()
 
     def version(self) -> str:
-        """Return what changes with each change of the rules, "" before the first; cheap.
+        """Return a text that changes with each change of the rules; "" before the first. Cheap.
 
-        What stands before its last `-` changes with `renew`.
+        The part before its last `-` changes with `renew`.
         """
         return self._store.version()
 
@@ -58,13 +58,11 @@ class AccessIndex(EntryIndex):
         return found
 
     def put(self, rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...]:
-        """Store rules, all or none, and note it in the log; return them as they are stored.
+        """Store rules, all or none, and log the change; return them as stored.
 
-        Each is checked (`nwx.engine.access.rules.checked_rule`) and takes
-        the place of the one of its id: that of the same action, scope and
-        viewers. `made_at` and `made_by` are filled in where they are "".
-        One that is stored already, with the same reason, changes nothing.
-        Raises UsageError where a rule cannot hold.
+        Each rule is checked (`nwx.engine.access.rules.checked_rule`) and replaces the rule of its
+        id: the same action, scope and viewers. `made_at` and `made_by` are filled in if "". A rule
+        already stored with the same reason changes nothing. Raises UsageError on an invalid rule.
         """
         wanted = {rule_entry_id(rule.id): rule for rule in checked_rules(rules, by)}
         stored: dict[str, AccessRule] = {}
@@ -91,7 +89,7 @@ class AccessIndex(EntryIndex):
         return len(removed)
 
     def _change(self, ids: Collection[str], planned: _Plan) -> None:
-        """Write what is planned from the rules that there are of some ids of entries."""
+        """Write the changes planned from the existing rules with these entry ids."""
         numbers = count(max(time.time_ns(), self._last_number() + 1))
 
         def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
@@ -112,9 +110,9 @@ class AccessIndex(EntryIndex):
         return int(last["id"].partition("/")[2].partition("-")[0]) if last else 0
 
     def renew(self) -> None:
-        """Have what was found out by the rules found out anew, as other dates are known now.
+        """Invalidate results derived from the rules, because the known dates have changed.
 
-        Where there never was a rule, nothing happens.
+        Does nothing if the archive never had a rule.
         """
         self._store.renew()
 

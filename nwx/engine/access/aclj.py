@@ -1,10 +1,9 @@
-"""Access rules as the `.aclj` files of pywb.
+"""Access rules in the `.aclj` files of pywb.
 
-A line is `<urlkey or prefix> - {"access": …, "url": …, "user": …}`, lines
-are in descending order, `###` ends an exact urlkey, `*,` is every URL
-(https://pywb.readthedocs.io/en/latest/manual/access-control.html). Files
-that have one rule of nwx as a JSON object a line, and lists of URLs, are
-read as well.
+A line is `<urlkey or prefix> - {"access": …, "url": …, "user": …}`, lines are in descending
+order, `###` ends an exact urlkey, `*,` is every URL
+(https://pywb.readthedocs.io/en/latest/manual/access-control.html). Files with one nwx rule per
+line as a JSON object, and lists of URLs, are read as well.
 """
 
 import json
@@ -37,7 +36,7 @@ _SECOND = timedelta(seconds=1)
 
 
 class ReadRule(NamedTuple):
-    """A rule of a line, or what is wrong with the line, which counts from 1."""
+    """A rule read from a line, or the error in the line; lines are numbered from 1."""
 
     line: int
     rule: AccessRule | None
@@ -54,11 +53,11 @@ class UnwrittenRule(NamedTuple):
 def rules_of_file(
     stream: BinaryIO, reason: str = "", action: Action | None = None
 ) -> Iterator[ReadRule]:
-    """Yield the rules of a file, each checked, and what is wrong with other lines.
+    """Yield the rules of a file, each checked, and the errors of other lines.
 
-    Where a line has no reason, it is the one given. With an `action`, lines
-    without an object are URLs, SURT prefixes and the like (`scope_of`) that
-    this is said of; of a URL all that begins with it, as pywb takes it.
+    `reason` applies to lines without one. With an `action`, lines without an object are URLs, SURT
+    prefixes and the like (`scope_of`) that the action applies to; a URL matches every URL that
+    starts with it, as in pywb.
     """
     for number, line in enumerate(_lines_of(stream), 1):
         text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n")
@@ -71,7 +70,7 @@ def rules_of_file(
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield lines, those that are too long cut so that they still are."""
+    """Yield lines; overlong lines are cut, but still exceed the limit."""
     while line := stream.readline(_LONGEST_LINE + 1):
         rest = line
         while not rest.endswith(b"\n") and len(rest) > _LONGEST_LINE:
@@ -182,9 +181,9 @@ def rule_object(rule: AccessRule) -> dict[str, Any]:
 
 
 def aclj_lines(rules: Iterable[AccessRule], now: datetime) -> tuple[list[str], list[UnwrittenRule]]:
-    """Return the lines of a file of pywb, in its order, and the rules that it cannot hold.
+    """Return the lines of a pywb file, in its order, and the rules it cannot express.
 
-    Embargoes until a date that is past are left out; others are blocks.
+    Embargoes whose end date is past are left out; other embargoes become blocks.
     """
     lines: set[str] = set()
     unwritten = []

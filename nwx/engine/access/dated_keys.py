@@ -35,7 +35,7 @@ def purged_seen(rules: AccessRules, dates: Dates) -> tuple[tuple[str, str], ...]
 
 
 def unpurged_dates(rules: AccessRules, every: Iterable[Dates]) -> Iterator[Dates]:
-    """Yield dates without those that rules purge; a key without any other is left out."""
+    """Yield dates not purged by rules; a key with no date left is omitted."""
     if not any(rule.purged for rule in rules.rules):
         yield from every
         return

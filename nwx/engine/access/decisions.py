@@ -1,9 +1,8 @@
-"""What access rules say of a capture, for one viewer at one moment.
+"""Decisions of access rules on a capture, for one viewer at one moment.
 
-Of the rules whose scope holds a capture the most specific one decides: by
-digest, then by exact URL, then by the longer prefix, then by archive file,
-then by collection, then all; of those alike, one with dates before one
-without, then one that names its viewers, then the stricter.
+The most specific rule whose scope matches the capture decides: by digest, then exact URL, then
+longer prefix, then archive file, then collection, then all. Among equals, a rule with dates
+precedes one without, then a rule that names its viewers, then the stricter rule.
 """
 
 import hashlib
@@ -53,7 +52,7 @@ class AccessSubject(Protocol):
 
 
 class Decision(NamedTuple):
-    """What may be done with a capture: `allow`, or what hides it, and the rule that says so."""
+    """What a viewer may do with a capture: `allow` or the action that hides it, and the rule."""
 
     action: Action
     rule: AccessRule | None = None
@@ -71,10 +70,9 @@ ALLOWED = Decision(Action.ALLOW)
 class Decisions:
     """What one class of viewers may see, until the next rule begins or ends.
 
-    `key` is equal where the same holds, "" where nothing is hidden.
-    `restricting` are the rules that hide something from these viewers, `timed`
-    all that are about them, in the order in which they decide. `mark` is
-    another where what was found out for others is of no use for these.
+    Equal `key` means equal decisions, "" that nothing is hidden. `restricting` are the rules that
+    hide something from these viewers, `timed` all rules about them, in the order in which they
+    decide. `mark` differs if results computed for other viewers cannot be reused.
     """
 
     def __init__(self, rules: Sequence[TimedRule], version: str = "") -> None:
@@ -104,7 +102,7 @@ class Decisions:
         return ALLOWED if found is None else Decision(found.action, found.rule)
 
     def hides(self, capture: AccessSubject) -> bool:
-        """Tell whether a capture is not shown."""
+        """Return whether a capture is hidden."""
         return not self.hides_nothing and self.decide(capture).is_hidden
 
     def hides_values(
@@ -116,17 +114,16 @@ class Decisions:
         source_file: str,
         timestamp: str,
     ) -> bool:
-        """Tell the same of a capture by its values, without an object for it."""
+        """Return whether a capture is hidden, by its values, without an object for it."""
         if self.hides_nothing:
             return False
         found = self._matcher.first(urlkey, url, digest, collection, source_file, timestamp)
         return found is not None and found.is_restricting
 
     def touches(self, urlkey: str, end: str | None = None) -> bool:
-        """Tell whether a rule may hide captures of a urlkey, or of those from it up to `end`.
+        """Return whether a rule may hide captures of a urlkey, or from it up to `end`.
 
-        What is False is certain. The captures of a page are those of its
-        renders too.
+        False is certain. The captures of a page include its renders.
         """
         if self.hides_nothing:
             return False
@@ -144,9 +141,9 @@ class _Kept:
 
 
 class AccessRules:
-    """All rules of an archive, as of a version of theirs; threads may share it.
+    """All rules of an archive as of one version; threads may share it.
 
-    `purges_nothing` tells that imports leave no capture out.
+    With `purges_nothing` imports leave no capture out.
     """
 
     def __init__(self, rules: Iterable[AccessRule] = (), version: str = "") -> None:
@@ -159,7 +156,7 @@ class AccessRules:
         self.purges_nothing = not purging
 
     def for_viewer(self, viewer: Viewer, now: datetime | None = None) -> Decisions:
-        """Return what a viewer may see, now or at a moment; the same object while it is the same.
+        """Return what a viewer may see, now or at a moment; the same object while unchanged.
 
         A `now` without a time zone is taken as UTC.
         """
@@ -180,7 +177,7 @@ class AccessRules:
         return decisions
 
     def purges(self, capture: AccessSubject) -> bool:
-        """Tell whether imports leave a capture out."""
+        """Return whether imports leave a capture out."""
         if self.purges_nothing:
             return False
         found = self._purging.first(

@@ -1,4 +1,4 @@
-"""Rules found by what they are about, in a time that hardly grows with their number."""
+"""Rules looked up by scope, in time that hardly grows with their number."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ _BEHIND = chr(0x10FFFF)
 
 
 class TimedRule(NamedTuple):
-    """A rule as it holds for one viewer at one moment.
+    """A rule as it applies to one viewer at one moment.
 
-    `action` is what it comes to, `since` and `to` the timestamps of the
-    captures that it is about, both inclusive.
+    `action` is the resulting action, `since` and `to` the timestamps of the captures it applies to,
+    both inclusive.
     """
 
     rule: AccessRule
@@ -108,12 +108,12 @@ class RuleMatcher:
 
     @cached_property
     def _reached(self) -> PrefixSet:
-        """How urlkeys begin that a rule may reach, those of requests with a body included."""
+        """Return the urlkey prefixes that a rule may cover, including requests with a body."""
         exact = (key.partition("?")[0] + "?" for key in self._exact)
         return PrefixSet({*self._prefixes, *exact})
 
     def touches(self, urlkey: str, end: str | None) -> bool:
-        """Tell whether a rule may be about captures of a urlkey, or from it up to `end`."""
+        """Return whether a rule may cover captures of a urlkey, or from it up to `end`."""
         if self._has_others:
             return True
         if any(key in self._exact or self._starts.holds(key) for key in _keys(urlkey, "")):
@@ -136,7 +136,7 @@ def _keys(urlkey: str, url: str) -> tuple[str, ...]:
 
 
 def reached_keys(scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the urlkeys, and the beginnings of urlkeys, that the prefix of a scope stands for."""
+    """Return the urlkeys and the urlkey prefixes that the prefix of a scope covers."""
     prefix = scope.prefix
     if scope.is_exact:
         return (prefix,), ()
@@ -152,7 +152,7 @@ def reached_keys(scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _holds(scope: Scope, keys: tuple[str, ...], collection: str, source_file: str) -> bool:
-    """Tell whether all of a scope holds but its digest and dates."""
+    """Return whether a scope matches, apart from its digest and dates."""
     if scope.collection and scope.collection != collection:
         return False
     if scope.source_file and scope.source_file not in (source_file, source_file.partition("#")[0]):

@@ -12,7 +12,7 @@ from nwx.values.timestamps import to_timestamp
 
 
 class ChangeKind(StrEnum):
-    """What was done with a rule."""
+    """Kind of change to a rule."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -21,9 +21,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """An entry of the log: what was done with a rule, when (14 digits) and by whom.
+    """An entry of the log: the change to a rule, when (14 digits) and by whom.
 
-    `rule` is the rule as it was stored, or as it was when it was removed.
+    `rule` is the rule as stored, or as it was when removed.
     """
 
     kind: ChangeKind
@@ -45,10 +45,10 @@ def checked_rules(rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...
 def changes_by_storing(
     rules: Iterable[AccessRule], known: Mapping[str, AccessRule], by: str
 ) -> list[AccessChange]:
-    """Return the changes that storing checked rules makes to those that are known by their ids.
+    """Return the changes made by storing checked rules over the known ones, by id.
 
-    What was purged stays so, or imports would bring it back: only removing
-    the rule ends that.
+    A purged rule stays purged, or imports would bring its captures back: only removing the rule
+    ends that.
     """
     now = to_timestamp(datetime.now(UTC))
     wanted = [_still_purged(rule, known) for rule in rules]
@@ -88,7 +88,7 @@ _TEXTS = ("until", "reason", "made_at", "made_by")
 
 
 def rule_fields(rule: AccessRule) -> IndexEntry:
-    """Return what an entry has of a rule; `rule` is its id."""
+    """Return the fields of a rule in an entry; `rule` is its id."""
     values: IndexEntry = {
         "rule": rule.id,
         "action": str(rule.action),

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 
 
 class PrefixSet:
-    """Some prefixes in their order, each with the longest other that it begins with.
+    """Sorted prefixes, each with the longest other prefix that it starts with.
 
-    What a text begins with is the prefix before which it would stand in the
-    order, or is a prefix of that one: all that stands between a prefix and a
-    text that has it has it too.
+    The candidate for a text is the prefix just before its insertion point, or a prefix of this
+    candidate: everything sorted between a prefix and a text that starts with it starts with it too.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
@@ -26,11 +25,11 @@ class PrefixSet:
             place = self._parents[place]
 
     def holds(self, text: str) -> bool:
-        """Tell whether a text has any of the prefixes."""
+        """Return whether a text starts with any of the prefixes."""
         return any(True for _ in self.of(text))
 
     def reaches(self, start: str, end: str) -> bool:
-        """Tell whether any text from `start` up to but without `end` has one of the prefixes."""
+        """Return whether any text from `start` up to, excluding, `end` has one of the prefixes."""
         place = bisect_left(self._prefixes, start)
         return start < end and (
             (place < len(self._prefixes) and self._prefixes[place] < end) or self.holds(start)

@@ -8,51 +8,51 @@ from nwx.model import Dates
 
 
 class Purger(ABC):
-    """What a purge needs of an engine beside `Engine.delete`.
+    """What a purge needs of an engine in addition to `Engine.delete`.
 
-    Each method can be stopped at any moment and called again.
+    Each method can be interrupted at any moment and called again.
     """
 
     @abstractmethod
     def own_dates(self) -> list[str]:
-        """Return the names of the dates indices beside the main one that the archive made."""
+        """Return the names of the dates indices made by the archive, except the main one."""
 
     @abstractmethod
     def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:
-        """Remove pairs of timestamp and collection; return how many there were.
+        """Remove pairs of timestamp and collection; return the number removed.
 
-        `place` names the main dates index or another that the archive made.
-        Keys that have no dates left are removed too.
+        `place` names the main dates index or another that the archive made. Keys without dates left
+        are removed too.
         """
 
     @abstractmethod
     def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        """Remove the scores of documents and of links that crawls have; return how many.
+        """Remove the scores of documents and links from crawls; return the number removed.
 
-        Links are those that lead to one of `urls`, and those whose best
-        mention is on a page of these.
+        Links removed are links to one of `urls`, and links whose best mention is on one of these
+        pages.
         """
 
     @abstractmethod
     def replace_specification(self, stored: StoredSpecification) -> None:
-        """Store a crawl specification in the place of that of its name and number."""
+        """Store a crawl specification, replacing the one with its name and number."""
 
     @abstractmethod
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget in the crawler's queue and in the outbox which URLs were found on these pages.
+        """Remove records of URLs found on these pages from the crawler's queue and the outbox.
 
-        Updates in the outbox that would have these pages fetched again are
-        removed. Returns how many entries of both were changed.
+        Outbox updates that would fetch these pages again are removed. Returns the number of entries
+        changed in both.
         """
 
     @abstractmethod
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
-        """Take what was deleted before out of all files of the archive.
+        """Erase previously deleted data from all files of the archive.
 
-        Returns the files, or indices, that still hold it, because others
-        read or write them for longer than `wait_seconds`.
+        Returns the files, or indices, that still hold it, because others read or write them for
+        longer than `wait_seconds`.
         """
 
     def copies_away(self) -> tuple[str, ...]:
-        """Return the indices of which nodes that are away have copies, as they were before."""
+        """Return the indices with outdated copies on nodes that are away."""
         return ()

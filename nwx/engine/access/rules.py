@@ -25,12 +25,11 @@ _ID_DIGITS = 12
 
 
 class Action(StrEnum):
-    """What an access rule says of the captures of its scope.
+    """What an access rule does with the captures of its scope.
 
-    `allow`: they are shown. `exclude`: as if they were not in the archive.
-    `block`: left out of all lists, while who asks for the address itself is
-    told that it is blocked. `embargo`: blocked until a date, or for some
-    years after each capture. `local`: blocked but for the viewers named.
+    `allow`: shown. `exclude`: treated as not in the archive. `block`: left out of all lists; a
+    request for the address itself reports that it is blocked. `embargo`: blocked until a date, or
+    for some years after each capture. `local`: blocked except for the viewers named.
     """
 
     ALLOW = "allow"
@@ -51,7 +50,7 @@ STRICTNESS: dict[Action, int] = {
 
 
 class Role(StrEnum):
-    """What a user is for: reading, describing and judging the archive, or running it."""
+    """What a user may do: read, describe and judge the archive, or administer it."""
 
     READER = "reader"
     CURATOR = "curator"
@@ -78,14 +77,12 @@ EVERYBODY = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which captures a rule is about: those for which all parts hold that are not "".
+    """The captures a rule applies to: all parts that are not "" must match.
 
-    `url` is what was asked for, as given, and says nothing by itself.
-    `prefix` is the start of urlkeys, with `is_exact` the whole urlkey. A
-    host is `com,example)/` and stands for all its ports; a domain is
-    `com,example` and stands for its hosts too; a folder `com,example)/a/`
-    stands for `com,example)/a` too. `source_file` is a file's name; that of
-    a WACZ stands for the files inside. `date_from` and `date_to` are 14
+    `url` is the URL as given and has no effect itself. `prefix` is the start of urlkeys, with
+    `is_exact` the whole urlkey. A host is `com,example)/` and includes all its ports; a domain is
+    `com,example` and includes its hosts; a folder `com,example)/a/` includes `com,example)/a`.
+    `source_file` is a file name; a WACZ includes the files inside. `date_from` and `date_to` are 14
     digits, both inclusive.
     """
 
@@ -108,11 +105,10 @@ class Scope:
 class AccessRule:
     """An access rule. `id` is "" until the rule is stored (`rule_id`).
 
-    `until` (14 digits) is the end of an embargo, `years` that of an embargo
-    after each capture. `addresses` (networks in CIDR notation) and `users`
-    are the viewers to whom `local` shows captures; a rule of another action
-    that names viewers is about these only. `reason` is public. `purged`:
-    imports leave the captures of the scope out. `made_at` is a timestamp.
+    `until` (14 digits) is the end of an embargo, `years` its length after each capture. `addresses`
+    (networks in CIDR notation) and `users` are the viewers to whom `local` shows captures; a rule
+    of another action that names viewers applies only to them. `reason` is public. `purged`: imports
+    leave the captures of the scope out. `made_at` is a timestamp.
     """
 
     id: str
@@ -144,8 +140,8 @@ def rule_id(rule: AccessRule) -> str:
 def checked_rule(rule: AccessRule) -> AccessRule:
     """Return a rule in its normal form, with its id.
 
-    Raises UsageError where it cannot hold: an embargo without an end,
-    `local` for nobody, a date, digest or network that is none.
+    Raises UsageError on an embargo without an end, `local` without viewers, or an invalid date,
+    digest or network.
     """
     try:
         checked = replace(

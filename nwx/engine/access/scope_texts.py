@@ -23,12 +23,10 @@ _WEB = ("http:", "https:")
 def scope_of(text: str) -> Scope:
     """Return the scope that a text names.
 
-    `http://example.com/a` is exactly this URL, `http://example.com/a*` all
-    URLs that begin so, `example.com` a host, `*.example.com` a domain with
-    its hosts, `com,example)/a` a SURT prefix (`###` behind it: exactly that
-    urlkey), `sha1:…` a digest, `crawl.warc.gz` an archive file (its folder
-    is left out), `*` all captures.
-    Raises UsageError where it is none of these.
+    `http://example.com/a` is exactly this URL, `http://example.com/a*` all URLs with this prefix,
+    `example.com` a host, `*.example.com` a domain with its hosts, `com,example)/a` a SURT prefix
+    (followed by `###`: exactly this urlkey), `sha1:…` a digest, `crawl.warc.gz` an archive file
+    (its folder is ignored), `*` all captures. Raises UsageError on anything else.
     """
     text = text.strip()
     if text in _EVERYTHING:
@@ -47,7 +45,7 @@ def scope_of(text: str) -> Scope:
 
 
 def url_scope(text: str) -> Scope:
-    """Return the scope of exactly a URL, or with `*` behind it of all that begin with it."""
+    """Return the scope of exactly a URL, or, if it ends in `*`, of all URLs with its prefix."""
     url = text.rstrip("*")
     key = _key(url)
     if url == text:
@@ -83,7 +81,7 @@ def digest_scope(text: str) -> Scope:
 
 
 def between(scope: Scope, since: str, to: str) -> Scope:
-    """Return a scope of some dates only: from the first moment of one up to the last of another.
+    """Return a scope limited to dates, from the start of `since` to the end of `to`.
 
     Dates are 2014, 2014-03, 2014-03-05 and the like, "" for no bound.
     """

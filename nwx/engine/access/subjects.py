@@ -1,8 +1,8 @@
-"""Captures whose urlkey is not that of what they show: rules about a URL hold for these too.
+"""Captures stored under another urlkey than the URL they show; rules on that URL apply.
 
-They are renders (`urn:view:URL` and the like, `nwx.values.render_names`),
-what crawlers keep of the look-up of a host (`dns:HOST`, `whois:HOST`), and
-requests with a body, whose urlkeys have it as a query.
+These are renders (`urn:view:URL` and the like, `nwx.values.render_names`), host look-ups
+recorded by crawlers (`dns:HOST`, `whois:HOST`), and requests with a body, whose urlkeys hold
+the body as a query.
 """
 
 from nwx.errors import UrlError
@@ -18,9 +18,9 @@ BODY_MARK = "__wb_method="
 
 
 def subject_key(urlkey: str, url: str) -> str:
-    """Return the urlkey of what a capture shows, "" where that is its own.
+    """Return the urlkey of the URL that a capture shows, "" if it is its own urlkey.
 
-    `url` is its URL, or "" where only the urlkey is known.
+    `url` is its URL, or "" if only the urlkey is known.
     """
     uri = url or urlkey
     if BODY_MARK in urlkey:

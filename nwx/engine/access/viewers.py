@@ -12,7 +12,7 @@ _ADDRESSES_KEPT = 4_096
 
 
 class ViewerClasses:
-    """The viewers whom the same rules name are one class: rules are told by their numbers."""
+    """Groups viewers named by the same rules into classes, identified by rule numbers."""
 
     def __init__(self, rules: Sequence[AccessRule]) -> None:
         users, networks = defaultdict(set), defaultdict(set)

@@ -1,8 +1,8 @@
-"""How links take part in a search: words looked up in anchor texts, and what they add to the order.
+"""Links in search: query words looked up in anchor texts, and link weights in the ranking.
 
-A hit's score is the higher of two: that of its own words, and that of the
-anchor texts of the links to it, times a weight. It is multiplied by
-1 + weight * log10(1 + linking domains), for the first FACTOR_WINDOW hits.
+A hit's score is the higher of two: the score of its own words, and the score of the anchor
+texts of its inlinks, times a weight. It is multiplied by 1 + weight * log10(1 + linking
+domains), for the first FACTOR_WINDOW hits.
 """
 
 import math
@@ -47,9 +47,8 @@ _CHECKED = 10_000
 class AnchorWords:
     """The words of a query, looked up in the anchors of a table.
 
-    A weight of a word in a target is the sum over the anchor texts with it
-    of 1 + log2(hosts), where a host counts once for a text: what one site
-    says a million times weighs as much as said once.
+    The weight of a word in a target is the sum over the anchor texts with it of 1 + log2(hosts),
+    where a host counts once per text: a text repeated a million times on one site counts once.
     """
 
     def __init__(self, table: AnchorTable, tokens: Tokens, fold: Callable[[str], str]) -> None:
@@ -70,7 +69,7 @@ class AnchorWords:
         return self._leaf(node)[0]
 
     def scores(self, node: Node, targets: TargetNumbers) -> Scores:
-        """Return how well targets match (BM25 of the weights), 0.0 of those that do not."""
+        """Return the scores of targets (BM25 of the weights), 0.0 if they do not match."""
         match node:
             case All() | DateRange():
                 return np.ones(len(targets))
@@ -105,7 +104,7 @@ class AnchorWords:
         return np.flatnonzero(there)
 
     def _leaf(self, leaf: Leaf) -> tuple[Array, Array]:
-        """Return the targets of a leaf, in order, and the weight of what is asked in each."""
+        """Return the targets of a leaf, in order, and the weight of the leaf in each."""
         if leaf not in self._leaves:
             current_work().check()
             self._leaves[leaf] = self._looked_up(leaf)
@@ -143,7 +142,7 @@ class AnchorWords:
         return _NOTHING if found is None else (found, weights[found])
 
     def _fitting(self, leaf: Wildcard | Range) -> list[int]:
-        """Return the terms that follow a pattern, or lie in a range."""
+        """Return the terms that match a pattern or are in a range."""
         terms = self._table.all_terms
         if isinstance(leaf, Wildcard):
             return self._following(leaf.pattern)
@@ -249,10 +248,10 @@ FACTOR_WINDOW = 30
 
 @dataclass(frozen=True, slots=True)
 class FoundTargets:
-    """The linked URLs whose anchors match a query, the most linked LINKED_TARGETS of them.
+    """Linked URLs whose anchors match a query, at most the LINKED_TARGETS most linked.
 
-    `targets` are their numbers, in order, and `scores` what each is given.
-    Their documents must meet `rest` too.
+    `targets` are their numbers, in order, `scores` their scores. Their documents must also meet
+    `rest`.
     """
 
     targets: TargetNumbers
@@ -261,7 +260,7 @@ class FoundTargets:
     rest: Node
 
     def scores_of(self, targets: TargetNumbers) -> Scores:
-        """Return the scores of some targets, 0.0 of those that were not found."""
+        """Return the scores of targets, 0.0 for targets not found."""
         if not len(self.targets):
             return np.zeros(len(targets))
         places = np.minimum(np.searchsorted(self.targets, targets), len(self.targets) - 1)
@@ -277,7 +276,7 @@ class TargetSet:
 
 
 class LinkRanking:
-    """What one search asks of the anchors of an archive."""
+    """Links as used by one search in an archive."""
 
     def __init__(
         self,
@@ -334,7 +333,7 @@ class LinkRanking:
 
 
 def counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
-    """Return the targets with so many inlinks as a leaf of one of INLINK_COUNTS asks for."""
+    """Return the targets whose inlink count matches a leaf of one of INLINK_COUNTS."""
     span = inlink_span(leaf)
     unlinked = span.is_met(0)
     if table is None:

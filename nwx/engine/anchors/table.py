@@ -1,8 +1,7 @@
-"""The captured URLs that others link to, by number, and their anchor texts as arrays of a build.
+"""Captured URLs with inlinks, by number, and their anchor texts as arrays of a build.
 
-A target's number is its rank: URLs that more domains, then hosts, then
-pages link to come first, ties by urlkey. So the first numbers of a list
-are the most linked of it.
+A target's number is its rank: by the number of linking domains, then hosts, then pages, all
+descending, ties by urlkey. The first numbers of a list are therefore its most linked targets.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ Scores = npt.NDArray[np.float64]
 
 
 def key_hash(urlkey: str) -> int:
-    """Return the number that stands for a urlkey: 63 bits."""
+    """Return the 63-bit hash of a urlkey."""
     encoded = urlkey.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "big") >> 1
 
@@ -46,7 +45,7 @@ def key_hash(urlkey: str) -> int:
 class AnchorTable:
     """The anchors of one build of the inlinks, read from its blob.
 
-    It knows the documents of the build too, by the first 63 bits of their ids.
+    Also holds the documents of the build, by the first 63 bits of their ids.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,8 +80,8 @@ class AnchorTable:
     def document_targets(self, id_starts: TargetNumbers) -> TargetNumbers:
         """Return the targets of documents by the first 63 bits of their ids.
 
-        They are NO_TARGET where nothing links to the document's URL, and
-        UNKNOWN of documents that were not in the build.
+        NO_TARGET if the document's URL has no inlinks, UNKNOWN if the document was not in the
+        build.
         """
         known = self.arrays["document_starts"]
         if not len(known):
@@ -131,10 +130,9 @@ _VIEWERS_KEPT = 4
 
 
 class AnchorBlobs:
-    """What gives the anchors of now; shared by threads.
+    """Provides the current anchors; shared by threads.
 
-    Whether another build is current is asked every `seconds` at most.
-    `dates_of` gives the dates of documents.
+    Checks for a new build at most every `seconds`. `dates_of` returns the dates of documents.
     """
 
     def __init__(self, store: BlobStore, dates_of: "DatesOf", seconds: float = 0.0) -> None:
@@ -148,9 +146,9 @@ class AnchorBlobs:
         self._table: AnchorTable | None = None
 
     def table(self, hidden: HiddenDocuments = NONE_HIDDEN) -> AnchorTable | None:
-        """Return the anchors of the current build, None where links were never inverted.
+        """Return the anchors of the current build, None if links were never inverted.
 
-        What documents that are `hidden` link to is counted without them.
+        Links from `hidden` documents are not counted.
         """
         whole = self._whole()
         if whole is None or not hidden:

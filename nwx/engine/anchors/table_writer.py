@@ -31,9 +31,9 @@ class _Uses:
 
 
 def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
-    """Write the anchors of all captured URLs that others link to (`AnchorTable` reads them).
+    """Write the anchors of all captured URLs with inlinks (read by `AnchorTable`).
 
-    `tokens` gives the words of a text.
+    `tokens` returns the words of a text.
     """
     sources = pl.Series(table.sources.all(), dtype=pl.String)
     captured = sources.sort()
@@ -70,10 +70,10 @@ def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
 
 
 def _captured_places(found: TargetRange, captured: pl.Series) -> Array:
-    """Return the places of the targets of a range that were captured, and are linked from others.
+    """Return the positions of targets in a range that are captured and linked from others.
 
-    `captured` are the urlkeys of all documents, in order, as those of a
-    range are. What is linked by itself alone has no counts.
+    `captured` are the urlkeys of all documents, sorted like the targets of a range. Targets linked
+    only by themselves have no counts.
     """
     keys = pl.Series(found.keys.all(), dtype=pl.String)
     if not len(keys):
@@ -113,7 +113,7 @@ def _uses_of(
 
 
 class _Ranks:
-    """The numbers of targets: those that most domains, hosts and pages link to come first."""
+    """Numbers of targets, ordered by linking domains, hosts and pages, highest first."""
 
     def __init__(self, counts: Array) -> None:
         self._counts = counts
@@ -177,7 +177,7 @@ class _Terms:
         self.starts: Array = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
     def arrays(self) -> dict[str, Array]:
-        """Return the terms, those of each text, and the texts of each."""
+        """Return the terms, the terms of each text, and the texts of each term."""
         texts = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         pairs = np.unique(self.sequences.astype(np.uint64) << _HALF | texts.astype(np.uint64))
         terms = (pairs >> _HALF).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The anchors of a build without those of documents that a viewer may not see."""
+"""The anchors of a build without links from documents hidden from a viewer."""
 
 import hashlib
 import os
@@ -24,10 +24,10 @@ _KEPT_FILES = 4
 def visible_anchors(
     store: BlobStore, whole: AnchorTable, hidden: HiddenDocuments, dates_of: DatesOf
 ) -> AnchorTable:
-    """Return the anchors of the current build as documents that are not hidden have them.
+    """Return the anchors of the current build without links from hidden documents.
 
-    They are written beside the build when they are first asked for; `whole`
-    are all of it, which are returned where no hidden document has links.
+    They are written next to the build on first use. Returns `whole` if no hidden document has
+    links.
     """
     table = inlink_table(store)
     if table is None:
@@ -45,9 +45,9 @@ def visible_anchors(
 
 
 def forget_visible_anchors(store: BlobStore) -> None:
-    """Remove the files of anchors that `visible_anchors` has written; they are made anew if asked.
+    """Remove the files of anchors written by `visible_anchors`; they are rebuilt on demand.
 
-    Those of an earlier build hold what it held.
+    Files of an earlier build contain data of that build.
     """
     folder = store.folder / _FOLDER
     for path in list(folder.iterdir()) if folder.exists() else ():
@@ -56,7 +56,7 @@ def forget_visible_anchors(store: BlobStore) -> None:
 
 
 def _have_links(table: InlinkTable, documents: Array) -> bool:
-    """Tell whether some of the documents (`bool[documents]`) link to anything."""
+    """Return whether any of the documents (`bool[documents]`) has links."""
     ranges = map(table.range, range(len(table.notes.ranges)))
     return any(bool(documents[one.arrays["document"]].any()) for one in ranges)
 

@@ -90,9 +90,9 @@ class ElasticServer(Server):
         return answer.body
 
     def _waiting(self, seconds: float) -> Elasticsearch:
-        """Return a client that waits so long for an answer, to the second if it is long.
+        """Return a client with a timeout of `seconds`, rounded to seconds if long.
 
-        Making one takes as long as a small request does, so that they are kept.
+        Clients are kept, because creating one takes as long as a small request.
         """
         if seconds < _EXACT_SECONDS:
             return self._client.options(request_timeout=seconds)
@@ -118,7 +118,7 @@ class ElasticServer(Server):
 
 
 def _is_elasticsearch(meta: ApiResponseMeta) -> bool:
-    """Tell whether Elasticsearch, or a proxy in front of it, gave an answer."""
+    """Return whether Elasticsearch, or a proxy in front of it, sent an answer."""
     return "x-elastic-product" in meta.headers or meta.status in PROXY_STATUSES
 
 
@@ -145,9 +145,9 @@ def _client(address: str, settings: ServerSettings) -> Elasticsearch:
 
 
 class ElasticEngine(SearchServerEngine):
-    """The indices of an Elasticsearch.
+    """The archive in indices of an Elasticsearch.
 
-    `address` may carry user and password; messages never do.
+    `address` may contain user and password; messages never do.
     """
 
     def __init__(

@@ -71,9 +71,9 @@ _DELETE = (
 
 
 def make_lookup_tables(db: sqlite3.Connection) -> None:
-    """Make both tables for the captures that an archive of an older version has.
+    """Create both lookup tables for the captures in an archive of an older version.
 
-    The caller has begun a transaction. What is there already stays.
+    The caller has begun a transaction. Existing tables stay.
     """
     if not _has_lookups(db):
         for statement in _LOOKUP_SCHEMA:
@@ -82,7 +82,7 @@ def make_lookup_tables(db: sqlite3.Connection) -> None:
 
 
 def fill_lookup_tables(db: sqlite3.Connection, last: int) -> None:
-    """Add the captures with higher numbers than `last`, none of which may be there."""
+    """Add the captures with numbers above `last`, none of which may be present."""
     db.execute(
         f"INSERT INTO cdx_lines {_LINES} WHERE num > ? ORDER BY urlkey, timestamp, num", (last,)
     )
@@ -96,7 +96,7 @@ def delete_lookups(db: sqlite3.Connection, nums: list[tuple[int]]) -> None:
 
 
 def show_lookups(db: sqlite3.Connection) -> None:
-    """Let those who read find the tables in an archive of an older version, made as they ask."""
+    """Give readers of an archive of an older version the lookup tables, computed on demand."""
     if not _has_lookups(db) and db.execute(f"{_KNOWN} 'captures'").fetchone():
         # What is temporary hides what is in the file, and is gone with the connection.
         db.execute(f"CREATE TEMP VIEW cdx_lines AS {_LINES}")
@@ -193,7 +193,7 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
 
 def make_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of an archive where there are none."""
+    """Create the missing tables of an archive."""
     _make(db, _schema() + _ATTACHED, _COUNTERS)
 
 
@@ -206,7 +206,7 @@ def add_missing(db: sqlite3.Connection) -> None:
 
 
 def _show_missing(db: sqlite3.Connection) -> None:
-    """Let those who read find the columns that an archive of an older version lacks."""
+    """Give readers the columns that an archive of an older version lacks."""
     if missing := _missing_columns(db):
         shown = ", ".join(f"{_UNKNOWN[kind]} AS {name}" for name, kind in missing.items())
         # What is temporary hides what is in the file, and is gone with the connection.
@@ -226,7 +226,7 @@ def _capture_columns() -> list[str]:
 
 
 def make_dates_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of a dates index by itself, which are those of an archive's own."""
+    """Create the tables of a separate dates index, the same as the archive's own."""
     _make(db, _DATES_SCHEMA, (IndexName.DATES, "deletions"))
 
 
@@ -238,7 +238,7 @@ def _make(db: sqlite3.Connection, schema: str, counters: tuple[str, ...]) -> Non
 
 
 def make_attached(db: sqlite3.Connection) -> None:
-    """Make the table of what is attached, which the first archives did not have."""
+    """Create the table of attached indices, which the first archives did not have."""
     db.execute(_ATTACHED)
 
 
@@ -267,10 +267,10 @@ Opening = Callable[[], AbstractContextManager[sqlite3.Connection | None]]
 
 
 def erase_deleted(db: sqlite3.Connection, wait_seconds: float) -> bool:
-    """Write a file anew without what was deleted, and empty its journal.
+    """Rewrite a file without deleted data, and empty its journal.
 
-    Returns False where others read or write it for longer than
-    `wait_seconds`. The connection must be in no transaction.
+    Returns False if others read or write it for longer than `wait_seconds`. The connection must not
+    be in a transaction.
     """
     (before,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1_000)}")
@@ -298,8 +298,7 @@ def erased(opening: Opening, wait_seconds: float) -> bool:
 def erase_values(db: sqlite3.Connection) -> None:
     """Overwrite the values of facets that no document has any more, such as its host.
 
-    Their codes are kept, as no code is given twice; readers look at none of
-    these.
+    Their codes are kept, as no code is reused; readers use none of these.
     """
     for facet in DOCUMENT_FACETS:
         # No host, type or language has a `#` in front.

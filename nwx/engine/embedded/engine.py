@@ -52,10 +52,9 @@ _APPEND_WAIT_SECONDS = 10.0
 class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     """The archive in a folder; threads may share it.
 
-    `create`, or the first write, takes the place of the one writer, which
-    is kept until `close`. Several writes make one commit: what is written
-    can be searched, and is safe, after `refresh` or `close`, or a while
-    later. With `read_only` nothing is ever written.
+    `create`, or the first write, takes the lock of the single writer, held until `close`. Several
+    writes make one commit: written data is searchable and safe after `refresh` or `close`, or a
+    while later. With `read_only` nothing is ever written.
     """
 
     traits = EngineTraits(
@@ -114,7 +113,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return self._writing().write(StagedRows((batch_rows(batch),)))
 
     def staging(self) -> Staging:
-        """Give what makes rows of batches, and a segment with the texts of new documents."""
+        """Return a staging: rows of batches, and a segment with the texts of new documents."""
         return Stager(self._folder, self._reading)
 
     def write_staged(self, staged: StagedBatch) -> Written:
@@ -147,7 +146,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @contextmanager
     def _loading(self) -> Iterator[Loader]:
-        """Give what writes captures alone, in the place of the writer for as long."""
+        """Yield a loader that writes captures only, holding the writer's lock meanwhile."""
         with self._guard:
             self._check_writable()
             if self._writer is not None:
@@ -342,7 +341,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection that knows what was written, committed or not."""
+        """Yield a connection that sees everything written, committed or not."""
         writer = self._writer
         if writer is None:
             with self._shared.reading() as db:

@@ -28,9 +28,9 @@ _FEW_FILES = 128  # what failed may have closed its own
 
 
 def full_temporary_folder() -> Path | None:
-    """Return the folder for temporary files if hardly any space is left there.
+    """Return the folder for temporary files if it is nearly full.
 
-    SQLite sorts there, whatever place Python falls back to.
+    SQLite sorts there, whatever folder Python falls back to.
     """
     told = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
     folder = Path(told or tempfile.gettempdir())
@@ -89,7 +89,7 @@ _ADVICE = {
 
 
 class Folder:
-    """Where an archive lies: `nwx.json`, `documents/`, `archive.sqlite`, and what is made of it."""
+    """Folder of an archive: `nwx.json`, `documents/`, `archive.sqlite` and derived files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,14 +101,14 @@ class Folder:
         self.format = FORMAT
 
     def exists(self) -> bool:
-        """Tell whether there is an archive."""
+        """Return whether the archive exists."""
         return (self.path / _MANIFEST).exists()
 
     def check(self, *, writing: bool = False) -> None:
-        """Read the manifest; raises EngineError where there is none, or none that is known.
+        """Read the manifest. Raises EngineError if it is missing or unknown.
 
-        Older folders can be read, and written to once they are brought
-        forward. Raises EngineVersionError on newer ones.
+        Older folders can be read, and written to after migration. Raises EngineVersionError on
+        newer ones.
         """
         if not self.exists():
             raise EngineError(
@@ -152,7 +152,7 @@ class Folder:
             )
 
     def prepare(self) -> None:
-        """Make the folders, unless there is an archive of a newer version."""
+        """Create the folders, unless an archive of a newer version exists."""
         if self.exists():
             self.check(writing=True)
         self.documents.mkdir(parents=True, exist_ok=True)
@@ -160,11 +160,11 @@ class Folder:
         self.segments.mkdir(exist_ok=True)
 
     def clear(self) -> None:
-        """Remove what was made ready for a writer and never written."""
+        """Remove files prepared for a writer and never written."""
         shutil.rmtree(self.segments, ignore_errors=True)
 
     def finish(self) -> None:
-        """Say that the archive is there; that comes last, so that half a folder is none."""
+        """Mark the archive as complete; called last, so that half a folder does not count."""
         if not self.exists():
             self.write_manifest()
 
@@ -181,7 +181,7 @@ class Folder:
     def lock(self, wait_seconds: float = 0.0) -> int:
         """Return the handle that keeps other writers out until it is closed.
 
-        The system lets go of it when the process dies, however that happens.
+        The system releases it when the process ends for any reason.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -213,14 +213,14 @@ class Folder:
                 return handle
 
     def is_full(self) -> bool:
-        """Tell whether hardly any space is left where the archive lies."""
+        """Return whether the disk of the archive is nearly full."""
         return shutil.disk_usage(self.path).free < _SPARE_BYTES
 
     @contextmanager
     def our_errors(self, database: Path | None = None) -> Iterator[None]:
-        """Raise what tantivy, SQLite and the system say of the folder as an EngineError.
+        """Raise errors of tantivy, SQLite and the system on the folder as EngineError.
 
-        `database` is the file of SQLite where it is not the archive's main one.
+        `database` is the SQLite file, if it is not the archive's main one.
         """
         try:
             yield
@@ -352,7 +352,7 @@ there raises `folder.READABLE_FORMAT`.
 
 
 def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
-    """Take the steps that a folder has not taken, all or none; the caller has its lock.
+    """Run the pending migration steps of a folder, all or none; the caller has its lock.
 
     `db` is its database, open for writing, and the folder was checked.
     """

@@ -40,7 +40,7 @@ _VIEWERS_KEPT = 4
 class LinkedDocuments:
     """The target of each document, by the number of its id; `table` is None without inlinks.
 
-    `state` is another one for each view and table that were joined.
+    `state` differs for each pair of view and table joined.
     """
 
     table: AnchorTable | None
@@ -65,7 +65,7 @@ class LinkedDocuments:
         return found
 
     def meet(self, wanted: TargetSet) -> Bools:
-        """Tell of each number whether its target is in a set."""
+        """Return for each number whether its target is in a set."""
         size = 0 if self.table is None else self.table.size
         marks = np.zeros(size + 1, dtype=bool)
         marks[wanted.targets] = True
@@ -88,7 +88,7 @@ class DocumentJoin:
         self._joined: LRUCache[str, tuple[ArchiveView, LinkedDocuments]] = LRUCache(_VIEWERS_KEPT)
 
     def documents(self, view: ArchiveView, hidden: HiddenDocuments) -> LinkedDocuments:
-        """Return the documents of a view by target; what is hidden links to none."""
+        """Return the documents of a view by target; hidden documents have no links."""
         with self._guard:
             table = self._blobs.table(hidden)
             known = self._joined.get(hidden.key)
@@ -155,7 +155,7 @@ class LinkedSearch:
 
     @property
     def ranks(self) -> bool:
-        """Tell whether links take part in the order of results."""
+        """Return whether links take part in the order of results."""
         return self._ranking is not None and self._weights.are_set
 
     def found(self, tree: Node) -> FoundTargets | None:
@@ -163,7 +163,7 @@ class LinkedSearch:
         return None if self._ranking is None else self._ranking.found(tree)
 
     def meet(self, leaf: Leaf) -> Bools:
-        """Tell of each number whether its document meets a leaf with one of JOINED_FIELDS."""
+        """Return for each number whether its document meets a leaf with one of JOINED_FIELDS."""
         if self._ranking is not None:
             return self._documents.meet(self._ranking.leaf_targets(leaf))
         if leaf.field == ANCHOR:
@@ -184,11 +184,10 @@ class LinkedSearch:
         groups: Ints | None,
         wanted: int,
     ) -> list[OrderedHits]:
-        """Return the first hits by their scores, those that anchors found among them.
+        """Return the first hits by their scores, including hits found by anchors.
 
-        `listed` are the first hits by their own words, one of each group,
-        FACTOR_WINDOW of them at least where there are so many. `nums` are
-        all documents of the result.
+        `listed` are the first hits by their own words, one per group, at least FACTOR_WINDOW of
+        them if that many exist. `nums` are all documents of the result.
         """
         own = np.array([one.num for one in listed], dtype=np.int64)
         further = self._further(found, own, nums)
@@ -251,10 +250,10 @@ class LinkedSearch:
         nums: Sequence[int],
         by_words: Ints,
     ) -> Mapping[int, "HitLinks"]:
-        """Return what the scores of some hits are made of; `query` scores documents by their words.
+        """Return the components of the scores of hits; `query` scores documents by their words.
 
-        A `query` of None scores none. `by_words` are the documents that match
-        by their own words, in order.
+        A `query` of None scores none. `by_words` are the documents that match by their own words,
+        in order.
         """
         if self._ranking is None:
             return {}
@@ -297,7 +296,7 @@ def joined(nums: Ints, further: Ints) -> Ints:
 
 
 def _among(nums: Ints, others: Ints) -> Bools:
-    """Tell of numbers whether they are among others, which are in order."""
+    """Return for each number whether it is among others, which are sorted."""
     if not len(others):
         return np.zeros(len(nums), dtype=bool)
     places = np.minimum(np.searchsorted(others, nums), len(others) - 1)
@@ -306,7 +305,7 @@ def _among(nums: Ints, others: Ints) -> Bools:
 
 
 def _text_scores(view: ArchiveView, query: Query, nums: Sequence[int]) -> dict[int, float]:
-    """Return the scores of those of some documents that match by their own words."""
+    """Return the scores of the documents that match by their own words."""
     if not nums:
         return {}
     inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)

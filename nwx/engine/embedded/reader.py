@@ -37,13 +37,13 @@ SELECT_IN_ORDER = f"{SELECTED} {IN_ORDER}"
 
 
 def known(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
-    """Return the precedence of those that are documents."""
+    """Return the precedence of the stored documents among `ids`."""
     found = find_documents(db, map(id_bytes, ids))
     return {id.hex(): rank for id, (_, rank) in found.items()}
 
 
 def nums(db: sqlite3.Connection, ids: Collection[str]) -> list[int]:
-    """Return the numbers of those that are documents."""
+    """Return the numbers of the stored documents among `ids`."""
     return [num for num, _ in find_documents(db, map(id_bytes, ids)).values()]
 
 
@@ -175,14 +175,14 @@ class SharedConnection:
             yield self._db
 
     def _leave_older(self, db: sqlite3.Connection) -> None:
-        """Let go of the database once another process has brought the archive forward."""
+        """Close the database once another process has upgraded the archive."""
         self._folder.check()
         if self._folder.format != self._format:
             db.close()
             self._db = None
 
     def close(self) -> None:
-        """Let go of the database; a later read opens it again."""
+        """Close the database; a later read opens it again."""
         with self._guard:
             if self._db is not None:
                 self._db.close()

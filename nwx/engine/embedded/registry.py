@@ -39,14 +39,12 @@ _DOCUMENT_PLACES = ", ".join("?" * (len(_KEY_COLUMNS) + len(DOCUMENT_FACETS)))
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """What became of the rows of documents.
+    """Result of storing document rows.
 
-    `indexed` are those whose text tantivy does not have in a segment yet,
-    and `replaced` the numbers among them whose text it is to delete first.
-    `recovered` are like `indexed`, but their entries are in the segment
-    under the number of the row. `unknown` are numbers in segments that no
-    document has (any more). `changed` counts the documents that took the
-    place of another, `new` those that did not.
+    `indexed` are rows whose text is not yet in a tantivy segment; `replaced` are the numbers among
+    them whose old text must be deleted first. `recovered` are like `indexed`, but their entries are
+    in the segment under the number of the row. `unknown` are numbers in segments without a
+    document. `changed` counts documents that replaced another, `new` all others.
     """
 
     indexed: list[tuple[int, DocumentRow]]
@@ -58,11 +56,10 @@ class StoredRows:
 
 
 class Registry:
-    """The tables of an open transaction, and the codes that are known of them.
+    """The tables of an open transaction, and the codes known of them.
 
-    `fresh` are the numbers that were given in the transaction, which no
-    reader knows, and `take` gives further ones: by default, those behind
-    the last.
+    `fresh` are the numbers assigned in the transaction, which no reader knows. `take` assigns
+    further numbers, by default those after the last one.
     """
 
     def __init__(
@@ -98,13 +95,13 @@ class Registry:
         self._fresh.update(numbered.values())
 
     def documents(self, ids: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the numbers of those that documents have."""
+        """Return the numbers of the stored documents, by id."""
         return {id: num for id, (num, _) in find_documents(self._db, ids).items()}
 
     def add_documents(self, rows: Sequence[DocumentRow]) -> StoredRows:
-        """Store documents, each of another id, unless those stored take precedence.
+        """Store documents, each with a different id, unless the stored ones take precedence.
 
-        One that amends is stored in the place of its equal too.
+        A document that amends also replaces a stored one of equal precedence.
         """
         ids = [row.id for row in rows]
         known, ranks = find_nums(self._db, ids), find_documents(self._db, ids)
@@ -135,10 +132,10 @@ class Registry:
         return numbered
 
     def _settled(self, row: DocumentRow, known: int, is_document: bool, result: StoredRows) -> int:
-        """Return the number of a document that is to be stored and whose id has one.
+        """Return the number under which to store a document whose id already has one.
 
-        What was stored under a number of this transaction is moved to that
-        in the segment. A number that readers know stays.
+        A number of this transaction is replaced by the number in the segment. A number that readers
+        know stays.
         """
         num = known
         if known in self._fresh and (row.num or is_document):
@@ -185,9 +182,9 @@ class Registry:
         )
 
     def _groups(self, kind: str, hashed: Iterable[tuple[int, int]]) -> dict[int, int]:
-        """Return the numbers that stand for all documents of a URL, or of a signature, by hash.
+        """Return the group numbers of the documents of a URL, or of a signature, by hash.
 
-        `hashed` are the hashes of documents that are to be stored, and their numbers.
+        `hashed` are pairs of hash and number of the documents to store.
         """
         first: dict[int, int] = {}
         for hash, num in hashed:
@@ -213,7 +210,7 @@ class Registry:
         return codes[text]
 
     def forget(self, nums: Collection[int]) -> int:
-        """Delete what is known of documents."""
+        """Delete all data of documents; return how many were deleted."""
         deleted = self._deleted("DELETE FROM documents WHERE num = ?", [(num,) for num in nums])
         add_rows(self._db, IndexName.DOCUMENTS, -deleted)
         return deleted
@@ -315,9 +312,9 @@ class Registry:
         return self._deleted("DELETE FROM captures WHERE num = ?", nums)
 
     def remove_dates(self, dates: Sequence[DatesRow]) -> int:
-        """Remove pairs of timestamp and collection; return how many there were.
+        """Remove pairs of timestamp and collection; return how many existed.
 
-        What has none left is removed whole.
+        An entry without remaining dates is removed.
         """
         numbers = find_nums(self._db, (row.id for row in dates))
         codes = self._collections
@@ -361,7 +358,7 @@ def find_documents(db: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, 
 
 
 def id_bytes(id: str) -> bytes:
-    """Return an id as SQLite holds it; what is no id of a document is never found."""
+    """Return an id as stored in SQLite; an invalid document id never matches."""
     try:
         return bytes.fromhex(id)
     except ValueError:

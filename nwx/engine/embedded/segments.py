@@ -1,10 +1,9 @@
-"""Segments of tantivy that other processes than the writer make, and their way into its index.
+"""Tantivy segments made by processes other than the writer, and their adoption.
 
-A segment is made in a folder of its own, as an index by itself. To adopt it
-its files are moved beside those of the index, and its name is added to
-`meta.json`, which tantivy replaces as a whole with each commit, as is done
-here. Before that, `.managed.json` lists the files, so that tantivy deletes
-them should the writer be killed in between.
+A segment is made in a separate folder, as an index of its own. To adopt it, its files are moved
+into the folder of the index and its name is added to `meta.json`, which tantivy replaces as a
+whole with each commit, as is done here. Before that, `.managed.json` lists the files, so that
+tantivy deletes them if the writer is killed in between.
 """
 
 import json
@@ -61,12 +60,12 @@ def segment_entries(folder: Path, nums: Collection[int]) -> Iterator[tuple[int, 
 
 
 def adopt_segments(index: Path, folders: Iterable[Path], instead_of: Collection[str] = ()) -> int:
-    """Add the segments of these folders to an index; return how many it has then.
+    """Add the segments of these folders to an index; return its number of segments.
 
-    They take the place of those of the ids `instead_of`, whose files stay.
+    They replace the segments with the ids `instead_of`, whose files stay.
 
-    No writer of tantivy may be open, and the index has to be opened anew
-    afterwards. Whoever reads sees all of the segments or none.
+    No tantivy writer may be open, and the index must be reopened afterwards. Readers see all of the
+    segments or none.
     """
     folders = list(folders)
     meta, managed = read_meta(index), _read(index / _MANAGED)
@@ -122,10 +121,10 @@ _ID_DIGITS = 32
 
 
 def rewrite_segments(index: Path, work: Path) -> int:
-    """Write the segments with deleted documents anew; return how many there were.
+    """Rewrite the segments that have deleted documents; return how many there were.
 
-    No writer of tantivy may be open, and the index has to be opened anew
-    afterwards. `work` is a folder beside the index for what is being made.
+    No tantivy writer may be open, and the index must be reopened afterwards. `work` is a folder
+    next to the index for temporary files.
     """
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -150,7 +149,7 @@ def _alone(index: Path, meta: dict[str, Any], segment: dict[str, Any], folder: P
 
 
 def _copied(old: Path, new: Path) -> Path | None:
-    """Return a folder with the documents of another, indexed anew; None where there are none."""
+    """Return a folder with the documents of `old`, indexed anew; None without documents."""
     index = open_tantivy(schema(), old)
     with tantivy_errors():
         index.reload()

@@ -1,4 +1,4 @@
-"""The indices of a folder that lie in files of their own, beside that of the archive."""
+"""The indices of an archive folder that are stored in files of their own."""
 
 import pkgutil
 import threading
@@ -32,9 +32,9 @@ _OWN_TABLES = {
 
 
 class SeparateIndices:
-    """The indices that are built, and those with small entries.
+    """The built indices and the indices of small entries.
 
-    `make_archive` makes the archive where there is none.
+    `make_archive` creates the archive if it is missing.
     """
 
     def __init__(
@@ -112,13 +112,13 @@ class SeparateIndices:
         return self.own(index).stats() if is_made else IndexStats(0, 0)
 
     def close(self) -> None:
-        """Let go of their files."""
+        """Close their files."""
         for index in self._opened.values():
             index.database.close()
 
 
 class SeparateCapabilities:
-    """What an engine does with the indices that lie in files of their own."""
+    """Engine methods for the indices stored in files of their own."""
 
     _separate: SeparateIndices
 

@@ -19,10 +19,10 @@ from nwx.model import Batch, Capture, Dates, Document, SourceFile
 
 
 class DocumentRow(NamedTuple):
-    """What is known of a document beside its text.
+    """The data of a document except its text.
 
-    `num` is its number in a segment, 0 where the text is not in one: then
-    the entry comes along. One that `amends` replaces that of its capture.
+    `num` is its number in a segment, 0 if its text is in none; then its entry is included. A row
+    that `amends` replaces the document of its capture.
     """
 
     id: bytes
@@ -73,10 +73,10 @@ class BatchRows:
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """Batches, to be written in their order.
+    """Batches to be written in order.
 
-    `segment` is the folder of an index with the texts of documents that
-    have a number, "" where none has.
+    `segment` is the folder of an index with the texts of the documents that have a number, "" if
+    none has.
     """
 
     batches: tuple[BatchRows, ...]
@@ -152,7 +152,7 @@ def _file_row(file: SourceFile) -> FileRow:
 
 
 def _hash(text: str) -> int:
-    """Return 63 bits that stand for a text, never 0."""
+    """Return a 63-bit hash of a text, never 0."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1 or 1
 
@@ -171,9 +171,9 @@ class Numbers:
         self._file.write_bytes(first.to_bytes(_WIDTH, "big"))
 
     def take(self, count: int) -> int:
-        """Return the first of so many numbers in a row, which nobody else is given.
+        """Reserve `count` consecutive numbers for this caller; return the first.
 
-        Raises EngineError where no writer has the archive open.
+        Raises EngineError if no writer has the archive open.
         """
         try:
             handle = os.open(self._file, os.O_RDWR | os.O_CLOEXEC)

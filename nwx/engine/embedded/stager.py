@@ -24,17 +24,17 @@ _MOST_CHARACTERS = 16 << 20
 
 
 class Reading(Protocol):
-    """What gives a connection to the archive's database."""
+    """Protocol for obtaining a connection to the archive's database."""
 
     def __call__(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
 class Stager(Staging):
-    """What makes rows of batches, and one segment for the texts of their new documents.
+    """Builder of rows from batches, and of one segment for the texts of new documents.
 
-    In the segment are only documents whose ids have no number yet: their
-    numbers are taken here. Others, which may replace a document, come with
-    their entries, and the writer indexes them.
+    The segment holds only documents whose ids have no number yet; their numbers are reserved here.
+    Other documents, which may replace a stored one, are passed on with their entries, and the
+    writer indexes them.
     """
 
     def __init__(self, folder: Folder, reading: Reading) -> None:
@@ -52,7 +52,7 @@ class Stager(Staging):
         self._characters = 0
 
     def add(self, batch: Batch) -> None:
-        """Make the rows of a batch, and index its new documents, unless there are few as yet."""
+        """Build the rows of a batch and index its new documents, once there are enough."""
         rows = batch_rows(batch)
         with self._reading() as db:
             known = find_nums(db, [row.id for row in rows.documents])
@@ -84,7 +84,7 @@ class Stager(Staging):
         return staged
 
     def _begin_segment(self) -> None:
-        """Open a segment, and index in it what has been waiting."""
+        """Open a segment and index the waiting documents in it."""
         with self._folder.our_errors():
             self._segment = SegmentMaker(Path(tempfile.mkdtemp(dir=self._folder.segments)))
         nums = self._numbered(self._waiting)

@@ -19,7 +19,7 @@ _NOBODY = 0  # numbers of documents begin at 1
 
 
 class TextWriter:
-    """What adds documents to the index of a folder, and deletes them.
+    """Writer that adds documents to the index of a folder and deletes them.
 
     Segments are merged in the background between two commits.
     """
@@ -67,11 +67,11 @@ class TextWriter:
         self._segments.append(folder)
 
     def forget(self, nums: Iterable[int]) -> None:
-        """Delete documents that SQLite does not know, once what was added is committed."""
+        """Mark documents unknown to SQLite for deletion after the commit of added ones."""
         self._unknown.extend(nums)
 
     def commit(self) -> None:
-        """Make what was added and deleted safe on disk."""
+        """Write additions and deletions to disk durably."""
         if self._writer is not None and self._changed:
             with tantivy_errors():
                 self._writer.commit()
@@ -83,7 +83,7 @@ class TextWriter:
             self._index = open_tantivy(schema(), self._folder)
 
     def tidy(self) -> None:
-        """Delete what is to be forgotten, and begin to merge segments that were adopted."""
+        """Delete the documents passed to `forget` and start merging adopted segments."""
         unknown, adopted = self._unknown, self._adopted
         self._unknown, self._adopted = [], False
         if unknown or adopted:
@@ -100,9 +100,9 @@ class TextWriter:
                 writer.wait_merging_threads()
 
     def erase(self, work: Path) -> None:
-        """Take deleted documents out of the files; what was added must be committed.
+        """Remove deleted documents from the files; additions must be committed before.
 
-        `work` is a folder to work in.
+        `work` is a folder for temporary files.
         """
         # Imported here: hardly any archive is ever purged.
         self.finish()
@@ -111,7 +111,7 @@ class TextWriter:
         self._index = open_tantivy(schema(), self._folder)
 
     def drop(self) -> None:
-        """Forget what was not committed."""
+        """Discard uncommitted changes."""
         self._writer = None
         self._changed = False
         self._segments, self._unknown = [], []
@@ -128,10 +128,10 @@ class TextWriter:
 
 
 def rebuild_older_index(folder: Path) -> None:
-    """Index the documents of a folder anew where its index has another schema.
+    """Reindex the documents of a folder if its index has another schema.
 
-    The caller has the archive's lock. The new index takes the place of the
-    old one at the end; what an interrupted rebuild left is put right first.
+    The caller holds the archive's lock. The new index replaces the old one at the end; the
+    leftovers of an interrupted rebuild are cleaned up first.
     """
     old, new = folder.with_name(f"{folder.name}.old"), folder.with_name(f"{folder.name}.new")
     if old.exists() and not (folder / "meta.json").exists():

@@ -1,12 +1,10 @@
-"""The one writer of an archive.
+"""The single writer of an archive.
 
-Documents are in tantivy, all else is in SQLite, and many writes make one
-commit: first of tantivy, then of SQLite, whose state is what counts. A writer
-that is killed between the two leaves documents in tantivy that SQLite does
-not know: readers pass over them and the next writer deletes them. What the
-killed one had not committed is not in the ledger either, so that running it
-again stores it. Deletions are committed the other way round, for the same
-end.
+Documents are in tantivy, all else is in SQLite. Many writes make one commit: first of tantivy,
+then of SQLite, whose state is authoritative. A writer killed between the two leaves documents
+in tantivy that SQLite does not know: readers skip them and the next writer deletes them.
+Uncommitted work of a killed writer is not in the ledger either, so a new run stores it.
+Deletions are committed in the opposite order, for the same reason.
 """
 
 import os
@@ -87,7 +85,7 @@ class ArchiveWriter:
         self._numbers.begin(last + 1)
 
     def _repair(self) -> None:
-        """Delete the documents that a killed writer left behind."""
+        """Delete the documents left by a killed writer."""
         there = self._texts.count()
         if there == count_rows(self.db, IndexName.DOCUMENTS):
             return
@@ -165,7 +163,7 @@ class ArchiveWriter:
             return removed
 
     def erase(self, wait_seconds: float) -> bool:
-        """Take what was deleted out of all files; return whether nothing of it is left."""
+        """Remove deleted data from all files; return whether none of it remains."""
         with self._working():
             self.commit()
             with self._savepoint():
@@ -193,7 +191,7 @@ class ArchiveWriter:
             self._characters = 0
 
     def close(self) -> None:
-        """Commit and let go of the lock."""
+        """Commit and release the lock."""
         with self.guard:
             try:
                 if self._broken is None:
@@ -220,10 +218,10 @@ class ArchiveWriter:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Let one thread work, unless writing has failed before.
+        """Allow one thread to work, unless writing has failed before.
 
-        A failure undoes all that was not committed, so that what comes after
-        must not be stored: the ledger would say more than is there.
+        A failure undoes all uncommitted changes. Later changes must not be stored then: the ledger
+        would list data that is missing.
         """
         with self.guard, self._folder.our_errors():
             if self._broken is not None:
@@ -232,7 +230,7 @@ class ArchiveWriter:
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        """Undo the changes of SQLite made within when there is an error."""
+        """Undo the SQLite changes made in the context on an error."""
         if not self.db.in_transaction:
             self.db.execute("BEGIN IMMEDIATE")
             self._began = time.monotonic()
@@ -251,7 +249,7 @@ class ArchiveWriter:
 
     @contextmanager
     def _storing(self) -> Iterator[None]:
-        """Undo all that is not committed when there is an error."""
+        """Undo all uncommitted changes on an error."""
         try:
             with self._folder.our_errors():
                 yield

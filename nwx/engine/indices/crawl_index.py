@@ -1,4 +1,4 @@
-"""What an engine does for crawls: specifications and their versions, scores by them, as entries."""
+"""Engine interface for crawls: versions of crawl specifications, and scores, as entries."""
 
 import time
 from abc import ABC, abstractmethod
@@ -17,10 +17,10 @@ _ATTEMPTS = 10
 
 
 class LinkScore(NamedTuple):
-    """The relevance of a link, in [0, 1], or None: blacklisted.
+    """The relevance of a link, in [0, 1], None if blacklisted.
 
-    `role` is the role of the link on its page. `parts` are what the
-    relevance is made of, by name; `reason` says in words what decided.
+    `role` is the role of the link on its page. `parts` are the components of the relevance, by
+    name; `reason` names the deciding one in words.
     """
 
     url: str
@@ -32,9 +32,9 @@ class LinkScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentScore:
-    """What the analysis of a document found, by one version of a crawl's specification.
+    """Result of analysing a document by one version of a crawl specification.
 
-    `entities` are names of the specification's entities, and how often each is there.
+    `entities` are names of the specification's entities, with their frequency.
     """
 
     crawl: str
@@ -49,7 +49,7 @@ class DocumentScore:
 
 
 class ScoredLink(NamedTuple):
-    """The highest relevance that links to a URL have, or None: blacklisted.
+    """The highest relevance of the links to a URL, None if blacklisted.
 
     `via` is the URL of the document with that link.
     """
@@ -64,10 +64,10 @@ class ScoredLink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredSpecification:
-    """A specification as it was saved, TOML or JSON; `number` counts what was saved under its name.
+    """A saved crawl specification, TOML or JSON; `number` counts the saves of its name.
 
-    `version` is that of the analysis (`CrawlSpecification.version`): several
-    saved ones may have the same. `saved` is a timestamp.
+    `version` is the version of the analysis (`CrawlSpecification.version`); several saved
+    specifications may share it. `saved` is a timestamp.
     """
 
     name: str
@@ -87,10 +87,10 @@ class AnalysedVersion:
 
 
 class CrawlIndex(ABC):
-    """The index crawls of an engine; it may be written to while an import runs.
+    """The index crawls of an engine; it may be written to during an import.
 
-    What was written is seen at once. Methods that read scores take the
-    version of the specification; "" is the one that scores were put for last.
+    Writes are visible at once. Methods that read scores take the version of the specification; ""
+    is the version of the last stored scores.
     """
 
     @abstractmethod
@@ -106,11 +106,10 @@ class CrawlIndex(ABC):
     def save_specification(
         self, name: str, version: str, text: str, expected: int | None = None
     ) -> StoredSpecification:
-        """Save a specification behind those of its name, unless the last one has this text.
+        """Save a new version of a specification, unless the last one has the same text.
 
-        `expected` is the number of the one that it takes the place of, 0
-        where there is none. Raises EngineConflictError where the last one
-        has another number.
+        `expected` is the number of the version to replace, 0 for the first one. Raises
+        EngineConflictError if the last one has another number.
         """
         for attempt in range(_ATTEMPTS):
             time.sleep(attempt / 10)
@@ -128,7 +127,7 @@ class CrawlIndex(ABC):
 
     @abstractmethod
     def _added(self, stored: StoredSpecification) -> bool:
-        """Add a specification unless there is one of its name and number; return whether it was."""
+        """Add a specification unless its name and number exist; return whether it was added."""
 
     @abstractmethod
     def versions(self, name: str) -> list[StoredSpecification]:
@@ -140,7 +139,7 @@ class CrawlIndex(ABC):
 
     @abstractmethod
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        """Return those of these documents that have scores of a version."""
+        """Return the ids of the documents that have scores of this version."""
 
     @abstractmethod
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
@@ -156,28 +155,27 @@ class CrawlIndex(ABC):
 
     @abstractmethod
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        """Stream the ids of all documents and their scores, in no order.
+        """Stream the ids and scores of all documents, in no order.
 
-        The links of the documents, which are most of what is stored, are not read.
+        The links of the documents, which are most of the data, are not read.
         """
 
     @abstractmethod
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
-        """Return linked URLs, each once: the most relevant first, blacklisted ones at the end.
+        """Return linked URLs, each once: the most relevant first, blacklisted ones last.
 
-        A URL is blacklisted where one of the links to it is. `host` asks for
-        the URLs of one host.
+        A URL is blacklisted if any link to it is. `host` limits the result to one host.
         """
 
     @abstractmethod
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        """Return the highest relevance of the links to those of these URLs that have scores.
+        """Return the highest relevance of the links to each URL that has scores.
 
-        None where a URL is blacklisted.
+        None if a URL is blacklisted.
         """
 
 
@@ -197,7 +195,7 @@ _HOST_BYTES, _URL_BYTES = 5, 11
 
 
 def link_key(url: str, host: str) -> bytes:
-    """Return 16 bytes that stand for a URL, by which links of equal relevance are in order."""
+    """Return a 16-byte key of a URL, which orders links of equal relevance."""
     rest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_URL_BYTES).digest()
     return host_key(host) + rest
 
@@ -209,17 +207,17 @@ def host_key(host: str) -> bytes:
 
 
 def specification_id(name: str, number: int) -> str:
-    """Return the id of what was saved of a crawl under a number."""
+    """Return the id of a saved crawl specification."""
     return f"specification/{name}/{number:06}"
 
 
 def score_id(crawl: str, version: str, document_id: str = "") -> str:
-    """Return the id of the scores of a document, or what the ids of all have in front."""
+    """Return the id of the scores of a document, without a document the common prefix."""
     return f"score/{crawl}/{version}/{document_id}"
 
 
 def link_id(crawl: str, version: str, key: bytes = b"") -> str:
-    """Return the id of the best link to a URL, or what the ids of all have in front."""
+    """Return the id of the best link to a URL, without a key the common prefix."""
     return f"link/{crawl}/{version}/{key.hex()}"
 
 
@@ -354,5 +352,5 @@ def best_of(scores: Iterable[DocumentScore]) -> dict[str, ScoredLink]:
 
 
 def link_rank(relevance: float | None) -> float:
-    """Return what is higher for the link that counts: blacklisted ones count most."""
+    """Return the rank of a link; the highest one counts, blacklisted links rank highest."""
     return 2.0 if relevance is None else relevance

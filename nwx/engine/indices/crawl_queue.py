@@ -1,4 +1,4 @@
-"""What an engine does for crawlers: a queue of URLs by priority, with leases."""
+"""Engine interface for crawlers: a queue of URLs by priority, with leases."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ LEASE_SECONDS = 600.0
 
 
 class UrlState(StrEnum):
-    """What has become of a URL in a queue."""
+    """State of a URL in a queue."""
 
     WAITING = "waiting"
     LEASED = "leased"
@@ -20,12 +20,11 @@ class UrlState(StrEnum):
 
 
 class UrlUpdate(NamedTuple):
-    """What is said of a URL: its priority in [0, 1], None to blacklist it.
+    """Update of a URL: its priority in [0, 1], None to blacklist it.
 
-    `via` is the URL of the page that links to it. Each `crawl` has a queue of
-    its own by its name; "" is the one without a name. With `lifted` a
-    blacklisted URL is one like others again: with the priority given, or with
-    the one it had. With `again` a URL that was fetched waits once more.
+    `via` is the URL of the page that links to it. Each `crawl` has its own queue by name; "" is the
+    unnamed one. `lifted` removes a blacklisted URL from the blacklist, with the given priority or
+    the previous one. `again` queues a fetched URL once more.
     """
 
     url: str
@@ -37,9 +36,9 @@ class UrlUpdate(NamedTuple):
 
 
 class QueuedUrl(NamedTuple):
-    """A URL in a queue; `lease` and `leased_until` (seconds since 1970) of one that is leased.
+    """A URL in a queue, with its `lease` and `leased_until` (seconds since 1970) if leased.
 
-    `priority` is None where it is blacklisted.
+    `priority` is None if it is blacklisted.
     """
 
     url: str
@@ -54,12 +53,11 @@ class QueuedUrl(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PutCounts:
-    """What became of updates: each is counted once.
+    """Results of updates, each counted once.
 
-    `new` were URLs not known before, `changed` those with another priority
-    or state, `blacklisted` those of URLs that are blacklisted, which were
-    therefore not heeded. `unchanged` are all others, those included that a
-    sender sent again.
+    `new` are URLs not known before, `changed` URLs with another priority or state, `blacklisted`
+    the ignored updates of blacklisted URLs. `unchanged` are all others, including updates that a
+    sender repeated.
     """
 
     new: int = 0
@@ -85,11 +83,11 @@ class QueueCounts:
 
 @dataclass(frozen=True, slots=True)
 class LeaseLimits:
-    """How much is leased of a crawl; None is without a bound.
+    """Limits for leases of a crawl; None is unlimited.
 
-    Between two leases of a host `delay_seconds` pass, of any crawl, and
-    `in_flight` of its URLs are leased at the same time. `pages_per_host` and
-    `pages` bound how many URLs of a host, and of the crawl, are leased at all.
+    `delay_seconds` is the time between two leases of a host, of any crawl; `in_flight` is the
+    number of its URLs leased at the same time. `pages_per_host` and `pages` limit the total leases
+    of a host, and of the crawl.
     """
 
     delay_seconds: float = 0.0
@@ -109,22 +107,20 @@ def no_limits(crawl: str) -> LeaseLimits:
 
 
 class CrawlQueue(ABC):
-    """The URLs that a crawler is to fetch; any number of processes may use it at once.
+    """The URLs to be fetched by a crawler; any number of processes may use it at once.
 
-    A URL is in the queue of a crawl once. What is put is safe on disk when
-    `put` returns.
+    A URL is in the queue of a crawl once. Updates are durable on disk when `put` returns.
     """
 
     @abstractmethod
     def put(
         self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
     ) -> PutCounts:
-        """Take updates in their order, all or none; of several of a URL the last one counts.
+        """Store updates in order, all or none; the last one for each URL counts.
 
-        A sender that may send the same update twice gives its name, and each
-        update a number, in ascending order: an update whose number is not
-        above the last that was taken of this sender for the URL changes nothing.
-        Raises UsageError where `orders` are not as many as `updates`.
+        A sender that may repeat updates gives its name and a number for each update, in ascending
+        order: an update is ignored if its number is not above the last one stored for this sender
+        and URL. Raises UsageError if `orders` and `updates` differ in length.
         """
 
     @abstractmethod
@@ -136,17 +132,17 @@ class CrawlQueue(ABC):
         seconds: float = LEASE_SECONDS,
         limits: LimitsOf = no_limits,
     ) -> list[QueuedUrl]:
-        """Return up to so many waiting URLs, the highest priorities first, older ones before newer.
+        """Lease at most `count` waiting URLs, by highest priority, then oldest first.
 
-        Nobody else gets them until they are released, or the lease has ended
-        without being finished. "" stands for all hosts, and for all crawls.
+        Nobody else gets them until they are released, or the lease expires unfinished. "" means all
+        hosts, and all crawls.
         """
 
     @abstractmethod
     def finish(self, leases: Sequence[str]) -> int:
-        """Note that leased URLs were fetched; return of how many that is new.
+        """Mark leased URLs as fetched; return how many were not marked before.
 
-        A lease that has ended counts too unless the URL was leased anew.
+        An expired lease counts too unless the URL was leased again.
         """
 
     @abstractmethod
@@ -155,11 +151,11 @@ class CrawlQueue(ABC):
 
     @abstractmethod
     def counts(self, crawl: str = "") -> QueueCounts:
-        """Return how many URLs the queue of a crawl has; "" stands for all crawls."""
+        """Return the number of URLs in the queue of a crawl; "" means all crawls."""
 
     @abstractmethod
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
-        """Stream all URLs of a crawl in the order they came in; "" stands for all crawls."""
+        """Stream all URLs of a crawl in order of insertion; "" means all crawls."""
 
     @abstractmethod
     def crawls(self) -> list[str]:
@@ -167,7 +163,7 @@ class CrawlQueue(ABC):
 
     @abstractmethod
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield what contradicts the URLs: the crawl or host it is noted of, and what is wrong."""
+        """Yield inconsistencies with the URLs: the crawl or host concerned, and the problem."""
 
 
 class OutboxEntry(NamedTuple):

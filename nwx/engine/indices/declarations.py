@@ -1,9 +1,8 @@
-"""The registry: every index of an archive is declared here, and listed nowhere else.
+"""The registry: every index of an archive is declared here and listed nowhere else.
 
 To add an index of small entries: its mapping (`mappings/NAME.json`), its name
-(`nwx.model.IndexName`), its declaration here, and its area above an
-`EntryStore`. What counts, lists, deletes, restricts, erases and measures
-indices reads these declarations.
+(`nwx.model.IndexName`), its declaration here, and its area on top of an `EntryStore`. Code that
+counts, lists, deletes, restricts, erases and measures indices reads these declarations.
 """
 
 from collections.abc import Mapping
@@ -15,11 +14,10 @@ from nwx.model import IndexName
 
 
 class IndexKind(StrEnum):
-    """What an index is made by.
+    """How an index is made.
 
-    `IMPORTED` ones are written by imports and there since the first version.
-    `BUILT` ones are replaced by a build. `ENTRIES` are small ones, made when
-    they are first written to.
+    `IMPORTED` indices are written by imports and exist since the first version. `BUILT` indices are
+    replaced by a build. `ENTRIES` are indices of small entries, made on the first write.
     """
 
     IMPORTED = "imported"
@@ -29,15 +27,14 @@ class IndexKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntryFields:
-    """OrderField what the entries of an index are asked for.
+    """Fields for querying the entries of an index.
 
-    `filtered` fields have conditions and groups, `lists` too: fields with
-    several values, and what one of them is called. `orders` are those of
-    answers, the usual one first. `read` are further fields that are read
-    without the rest. `table` is that of the embedded engine. EntryFilter the
-    entries can be made again, `is_durable` is False: no disk is waited for.
-    `log` tells which entries are never changed or deleted. `has_version` is
-    for entries that each request depends on: `EntryStore.version`.
+    `filtered` fields can be used in conditions and groups, and so can `lists`: fields with several
+    values, with the name of a single value. `orders` are the orders of answers, the default one
+    first. `read` are further fields that can be read alone. `table` is the table in the embedded
+    engine. If the entries can be made again, `is_durable` is False: writes do not wait for the
+    disk. `log` selects the entries that are never changed or deleted. `has_version` is for entries
+    needed by each request: `EntryStore.version`.
     """
 
     filtered: tuple[str, ...] = ()
@@ -58,16 +55,14 @@ class EntryFields:
 
 @dataclass(frozen=True, slots=True)
 class IndexDeclaration:
-    """What is known of an index.
+    """Properties of an index.
 
-    `fields` are those of an index that lies in an `EntryStore` on every
-    engine. `shown` are the conditions of what is counted and listed as its
-    entries. `undeletable` says why its entries cannot be deleted one by one.
-    `visible` names the class of what a viewer may see of its entries: none
-    of small ones where it is not named.
-    `entries_each` and `entry_bytes` are how many entries there are for a
-    capture, and how large one is, where that decides on shards.
-    `data_view` is the title and the field of time that Kibana is given.
+    `fields` are the fields of an index stored in an `EntryStore` on every engine. `shown` are the
+    conditions of the entries to count and list. `undeletable` says why its entries cannot be
+    deleted one by one. `visible` names the class of entries visible to a viewer; without it no
+    small entries are visible. `entries_each` and `entry_bytes` are the number of entries per
+    capture and the size of an entry, for indices where that decides the number of shards.
+    `data_view` is the title and the time field for Kibana.
     """
 
     name: IndexName

@@ -1,4 +1,4 @@
-"""What an engine does for small entries: one store for each index that is declared to have some."""
+"""Engine interface for small entries: one store per index declared to have some."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -39,10 +39,10 @@ class EntryGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Entries counted; `mean` is None where there are none.
+    """Counts of entries; `mean` is None if there are none.
 
-    `groups` are by field, the most frequent value first, ties by value. An
-    entry is in a group for each of the values that it has.
+    `groups` are by field, the most frequent value first, ties by value. An entry is counted in a
+    group for each of its values.
     """
 
     entries: int = 0
@@ -85,7 +85,7 @@ def count_entries(entries: Iterable[IndexEntry], groups: Mapping[str, int], mean
 
 
 def matches(entry: IndexEntry, where: EntryFilter) -> bool:
-    """Tell whether conditions hold for an entry."""
+    """Return whether an entry meets the conditions."""
     return all(_holds(entry.get(name, ""), value) for name, value in where.items())
 
 
@@ -101,31 +101,30 @@ Change = Callable[[Mapping[str, IndexEntry | None]], Mapping[str, IndexEntry | N
 class EntryStore(ABC):
     """The entries of an index, dictionaries as in its mapping; any number of processes use it.
 
-    The index is made when it is first written to. What was written is seen
-    at once, also while an import runs. Fields of conditions, orders and
-    groups are those that the index declares (`nwx.engine.indices.declarations`).
+    The index is made on the first write. Writes are visible at once, also during an import.
+    Conditions, orders and groups use the fields that the index declares
+    (`nwx.engine.indices.declarations`).
     """
 
     @abstractmethod
     def is_made(self) -> bool:
-        """Tell whether the index was ever written to."""
+        """Return whether the index was ever written to."""
 
     @abstractmethod
     def put(self, entries: Sequence[IndexEntry]) -> None:
-        """Store entries, each in the place of the one of its id."""
+        """Store entries, replacing any with the same id."""
 
     @abstractmethod
     def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
-        """Change entries by what there is of these ids; return what was written.
+        """Change the entries of these ids atomically; return the written entries.
 
-        Nobody else writes these in between: `change` is called again with
-        those ids that somebody else wrote meanwhile. It may add others.
-        Raises EngineBusyError where others keep writing them.
+        If another process writes some of them meanwhile, `change` is called again with their ids.
+        It may add others. Raises EngineBusyError if others keep writing them.
         """
 
     @abstractmethod
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
-        """Return the entries of these ids that there are, or some fields of them."""
+        """Return the existing entries of these ids, or some fields of them."""
 
     @abstractmethod
     def delete(self, ids: Collection[str]) -> int:
@@ -147,30 +146,30 @@ class EntryStore(ABC):
 
     @abstractmethod
     def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
-        """Count the entries that match, and by each of some fields at most so many values.
+        """Count the entries that match, in total and by at most N values of each group field.
 
-        `mean` is the first field that the index is sorted by.
+        `groups` gives N for each field; `mean` is the first sort field of the index.
         """
 
     @abstractmethod
     def version(self) -> str:
-        """Return what changes with each change of the entries, "" before the first; cheap.
+        """Return a version that changes with each change of the entries, "" before the first.
 
-        What stands before its last `-` changes with `renew`. For indices
-        that declare it.
+        The call is cheap. The part before its last `-` changes with `renew`. Only for indices that
+        declare it.
         """
 
     @abstractmethod
     def renew(self) -> None:
-        """Change the version, and what it begins with; where there was no change, do nothing."""
+        """Change the version and its prefix; without any earlier change, do nothing."""
 
     @abstractmethod
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes, which may be millions, in the place of those of that name."""
+        """Store bytes, possibly millions, under a name, replacing earlier ones."""
 
     @abstractmethod
     def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        """Return the bytes last stored under a name, None if missing."""
 
     @abstractmethod
     def states(self) -> list[str]:
@@ -182,17 +181,17 @@ class EntryStore(ABC):
 
 
 class EntryIndex:
-    """What areas know as their index: entries of a store, and states beside them."""
+    """Index interface used by areas: the entries of a store, and named states."""
 
     def __init__(self, store: EntryStore) -> None:
         self._store = store
 
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes, which may be millions, in the place of those of that name."""
+        """Store bytes, possibly millions, under a name, replacing earlier ones."""
         self._store.put_state(name, state)
 
     def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        """Return the bytes last stored under a name, None if missing."""
         return self._store.state(name)
 
     def states(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an engine does for pictures: images with their measures, and what pages say of them."""
+"""Engine interface for pictures: images with their measures, and page texts on them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -59,11 +59,11 @@ SIZE_LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image as a document: one version of one URL; `id` is that of the document.
+    """An image as a document: one version of one URL; `id` is the id of the document.
 
-    The capture is the one that was measured first. `hash` is a perceptual
-    hash of 64 bits, None where the image has nothing to tell it by, as a
-    plain area. `colours` are the main ones, names of COLOURS.
+    The capture is the first one that was measured. `hash` is a perceptual hash of 64 bits, None if
+    the image has no distinctive features, such as a plain area. `colours` are the main ones, names
+    of COLOURS.
     """
 
     id: str
@@ -84,12 +84,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A page that shows an image, and its words about it.
+    """A page that shows an image, with its words about the image.
 
-    `page` is the id of the page's document, `urlkey` is that of the image.
-    `picture` is the id of the version that the page shows, the nearest in
-    time, "" where the archive has none of that URL. `anchor` is the text of
-    links to the image, `around` is what stands beside it on the page.
+    `page` is the id of the page's document, `urlkey` is the urlkey of the image. `picture` is the
+    id of the version shown on the page, the nearest in time, "" if the archive has none of that
+    URL. `anchor` is the text of links to the image, `around` is the text next to it on the page.
     """
 
     page: str
@@ -107,13 +106,12 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True)
 class PictureQuestion:
-    """Which pictures are asked for: those that match the query and all that is not empty.
+    """Search for pictures that match the query and all non-empty fields.
 
-    `query` is Lucene syntax of words, phrases and beginnings of words, with
-    `host`, `domain` and `content_type` as fields. `colours` must all be among the main ones.
-    Collection and year (four digits) are those of the capture that was measured.
-    Pictures that are `hidden` documents are not found, and none is found by
-    the words of a page that is one (`is_hidden`).
+    `query` is Lucene syntax of words, phrases and prefixes, with `host`, `domain` and
+    `content_type` as fields. `colours` must all be among the main ones. Collection and year (four
+    digits) belong to the measured capture. Pictures that are `hidden` documents are not found, and
+    the words of a hidden page find none (`is_hidden`).
     """
 
     query: str = ""
@@ -129,10 +127,10 @@ class PictureQuestion:
 
 
 def is_hidden(hidden: HiddenDocuments, id: str, timestamp: str, collection: str) -> bool:
-    """Tell whether a picture or a page is hidden, by the date that the index has of it.
+    """Return whether a picture or a page is hidden, by its date in the index.
 
-    Where spans of dates are hidden, a document that has captures outside of
-    these too may be left out all the same.
+    Where spans of dates are hidden, a document that also has captures outside these spans may be
+    left out as well.
     """
     if id in hidden.documents:
         return True
@@ -149,7 +147,7 @@ class FoundPicture(NamedTuple):
 
 
 class SimilarPicture(NamedTuple):
-    """A picture like another: so many of the 64 bits of their hashes differ."""
+    """A similar picture, with the number of differing bits of the 64-bit hashes."""
 
     picture: Picture
     distance: int
@@ -157,9 +155,9 @@ class SimilarPicture(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PictureResult:
-    """An engine's answer: how many pictures match, and those asked for, the best match first.
+    """Result of a picture search: the number of matches and the page, best match first.
 
-    Without words it is the largest first.
+    Without words the largest picture is first.
     """
 
     total: Total
@@ -167,26 +165,26 @@ class PictureResult:
 
 
 class PictureIndex(ABC):
-    """The index pictures of an engine; it may be written to while an import runs.
+    """The index pictures of an engine; it may be written to during an import.
 
-    It is made when it is first written to. What was written is seen at once.
+    It is made on the first write. Writes are visible at once.
     """
 
     @abstractmethod
     def is_made(self) -> bool:
-        """Tell whether pictures were ever built."""
+        """Return whether pictures were ever built."""
 
     @abstractmethod
     def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
-        """Store pictures and appearances, each in the place of the one that there is.
+        """Store pictures and appearances, replacing existing ones.
 
-        An appearance is that of a page and a urlkey. Its picture must be
-        stored, or among those that are put.
+        An appearance is identified by page and urlkey. Its picture must be stored already, or be
+        among `pictures`.
         """
 
     @abstractmethod
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
-        """Return those of these pictures that are stored."""
+        """Return the stored pictures among these ids."""
 
     @abstractmethod
     def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
@@ -194,13 +192,13 @@ class PictureIndex(ABC):
 
     @abstractmethod
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
-        """Return how many appearances images of these urlkeys have, without those of none."""
+        """Return the number of appearances of the images of these urlkeys, where not zero."""
 
     @abstractmethod
     def search(self, question: PictureQuestion) -> PictureResult:
-        """Answer a question; raises QueryError for a query that cannot be asked of pictures.
+        """Search pictures.
 
-        Raises WindowError beyond PICTURE_WINDOW.
+        Raises QueryError on a query not supported for pictures, WindowError beyond PICTURE_WINDOW.
         """
 
     @abstractmethod
@@ -217,16 +215,16 @@ class PictureIndex(ABC):
         distance: int = SIMILAR_BITS,
         hidden: HiddenDocuments = NONE_HIDDEN,
     ) -> list[SimilarPicture]:
-        """Return pictures whose hashes differ in at most so many bits, the most similar first.
+        """Return pictures whose hashes differ in at most `distance` bits, most similar first.
 
-        Ties are broken by size, the largest first, then by id.
+        Ties are sorted by size, the largest first, then by id.
         """
 
     @abstractmethod
     def remove(self, ids: Iterable[str]) -> int:
-        """Remove all pictures and appearances on pages of these ids; return how many entries.
+        """Remove pictures and appearances on pages of these ids; return the number of entries.
 
-        `ids` are those of documents. `Purger.erase` takes them out of the files.
+        `ids` are document ids. `Purger.erase` removes the data from the files.
         """
 
     @abstractmethod
@@ -235,11 +233,11 @@ class PictureIndex(ABC):
 
     @abstractmethod
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes in the place of those of that name."""
+        """Store bytes under a name, replacing earlier ones."""
 
     @abstractmethod
     def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        """Return the bytes last stored under a name, None if missing."""
 
 
 APPEARANCE_TEXTS = ("alt", "title", "anchor", "around")

@@ -1,4 +1,4 @@
-"""What an engine does for quality: playback scores of captures, and states of monitors."""
+"""Engine interface for quality: playback scores of captures, and states of monitors."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -17,10 +17,10 @@ HOSTS_COUNTED = 100
 
 
 class Fault(NamedTuple):
-    """Something wrong with a page in playback; `kind` is one of FaultKind.
+    """A fault of a page in playback; `kind` is one of FaultKind.
 
-    `resource` is the URL that it is about and `status` what was answered
-    for it; `detail` says more in words.
+    `resource` is the URL concerned and `status` the status of its response; `detail` describes the
+    fault in words.
     """
 
     kind: str
@@ -31,16 +31,14 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlaybackScore:
-    """How the capture of a page plays; `id` is that of the capture (`nwx.keys.capture_id`).
+    """Playback quality of the capture of a page; `id` is its `nwx.keys.capture_id`.
 
-    `score` is 0 to 1, the worst pages have the lowest. `checked` is a
-    timestamp, `rules` the version of the rules that the page was checked
-    by. `screenshot`, `structure` and `text` are 0 to 1, None where there was
-    nothing to compare with. Resources of the page are counted as in
-    `nwx.model.Comparison`; `worst_seconds` and `mean_seconds` tell how far
-    their captures lie from the page's. `faults` are some of `faults_total`.
-    `crawl_view` and `playback_view` are the places of the screenshots.
-    `resources` are urlkeys of missing ones.
+    `score` is 0 to 1, lowest for the worst pages. `checked` is a timestamp, `rules` the version of
+    the rules used for the check. `screenshot`, `structure` and `text` are 0 to 1, None without
+    anything to compare with. Resources of the page are counted as in `nwx.model.Comparison`;
+    `worst_seconds` and `mean_seconds` are the time differences between their captures and the
+    page's. `faults` are some of `faults_total`. `crawl_view` and `playback_view` are the locations
+    of the screenshots. `resources` are urlkeys of missing resources.
     """
 
     id: str
@@ -70,7 +68,7 @@ class PlaybackScore:
 
 
 class QualityOrder(StrEnum):
-    """Orders of scores: the lowest first, or what was checked last first; ties by id."""
+    """Orders of scores: lowest first, or last checked first; ties by id."""
 
     WORST = "worst"
     NEWEST = "newest"
@@ -78,10 +76,9 @@ class QualityOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QualityFilter:
-    """Which scores are asked for: those that match all that is not "".
+    """Filter of scores: all fields other than "" must match.
 
-    `month` (YYYYMM) is that of the capture. `kind` asks for pages with a
-    fault of a kind.
+    `month` (YYYYMM) is the month of the capture. `kind` selects pages with a fault of this kind.
     """
 
     collection: str = ""
@@ -92,7 +89,7 @@ class QualityFilter:
 
 
 class QualityGroup(NamedTuple):
-    """How many pages of some value there are, and their mean score."""
+    """The number of pages with some value, and their mean score."""
 
     value: str
     pages: int
@@ -101,11 +98,11 @@ class QualityGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QualityTotals:
-    """The pages that match a filter, counted; `mean_score` is None where there are none.
+    """Counts of the pages that match a filter; `mean_score` is None without pages.
 
-    A page is among `kinds` once for each kind of fault that it has. Kinds,
-    hosts and collections are the most frequent first, ties by value; months
-    are in their order. `hosts` are at most HOSTS_COUNTED.
+    A page is counted once in `kinds` for each kind of its faults. Kinds, hosts and collections are
+    sorted by frequency, highest first, ties by value; months are chronological. `hosts` has at most
+    HOSTS_COUNTED.
     """
 
     pages: int = 0
@@ -133,10 +130,10 @@ _ABSENT = {field.name: "" for field in fields(PlaybackScore) if field.default is
 
 
 def quality_entry(score: PlaybackScore) -> IndexEntry:
-    """Return a score as an entry; of faults MOST_FAULTS are kept, of resources MOST_MISSING_KEPT.
+    """Return a score as an entry.
 
-    Of more faults the first of each kind are among them. Urlkeys that are
-    too long for an index are left out.
+    At most MOST_FAULTS faults and MOST_MISSING_KEPT resources are kept; of more faults the first of
+    each kind are among them. Urlkeys too long for an index are left out.
     """
     values = {name: getattr(score, name) for name in _NAMES}
     missing = [key for key in map(clean_text, score.resources) if 0 < len(key) <= _URL_CHARACTERS]
@@ -199,13 +196,13 @@ _COUNTED = {
 
 
 class QualityIndex(EntryIndex):
-    """The index quality of an engine; it may be written to while an import runs.
+    """The index quality of an engine; it may be written to during an import.
 
-    What was written is seen at once.
+    Writes are visible at once.
     """
 
     def put(self, scores: Sequence[PlaybackScore]) -> None:
-        """Store scores, each in the place of the one that its capture has."""
+        """Store scores, replacing any earlier score of the same capture."""
         self._store.put([quality_entry(score) for score in scores])
 
     def remove(self, ids: Collection[str]) -> int:
@@ -217,7 +214,7 @@ class QualityIndex(EntryIndex):
         return self.scores_of([id]).get(id)
 
     def scores_of(self, ids: Collection[str]) -> dict[str, PlaybackScore]:
-        """Return the scores of those of these captures that have one."""
+        """Return the scores of the captures that have one."""
         return {id: quality_from_entry(entry) for id, entry in self._store.get(ids).items()}
 
     def scores(
@@ -239,7 +236,7 @@ class QualityIndex(EntryIndex):
         return map(quality_from_entry, found)
 
     def checked(self, ids: Collection[str], rules: str) -> set[str]:
-        """Return those of these captures that have a score by a version of the rules."""
+        """Return the ids of the captures that have a score by this version of the rules."""
         found = self._store.get(ids, ("rules",))
         return {id for id, entry in found.items() if entry.get("rules", "") == rules}
 

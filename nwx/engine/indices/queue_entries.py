@@ -1,4 +1,4 @@
-"""An entry of a queue, and what an update makes of it: the same on every engine."""
+"""Entries of a queue and the effect of updates on them, the same on every engine."""
 
 import hashlib
 import secrets
@@ -22,7 +22,7 @@ URL_KIND = "url"
 
 
 class PutOutcome(StrEnum):
-    """What became of an update; the names are those of PutCounts."""
+    """Outcome of an update, named as in PutCounts."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -32,12 +32,11 @@ class PutOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A URL in a queue as it is stored.
+    """A URL in a queue as stored.
 
-    `priority` of a blacklisted URL is the one that it had, None where it had
-    none. `lease` is kept when it ends, until there is another. `marks` are
-    the last orders of the senders that numbered their updates. The `number`
-    grows with the order in which URLs came in, 0 before the engine gave one.
+    `priority` of a blacklisted URL is its previous one, None if it had none. `lease` is kept after
+    its end until the next lease. `marks` are the last orders of the senders that numbered their
+    updates. `number` grows in the order of insertion, 0 before the engine assigned one.
     """
 
     crawl: str
@@ -62,7 +61,7 @@ class QueueEntry:
         return self.state in (UrlState.LEASED, UrlState.DONE)
 
     def queued(self) -> QueuedUrl:
-        """Return the entry as whoever uses a queue knows it."""
+        """Return the entry as a QueuedUrl, the public form."""
         leased = self.state is UrlState.LEASED
         return QueuedUrl(
             self.url,
@@ -81,13 +80,13 @@ class QueueEntry:
         return replace(self, state=UrlState.LEASED, lease=lease, leased_until=until)
 
     def finished(self, lease: str) -> "QueueEntry":
-        """Return what the entry is once the URL of a lease was fetched: itself if it is not its."""
+        """Return the entry after the URL of a lease was fetched; unchanged for other leases."""
         if self.lease != lease or self.state not in (UrlState.LEASED, UrlState.WAITING):
             return self
         return replace(self, state=UrlState.DONE, lease="", leased_until=0.0)
 
     def released(self, lease: str) -> "QueueEntry":
-        """Return what the entry is once a lease was given back: itself if it is not its."""
+        """Return the entry after a lease was released; unchanged for other leases."""
         if self.lease != lease or self.state is not UrlState.LEASED:
             return self
         return replace(self, state=UrlState.WAITING, lease="", leased_until=0.0)
@@ -141,7 +140,7 @@ def ended(
 
 
 def updated(entry: QueueEntry | None, update: UrlUpdate) -> tuple[QueueEntry | None, PutOutcome]:
-    """Return what an update makes of an entry, or of a URL that is not known yet."""
+    """Return an entry after an update, and the outcome; `entry` is None for a new URL."""
     if entry is None:
         return _entered(update)
     if entry.state is UrlState.BLACKLISTED:
@@ -179,9 +178,9 @@ def _updated_blacklisted(entry: QueueEntry, update: UrlUpdate) -> tuple[QueueEnt
 
 
 def without_pages(update: UrlUpdate, urls: Collection[str]) -> UrlUpdate | None:
-    """Return what an update is once these pages were purged, None where nothing is left of it.
+    """Return an update without purged pages, None if nothing remains of it.
 
-    One that blacklists such a page stays, as it keeps crawlers from it.
+    An update that blacklists such a page stays, as it keeps crawlers from it.
     """
     if update.url in urls and (update.priority is not None or update.lifted):
         return None
@@ -209,9 +208,9 @@ class UpdateBatch:
     def apply(
         self, known: Mapping[str, QueueEntry], only: Collection[str] | None = None
     ) -> tuple[dict[str, QueueEntry], PutCounts]:
-        """Return the entries to write by their ids, and what became of the updates.
+        """Return the entries to write by id, and the counts of outcomes.
 
-        `only` are the ids of those to apply, where not all are.
+        `only` limits the updates to these ids; None applies all.
         """
         entries = dict(known)
         counts = dict.fromkeys(PutOutcome, 0)

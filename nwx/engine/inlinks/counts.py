@@ -62,9 +62,9 @@ class Texts:
         return {f"{self._name}_bytes": cut, f"{self._name}_starts": starts - starts[0]}
 
     def place(self, text: str) -> int:
-        """Return the number of the first text that is not before this one; texts are in order.
+        """Return the number of the first text not less than `text`, by bisection.
 
-        The order is that of their bytes.
+        The texts are sorted by their bytes.
         """
         wanted = text.encode()
         low, high = 0, len(self)
@@ -95,9 +95,9 @@ class Texts:
 def merged_texts(
     base: Texts, new: Sequence[str], name: str
 ) -> tuple[dict[str, Array], Array, Array]:
-    """Return the arrays of texts and new ones, all in order, each text once.
+    """Return the arrays of old and new texts merged in order, each text once.
 
-    The other two arrays have the numbers there of the texts, and of the new ones.
+    The other two arrays map the old and the new texts to their numbers in it.
     """
     places = np.array(base.places(new), dtype=np.int64)
     pairs = zip(places.tolist(), new, strict=True)
@@ -114,7 +114,7 @@ def merged_texts(
 def _inserted(
     arrays: Mapping[str, Array], places: Array, texts: Sequence[bytes], name: str
 ) -> dict[str, Array]:
-    """Return the arrays of texts with others inserted before those of some numbers."""
+    """Return the arrays of texts with others inserted before the given positions."""
     whole, starts = arrays[f"{name}_bytes"], arrays[f"{name}_starts"]
     pieces: list[bytes | memoryview] = []
     view, before = whole.data, 0
@@ -141,7 +141,7 @@ def chosen_texts(arrays: Mapping[str, Array], numbers: Array, name: str) -> dict
 
 
 def joined_texts(parts: Iterable[Mapping[str, Array]], name: str) -> dict[str, Array]:
-    """Return the arrays of the texts of several arrays, one behind another."""
+    """Return the concatenated arrays of the texts of several parts."""
     parts = list(parts)
     lengths = np.concatenate([np.diff(one[f"{name}_starts"]) for one in parts])
     return {
@@ -151,9 +151,9 @@ def joined_texts(parts: Iterable[Mapping[str, Array]], name: str) -> dict[str, A
 
 
 def spread(starts: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return for lists that begin at `starts` the places of all that is in some of them.
+    """Return the positions of all items in the lists `numbers`, which begin at `starts`.
 
-    The first array has for each of these places which of `numbers` it is of.
+    The first array gives the index into `numbers` for each of these positions.
     """
     begins = starts[numbers].astype(np.int64)
     lengths = starts[numbers + 1].astype(np.int64) - begins
@@ -169,10 +169,10 @@ _LEVELS = ("source", "host", "domain")
 
 
 class CellRows(NamedTuple):
-    """Links by the cells that they are in: a row for each cell of each link.
+    """Links by cell: one row for each cell of each link.
 
-    In the order of cell, and then of the links. `place` is that of first
-    and last date among the cells of all documents.
+    Sorted by cell, then by link. `place` is the position of the first and last date in the cells of
+    all documents.
     """
 
     cell: Array
@@ -193,7 +193,7 @@ class CellCounts(NamedTuple):
 
 
 def cell_rows(documents: Array, table: Mapping[str, Array]) -> CellRows:
-    """Return links, given by their documents, in each of the cells that these are in.
+    """Return one row for each cell of each link; links are given by their documents.
 
     `table` has the arrays of the linking documents.
     """
@@ -207,9 +207,8 @@ def cell_rows(documents: Array, table: Mapping[str, Array]) -> CellRows:
 def count_linked_cells(targets: Array, documents: Array, table: Mapping[str, Array]) -> CellCounts:
     """Return the counts of the cells of targets.
 
-    Links are in the order of their targets, and those to one target in the
-    order of the linking documents (`order` of the table): all of a domain,
-    host and URL lie together.
+    Links are sorted by target, links to one target by linking document (`order` of the table): a
+    domain, host and URL are contiguous.
     """
     if not len(targets):
         none = np.zeros(0, dtype=np.int64)
@@ -259,7 +258,7 @@ class AnchorCounts(NamedTuple):
 def count_anchors(
     groups: Array, anchors: Array, documents: Array, table: Mapping[str, Array]
 ) -> AnchorCounts:
-    """Return the counts of the anchors of links by group (below 2**32); 0 is no anchor."""
+    """Return the anchor counts of links by group (below 2**32); anchor 0 means none."""
     there = anchors > 0
     groups, anchors, documents = groups[there], anchors[there], documents[there]
     keys = groups.astype(np.uint64) << _HALF | anchors.astype(np.uint64)
@@ -287,7 +286,7 @@ def most_frequent(counts: AnchorCounts, most: int) -> AnchorCounts:
 
 
 def is_new(keys: Array) -> npt.NDArray[np.bool_]:
-    """Tell which keys differ from the one before."""
+    """Return a mask of the keys that differ from the previous one."""
     found = np.ones(len(keys), dtype=bool)
     found[1:] = keys[1:] != keys[:-1]
     return found

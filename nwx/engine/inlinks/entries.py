@@ -96,9 +96,9 @@ class LinkRow(NamedTuple):
 
 
 class AnchoredTarget(NamedTuple):
-    """A linked URL as a search looks at it: counts of all its inlinks, and anchor texts.
+    """A linked URL for searches: counts of all its inlinks, and anchor texts.
 
-    `anchors` are those from other hosts, as in LinkCounts.
+    `anchors` are from other hosts only, as in LinkCounts.
     """
 
     urlkey: str

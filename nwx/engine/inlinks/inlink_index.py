@@ -1,4 +1,4 @@
-"""What an engine does for inlinks: documents in bulk with their links, and a place for builds."""
+"""Engine interface for inlinks: documents in bulk with their links, and stored builds."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ ID_BYTES = 16
 
 
 class LinkingDocument(NamedTuple):
-    """A document with its links: what an inversion of links reads.
+    """A document with its links, as input for the inversion of links.
 
-    `id` has ID_BYTES bytes. `links`, `texts` and `kinds` are equally long.
-    `seen` are pairs of timestamp and collection, in order.
+    `id` has ID_BYTES bytes. `links`, `texts` and `kinds` have equal length. `seen` are pairs of
+    timestamp and collection, in order.
     """
 
     id: bytes
@@ -34,10 +34,10 @@ class LinkingDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentStates:
-    """Documents by id, and for each a number that differs when its links or dates may have changed.
+    """Documents by id, each with a state number that changes with its links or dates.
 
-    `ids` holds ID_BYTES bytes a document, one behind another; `states` is
-    `uint64[documents]` in the same order.
+    `ids` holds ID_BYTES bytes per document, concatenated; `states` is `uint64[documents]` in the
+    same order. Different states mean that links or dates may have changed.
     """
 
     ids: bytes
@@ -47,7 +47,7 @@ class DocumentStates:
 class InlinkIndex(BlobStore):
     """The documents of an archive in bulk, and the blobs of the inlinks built from them.
 
-    All methods raise EngineUnavailableError as those of Engine do.
+    All methods raise EngineUnavailableError as in Engine.
     """
 
     @abstractmethod
@@ -67,4 +67,4 @@ class InlinkIndex(BlobStore):
 
     @abstractmethod
     def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
-        """Stream the documents of these ids that there are, those without links included."""
+        """Stream the existing documents of these ids, including documents without links."""

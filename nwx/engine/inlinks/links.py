@@ -29,7 +29,7 @@ class TargetLinks:
         self._flags = arrays["flags"][links]
 
     def counts(self, cell: LinkCell) -> LinkCounts:
-        """Return what is counted in a cell."""
+        """Return the counts of a cell."""
         code = self._table.cell_codes.get(cell)
         if code is None:
             return LinkCounts()
@@ -91,9 +91,9 @@ class TargetLinks:
         return tuple(Anchor(self._found.anchors[text], uses, hosts) for text, uses, hosts in rows)
 
     def inlinks(self, cell: LinkCell, *, from_others: bool = False) -> Iterator[Inlink]:
-        """Stream the links in a cell in the order of the linking urlkey, kind and text.
+        """Stream the links in a cell, sorted by linking urlkey, kind and text.
 
-        `from_others` leaves out those from the same host.
+        `from_others` leaves out links from the same host.
         """
         code = self._table.cell_codes.get(cell)
         if code is None:
@@ -141,7 +141,7 @@ def links_in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Arra
 
 
 def target_links(table: InlinkTable, urlkey: str) -> TargetLinks | None:
-    """Return the links to a URL, None where there are none."""
+    """Return the links to a URL, None if there are none."""
     found = table.place(urlkey)
     if found is None:
         return None
@@ -214,7 +214,7 @@ class HostInlinks:
             yield _Stretch(found, document, kind, anchor, first, last)
 
     def counts(self, cell: LinkCell) -> LinkCounts:
-        """Return what is counted in a cell; a page that links to several URLs counts once."""
+        """Return the counts of a cell; a page that links to several URLs counts once."""
         documents = self._table.documents
         kinds, anchors = _Pairs(), _Pairs()
         texts: dict[str, int] = {}

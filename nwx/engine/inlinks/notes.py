@@ -1,4 +1,4 @@
-"""What is known of a build of inlinks beside its arrays: enough to count and to compare it."""
+"""Metadata of a build of inlinks, enough to count and to compare it without its arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,12 +26,11 @@ class RangeNotes:
 
 @dataclass(frozen=True, slots=True)
 class InlinkNotes:
-    """What is known of a build beside its arrays.
+    """Metadata of a build of inlinks.
 
-    `stamp` is that of the documents that it was made from. `cells` are pairs
-    of year and collection by their codes; the first is of all links.
-    `kinds` are the kinds of links by their codes. `anchors` is the blob of
-    what searches look at (`nwx.engine.anchors`), "" in builds without it.
+    `stamp` identifies the state of its source documents. `cells` are pairs of year and collection
+    by code; the first is of all links. `kinds` are the kinds of links by code. `anchors` is the
+    blob used by searches (`nwx.engine.anchors`), "" in builds without it.
     """
 
     format: int
@@ -48,7 +47,10 @@ class InlinkNotes:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
-        """Return the notes of a build; raises EngineVersionError on those of another version."""
+        """Return the notes of a build.
+
+        Raises EngineVersionError on notes of another version.
+        """
         if found.get("format") != INLINKS_FORMAT:
             raise EngineVersionError(
                 ErrorText(
@@ -74,7 +76,7 @@ class InlinkNotes:
 
 
 def inlink_notes(store: BlobStore) -> InlinkNotes | None:
-    """Return the notes of the current build of a store, None where there is none."""
+    """Return the notes of the current build of a store, None without a build."""
     stored = store.current()
     return None if stored is None else InlinkNotes.from_json(stored.notes, str(store.folder))
 

@@ -29,7 +29,7 @@ class TargetRange:
 
 
 class InlinkTable:
-    """The inlinks of one build, whose blobs lie in a folder."""
+    """The inlinks of one build, with its blobs in a folder."""
 
     def __init__(self, folder: Path, stored: StoredBuild) -> None:
         self.folder = folder
@@ -88,9 +88,9 @@ class InlinkTable:
 
 
 def inlink_table(store: BlobStore) -> InlinkTable | None:
-    """Return the current build with its blobs on this machine, None where there is none.
+    """Return the current build with its blobs on this machine, None without a build.
 
-    Where another build becomes current meanwhile, that one is returned.
+    If another build becomes current meanwhile, the new one is returned.
     """
     while True:
         version = store.version()

@@ -1,4 +1,4 @@
-"""The inlinks of a build without what a viewer may not see, counted again."""
+"""The inlinks of a build restricted to what a viewer may see, with new counts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -21,12 +21,11 @@ def visible_range(
     changed: Array,
     hidden_targets: Array,
 ) -> TargetRange:
-    """Return what may be shown of the targets of a range; the range itself where that is all.
+    """Return the visible part of a range of targets; the range itself if all is visible.
 
-    `documents` are the linking documents: one without a cell is hidden. In
-    `changed` (`bool[documents]`) those are True that have other cells than
-    the range was counted with, in `hidden_targets` (`bool[targets]`) the
-    targets that are left out.
+    `documents` are the linking documents; a document without a cell is hidden. `changed`
+    (`bool[documents]`) marks documents whose cells differ from the ones counted in the range,
+    `hidden_targets` (`bool[targets]`) the targets to leave out.
     """
     arrays = found.arrays
     target = np.repeat(np.arange(len(found.keys)), np.diff(arrays["link_starts"]))
@@ -72,8 +71,7 @@ _AT_ONCE = 1_000
 class VisibleTable(InlinkTable):
     """The links of visible documents to visible URLs.
 
-    Ranges with links of hidden documents, or to hidden URLs, are counted
-    again when they are first read.
+    Ranges with links of hidden documents, or to hidden URLs, are recounted on the first read.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class VisibleTable(InlinkTable):
         ]
 
     def range(self, number: int) -> TargetRange:
-        """Return what is visible of a range by its number."""
+        """Return the visible part of a range by its number."""
         if number not in self._known:
             found = self._whole.range(number)
             self._known[number] = visible_range(
@@ -146,7 +144,7 @@ def _numbers(ids: Array, hidden: HiddenDocuments) -> dict[str, int]:
 def _visible_dates(
     dates_of: DatesOf, hidden: HiddenDocuments, numbers: dict[str, int]
 ) -> Iterator[tuple[int, Sequence[SeenDate]]]:
-    """Yield the documents that have hidden dates, with those that are visible."""
+    """Yield the documents that have hidden dates, with their visible dates."""
     ids = list(numbers)
     for begin in range(0, len(ids), _AT_ONCE):
         some = ids[begin : begin + _AT_ONCE]

@@ -10,9 +10,9 @@ __all__ = ["open_engine"]
 
 
 def open_engine(settings: Settings, *, read_only: bool) -> Engine:
-    """Return the archive on the server at `settings.engine`; the server says who may write.
+    """Return the archive on the server at `settings.engine`; the server grants write access.
 
-    Raises UsageError where the package of its client is not installed.
+    Raises UsageError if the client package is not installed.
     """
     try:
         module = import_module("nwx.engine.opensearch.server")

@@ -78,14 +78,14 @@ class OpenSearchServer(Server):
         params: Mapping[str, Any] | None,
         seconds: float,
     ) -> Body:
-        """Return the answer to one request; the first one asks what the server is."""
+        """Return the response to one request; the first call also checks the server's product."""
         if not self._is_checked:
             self._check(seconds)
             self._is_checked = True
         return self._perform(method, path, body, kind, params, seconds)
 
     def _check(self, seconds: float) -> None:
-        """Raise EngineError where another product answers, or what it is may not be asked.
+        """Raise EngineError if the server is another product, or access to its info is denied.
 
         Users need the right `cluster:monitor/main`.
         """
@@ -139,9 +139,9 @@ class OpenSearchServer(Server):
         self.request("DELETE", f"/{_POINT}", {"pit_id": [point]})
 
     def whole_scans(self, index: str) -> Sequence[Body]:
-        """Return a scan for each shard, in the order in which its entries were written.
+        """Return one scan per shard, in the order in which its entries were written.
 
-        There is no order over all shards that needs no field of the entries.
+        An order over all shards would need a field of the entries.
         """
         by_change: Body = {"sort": [{"_seq_no": "asc"}]}
         path = f"/{quoted(index)}/_settings/index.number_of_shards"
@@ -157,7 +157,7 @@ class OpenSearchServer(Server):
 
 
 def _cause(error: ClientConnectionError) -> Exception:
-    """Return the exception behind one of the client."""
+    """Return the exception that caused a client error."""
     return error.info if isinstance(error.info, Exception) else error
 
 
@@ -183,10 +183,10 @@ def _client(address: str, settings: ServerSettings) -> OpenSearch:
 
 
 class OpenSearchEngine(SearchServerEngine):
-    """The indices of an OpenSearch.
+    """The indices of an archive on an OpenSearch server.
 
-    `address` is `opensearch+` and that of the server; it may carry user and
-    password, messages never do.
+    `address` is `opensearch+` and the server's address; it may contain user and password, which
+    never appear in messages.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ _DIGITS = 6
 
 
 class BuiltIndex:
-    """The entries of an index that is built, behind an alias."""
+    """The entries of a built index, accessed by an alias."""
 
     def __init__(
         self, server: Server, kind: IndexName, alias: str, settings: ServerSettings
@@ -49,7 +49,7 @@ class BuiltIndex:
         return index
 
     def swap(self, index: str) -> None:
-        """Let the alias stand for another index, and remove what it stood for."""
+        """Point the alias to another index, and delete the previous one."""
         actions: list[Body] = [{"remove_index": {"index": name}} for name in self._indices()]
         added = {"index": index, "alias": self._alias, "is_write_index": True}
         removed = {"index": index, "alias": self._filling}
@@ -61,7 +61,7 @@ class BuiltIndex:
         return max(numbers, default=0)
 
     def _indices(self) -> list[str]:
-        """Return the names of the indices that the alias stands for."""
+        """Return the names of the indices of the alias."""
         found = self._server.request(
             "GET", f"/{quoted(self._alias)}", params={"ignore_unavailable": "true"}
         )
@@ -73,10 +73,10 @@ _ID = "{}#{}"
 
 
 class ServerBlobs(BlobStore):
-    """The blobs of a server, with copies of those in use in a folder of this machine.
+    """The blobs on a server, with copies of the used ones in a folder on this machine.
 
-    An entry of the index is a piece of a blob, with the id `<name>#<number>`;
-    one more is the current build.
+    An entry of the index is a piece of a blob, with the id `<name>#<number>`; one more entry is the
+    current build.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class ServerBlobs(BlobStore):
 
 
 def make_blob_index(server: Server, alias: str, settings: ServerSettings) -> None:
-    """Make an index for blobs where there is none: its entries are found by their ids alone."""
+    """Make an index for blobs if missing; its entries are found by id only."""
     body: Body = {
         "settings": {"index": {"number_of_replicas": settings.replicas}},
         "mappings": {"enabled": False},
@@ -211,10 +211,10 @@ _ATTEMPTS = 5
 
 
 class ServerStates:
-    """The index `<alias>-files` of the index of an alias.
+    """The index `<alias>-files` for the states of the index of an alias.
 
-    The entry of a state, `state/<name>`, has the ids of its pieces: who reads
-    it while it is put anew gets the one or the other whole.
+    The entry of a state, `state/<name>`, has the ids of its pieces: a reader during a write gets
+    either the old or the new state whole.
     """
 
     def __init__(self, server: Server, alias: str, settings: ServerSettings) -> None:
@@ -223,7 +223,7 @@ class ServerStates:
         self._index = f"{alias}-files"
 
     def put(self, name: str, state: bytes) -> None:
-        """Keep some bytes in the place of those of that name."""
+        """Store bytes under a name, replacing earlier ones."""
         make_blob_index(self._server, self._index, self._settings)
         known = self._head(name)
         pieces = list(self._pieces(state))
@@ -242,7 +242,7 @@ class ServerStates:
             )
 
     def get(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        """Return the bytes last stored under a name, None if missing."""
         for _ in range(_ATTEMPTS):
             head = self._head(name)
             if head is None:

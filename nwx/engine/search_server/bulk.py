@@ -17,9 +17,9 @@ _OUTCOMES = {200, 201, 404, 409}
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """One line of a bulk request: `entry` is written, or deleted where it is None.
+    """One action of a bulk request: `entry` is written, or deleted if it is None.
 
-    `control` are the parameters of versions, such as `if_seq_no`.
+    `control` are the version parameters, such as `if_seq_no`.
     """
 
     index: str
@@ -35,10 +35,10 @@ class BulkAction:
 
 
 def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
-    """Do all actions and return the outcome of each.
+    """Perform all actions and return the outcome of each.
 
-    Outcomes are `created`, `updated`, `deleted`, `not_found`, and
-    `conflict` where the version on the server forbids it.
+    Outcomes are `created`, `updated`, `deleted`, `not_found`, and `conflict` if the version on the
+    server forbids the action.
     """
     return [outcome for chunk in _chunks(actions) for outcome in _send_chunk(server, chunk)]
 
@@ -93,10 +93,10 @@ def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
 
 
 def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str | Refusal:
-    """Return the outcome of an action, or why it is to be repeated.
+    """Return the outcome of an action, or the refusal if it is to be repeated.
 
-    `_shards` of an entry needs no look: before the server answers, it takes
-    a copy that failed to write out of those that may become the primary one.
+    `_shards` of an entry can be ignored: before the server answers, it excludes a copy that failed
+    to write from becoming the primary one.
     """
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):

@@ -50,9 +50,9 @@ _BY_TIME = [
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
-    """Yield the searches for the captures at and after the moment, and for those before it.
+    """Yield the searches for captures at or after the moment, and before it.
 
-    `distance_feature` would do with one, but does not give all of the nearest.
+    `distance_feature` needs only one search, but misses some of the nearest.
     """
     keys = {"terms": {"urlkey": [key for key in asked.urlkeys if len(key) <= LONGEST]}}
     for side, order in (("gte", "asc"), ("lt", "desc")):

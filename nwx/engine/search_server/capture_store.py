@@ -74,8 +74,8 @@ class CaptureStore:
     def add(self, captures: Iterable[Capture]) -> int:
         """Add captures; return how many were new.
 
-        Those that are there already stay as they are. Raises EngineError where
-        the entry of another capture has the id of one of these.
+        Stored captures stay unchanged. Raises EngineError if another capture's entry has the id of
+        one of these.
         """
         remaining = map(capture_entry, captures)
         new = 0
@@ -111,9 +111,9 @@ class CaptureStore:
         return deleted
 
     def mark(self, known: str = "") -> str:
-        """Return the mark behind all captures that are written, and have them found.
+        """Return the mark after all written captures, and make them visible to searches.
 
-        Where it is still `known`, they are found already.
+        If the mark is still `known`, they are visible already.
         """
         end = self._end(known)
         text = end.text()
@@ -173,10 +173,10 @@ class CaptureStore:
                 return
 
     def _end(self, known: str = "") -> _Mark:
-        """Return up to which number all is written on each shard; `known` is an earlier end.
+        """Return the number up to which all is written on each shard; `known` is an earlier end.
 
-        Raises EngineUnavailableError while shards are missing, as when a server
-        starts: a mark of the others would be one that is not known.
+        Raises EngineUnavailableError while shards are missing, as during the start of a server: a
+        mark of the other shards would not match any known one.
         """
         answer = self._server.request(
             "GET",

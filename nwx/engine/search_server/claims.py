@@ -75,7 +75,7 @@ def _claimed(collection: str, name: str, found: Body | None) -> ClaimedFile:
 
 
 def _action(index: str, change: ClaimedFile, found: Body | None) -> BulkAction:
-    """Return what puts a change in the place of what was found."""
+    """Return the action that replaces the found entry with a change."""
     id = file_id(change.collection, change.name)
     entry = _entry(id, change)
     if found is None:

@@ -205,7 +205,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return found
 
     def _is_not_made_yet(self, index: IndexName) -> bool:
-        """Tell whether an archive of an older version lacks an index; others have them all."""
+        """Return whether an index is missing because the archive has an older version."""
         return INDICES[index].kind is not IndexKind.IMPORTED and not self._schema.is_made(index)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:

@@ -103,7 +103,7 @@ class ServerLiveSelection(LiveSelection):
         return found
 
     def _found(self, wanted: LiveFilter) -> Query:
-        """Return the query of a condition, and of what it cannot be asked of."""
+        """Return the query of a condition, including captures with values too long for it."""
         return {"bool": {"should": [query_of(wanted), self._too_long], "minimum_should_match": 1}}
 
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
@@ -176,7 +176,7 @@ _ESTIMATED: Body = {
 
 
 def _source(name: str) -> Body:
-    """Return what a composite aggregation divides by; what has no value is a group too."""
+    """Return the source of a composite aggregation; a missing value is a group too."""
     if name == "timestamp":
         months = {"field": "crawl_date", "calendar_interval": "month", "format": _MONTH}
         return {name: {"date_histogram": months | {"missing_bucket": True}}}

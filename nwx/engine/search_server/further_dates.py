@@ -29,10 +29,10 @@ _PERIODS = 10**6  # a period has six digits at most
 
 
 class FurtherDates:
-    """Documents, by their numbers in order, with all their dates and those of their entries.
+    """Documents, sorted by number, with all their dates and the dates of their entries.
 
-    `rows` are in the order of documents and dates; `own` has a row for each
-    document: the date of its entry.
+    `rows` are sorted by document and date; `own` has a row for each document: the date of its
+    entry.
     """
 
     def __init__(self, numbers: DateNumbers, rows: DateRows, own: DateRows) -> None:
@@ -47,11 +47,11 @@ class FurtherDates:
         condition: DateCondition,
         hidden: Sequence[HiddenSpan] = (),
     ) -> DatedCounts:
-        """Count the dates of some documents by period, each without the date of its entry.
+        """Count the dates of some documents by period, except the dates of their entries.
 
-        Those count that meet a condition and lie in no hidden span. A
-        document is counted in the periods where the date of its entry does not
-        let it count already; documents that are not in the table are passed over.
+        Only dates that meet the condition and are in no hidden span count. A document is counted
+        only in periods where the date of its entry does not count already; documents missing in the
+        table are ignored.
         """
         some = np.isin(self.numbers, np.array(among, dtype=np.int64))
         (places, periods), (_, own) = (
@@ -80,7 +80,7 @@ def _counting(
 
 
 def _changes(values: DateNumbers) -> Chosen:
-    """Tell of each value whether it is another than that before."""
+    """Return a mask of the values that differ from the previous one."""
     found = np.ones(len(values), dtype=bool)
     found[1:] = values[1:] != values[:-1]
     return found
@@ -93,7 +93,7 @@ def _counted(periods: DateNumbers, period: Period) -> Counter[str]:
 
 
 class DatesCollector:
-    """What makes the table of entries of dates indices; several may be about one document."""
+    """Builder of the table from entries of dates indices, possibly several per document."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -122,7 +122,7 @@ class DatesCollector:
         return frozenset(number for some in self._dates for number in some[0].tolist())
 
     def table(self) -> FurtherDates:
-        """Return the documents with their dates, of which the same ones are there once."""
+        """Return the documents with their dates, without duplicates."""
         own, dates = _sorted(self._own), _sorted([*self._dates, *self._own])
         dates = dates[:, np.isin(dates[0], own[0])]
         numbers, places = np.unique(dates[0], return_inverse=True)
@@ -164,7 +164,7 @@ _SUMS: Body = {
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is another when other entries know further dates, or the same ones changed."""
+    """State that changes when other entries have further dates, or the same ones changed."""
 
     entries: tuple[int, ...]
     changes: tuple[tuple[str, float, float], ...]
@@ -172,11 +172,10 @@ class _State:
 
 
 class FurtherDatesReader:
-    """What gives the further dates of an archive's documents; threads may share it.
+    """Cached reader of the further dates of an archive's documents; threads may share it.
 
-    They are kept where there are few enough, limits.MAX_IDS documents and a
-    million dates, and read again when one of them changed, which a small
-    search tells.
+    They are cached up to limits.MAX_IDS documents and a million dates, and reread when one of them
+    changed, which a small search detects.
     """
 
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
@@ -189,9 +188,9 @@ class FurtherDatesReader:
         self._too_many: TTLCache[str, bool] = TTLCache(1, _LARGE_SECONDS)
 
     def table(self, beside: Sequence[Search] = ()) -> tuple["FurtherDates | None", list[Body]]:
-        """Return the further dates as they are now, and the answers of other searches.
+        """Return the current further dates, and the answers of other searches.
 
-        None of too many; then there may be no answers.
+        The dates are None if there are too many; then answers may be missing.
         """
         with self._guard:
             if self._main in self._too_many:

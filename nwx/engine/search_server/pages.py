@@ -32,11 +32,11 @@ _ATTEMPTS, _LONGEST_PAUSE = 12, 4
 
 
 def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -> dict[str, Body]:
-    """Return what the index holds of these ids, as fresh as the last write.
+    """Return the entries with these ids, as fresh as the last write.
 
-    Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`.
-    `source` names the fields wanted: `false` for none, `true` for all.
-    Entries of lost shards are an error unless answers may be partial.
+    Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`. `source` names the
+    fields wanted: `false` for none, `true` for all. Entries of lost shards are an error unless
+    answers may be partial.
     """
     found: dict[str, Body] = {}
     for start in range(0, len(ids), _PAGE):
@@ -47,7 +47,7 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
 
 
 def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> list[Body]:
-    """Return what the server says of each id, asked again while the index is being made."""
+    """Return the server's answer for each id, retried while the index is being made."""
     key = "_source" if source in ("true", "false") else "_source_includes"
     attempt = 0
     while True:
@@ -87,7 +87,7 @@ def ids_of_all(server: Server, index: str) -> list[str]:
 def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
     """Stream the hits of a search in pages, in the order of the shards.
 
-    Each scan that the server needs for it (`whole_scans`) is of one point in time.
+    Each scan required by the server (`whole_scans`) reads one point in time.
     """
     for scan in server.whole_scans(index):
         yield from _further_pages(server, index, body | scan | {"size": size})
@@ -96,7 +96,7 @@ def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[
 def search_page(server: Server, index: str, body: Body) -> Body:
     """Return the answer of one search.
 
-    A search that not all shards answered is an error unless answers may be partial.
+    A missing shard is an error unless answers may be partial.
     """
     return _search(server, index, body, ",".join(f"-{path}" for path in _unread_paths(body)))
 
@@ -108,7 +108,7 @@ def _unread_paths(body: Body) -> list[str]:
 
 
 def _has(name: str, aggs: Body) -> bool:
-    """Tell whether some of the aggregations, or of those within, have a name."""
+    """Return whether an aggregation, nested ones included, has this name."""
     return name in aggs or any(_has(name, one.get("aggs", {})) for one in aggs.values())
 
 
@@ -128,7 +128,7 @@ def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
 def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
     """Return the entries found by each of several searches, by one request.
 
-    A search that not all shards answered is an error.
+    A missing shard is an error.
     """
     answers = search_several(server, index, bodies)
     return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answers]
@@ -150,9 +150,8 @@ class Search:
 def search_each(server: Server, searches: Sequence[Search]) -> list[Body]:
     """Return the answers of several searches, by one request.
 
-    A search that not all shards answered is an error unless answers may be
-    partial, and so is one that the server refuses: the same as of that
-    search alone.
+    A missing shard is an error unless answers may be partial. A refused search raises the same
+    error as that search alone.
     """
     if not searches:
         return []
@@ -187,9 +186,9 @@ def count_hits(server: Server, index: str, query: Body, most: int | None = None)
 
 
 def numbers(server: Server, index: str, query: Body) -> list[int] | None:
-    """Return the numbers of the entries that match, None of more than limits.MAX_IDS.
+    """Return the numbers of the matching entries, None for more than limits.MAX_IDS.
 
-    The server keeps the answer until the index changes.
+    The server caches the answer until the index changes.
     """
     return numbers_and(server, index, query, {})[0]
 
@@ -224,7 +223,7 @@ def numbers_search(index: str, query: Body, most: int) -> Search:
 
 
 def among_search(index: str, query: Body, some: Sequence[int] | msgspec.Raw) -> Search:
-    """Return a search for those of up to limits.MAX_IDS numbers that are of entries that match."""
+    """Return a search for the numbers in `some` (at most limits.MAX_IDS) of matching entries."""
     values = {NAMED: {"terms": {"field": NUMBER, "size": limits.MAX_IDS, "include": some}}}
     return Search(index, {"query": query, "size": 0, "track_total_hits": False, "aggs": values})
 
@@ -236,7 +235,7 @@ def numbers_if_few(answer: Body, most: int) -> list[int] | None:
 
 
 def numbers_among(server: Server, index: str, query: Body, some: Sequence[int]) -> list[int]:
-    """Return those of some numbers that entries which match have: a number may have many."""
+    """Return the numbers in `some` of matching entries; a number may have many entries."""
     found = numbers(server, index, within(query, some))
     if found is not None:
         return found
@@ -257,7 +256,7 @@ def pages(
 ) -> Iterator[list[Body]]:
     """Stream the hits of a search in pages; `sort` must be total.
 
-    Where there is more than a page, the rest is of one point in time.
+    After the first page, all further ones read one point in time.
     """
     body = body | {"sort": sort, "size": size, "track_total_hits": False}
     hits = search_page(server, index, body)["hits"]["hits"]

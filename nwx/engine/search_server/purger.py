@@ -26,7 +26,7 @@ _MISSING = {"ignore_unavailable": "true"}
 def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> tuple[str, ...]:
     """Merge the segments of indices that hold deleted entries, and empty their logs.
 
-    Returns the indices that still hold some after `wait_seconds`.
+    Returns the indices that still hold deleted entries after `wait_seconds`.
     """
     every = ",".join(names)
     refresh(server, every, ignore_missing=True)
@@ -42,10 +42,10 @@ def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> 
 
 
 def with_copies_away(server: Server, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the indices, by their own names, with copies that a node had which is away.
+    """Return the indices, by their own names, with copies on an unreachable node.
 
-    Such a copy gets the deletions when its node is back, and keeps what was
-    deleted until its segments are merged.
+    Such a copy gets the deletions when its node is back, and keeps deleted data until its segments
+    are merged.
     """
     params = {"filter_path": "routing_table.indices", **_MISSING}
     path = f"/_cluster/state/routing_table/{quoted(','.join(names))}"
@@ -93,7 +93,7 @@ def _with_settings(server: Server, names: str) -> list[str]:
 
 
 def _allow(server: Server, names: list[str], percent: int | None) -> None:
-    """Let the server merge segments with more than so many deleted entries, None as usual."""
+    """Let the server merge segments with more than `percent` deleted; None is the default."""
     if names:
         body = {"index": {_ALLOWED: percent}}
         server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)

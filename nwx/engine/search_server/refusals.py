@@ -1,8 +1,7 @@
-"""What a server refuses and why it cannot be reached, as errors of nwx.
+"""Errors of nwx for requests refused by a server, and for failed connections.
 
-Refusals are told apart by the types that the server gives them and by their
-HTTP status, causes of a broken connection by the classes of exceptions:
-never by their texts, which change from version to version.
+Refusals are identified by the server's error types and HTTP status, causes of a broken
+connection by exception class: never by message texts, which change between versions.
 """
 
 import http.client
@@ -51,7 +50,7 @@ class RefusedError(EngineError):
 
 
 class IndexMissingError(EngineError):
-    """An index that there is not."""
+    """A missing index."""
 
 
 class ServerBusyError(EngineUnavailableError):
@@ -60,9 +59,9 @@ class ServerBusyError(EngineUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a server says of a request, or of an entry, that it refuses.
+    """Refusal of a request, or of an entry, by a server.
 
-    `types` are those of the error and of its causes, `reason` both in words.
+    `types` are the types of the error and of its causes, `reason` is their text.
     """
 
     status: int
@@ -146,7 +145,7 @@ def refused(place: str, refusal: Refusal) -> EngineError:
 
 
 def entry_refused(place: str, refusal: Refusal, action: str | ErrorText) -> EngineError:
-    """Return the error of an entry that is refused; `action` says what the server does not."""
+    """Return the error of a refused entry; `action` names the failed action in words."""
     return _known(place, refusal) or EngineError(
         ErrorText(
             "%(place)s %(action)s: %(reason)s", place=place, action=action, reason=refusal.reason
@@ -230,7 +229,7 @@ def unanswered(place: str, seconds: float) -> EngineError:
 
 
 def unreachable(product: str, address: str, error: Exception) -> EngineError:
-    """Return the error of a connection that fails: host, port, cause, and what to check."""
+    """Return the error of a failed connection: host, port, cause, and what to check."""
     parts = urlsplit(address)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -250,7 +249,7 @@ def unreachable(product: str, address: str, error: Exception) -> EngineError:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Give an exception and those behind it, the last cause first."""
+    """Yield an exception and its causes, the last cause first."""
     found: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in found:
@@ -261,7 +260,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _cause(error: BaseException, product: str) -> tuple[ErrorText, ErrorText] | None:
-    """Return what an exception means, and what to do; None where another tells more."""
+    """Return the meaning and remedy of an exception; None if another explains more."""
     match error:
         case ssl.SSLCertVerificationError():
             return (

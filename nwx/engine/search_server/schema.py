@@ -106,7 +106,7 @@ _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class _MadeIndex:
-    """An index on the server: its name behind the alias, what its mapping notes, its fields."""
+    """An index on the server: its name (not the alias), its mapping notes, its fields."""
 
     name: str
     meta: dict[str, Any]
@@ -136,16 +136,16 @@ class Schema:
         return f"{self._settings.prefix}-{index}"
 
     def is_made(self, index: IndexName) -> bool:
-        """Tell whether an index is there."""
+        """Return whether an index exists."""
         path = f"/{quoted(self.name(index))}"
         return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
 
     def made_names(self) -> dict[IndexName, str]:
-        """Return the names, behind their aliases, of the indices that are there."""
+        """Return the concrete names of the existing indices, resolved from their aliases."""
         return {index: made.name for index, made in self._made().items()}
 
     def names_behind(self, aliases: Mapping[str, str]) -> dict[str, str]:
-        """Return the names of the indices behind aliases, by the same keys; not of missing ones."""
+        """Return the concrete index names of aliases, by the same keys, without missing indices."""
         path = f"/{quoted(','.join(aliases.values()))}"
         answer = self._server.request("GET", path, params={"ignore_unavailable": "true"})
         made = {
@@ -156,9 +156,9 @@ class Schema:
         return {key: made[alias] for key, alias in aliases.items() if alias in made}
 
     def create(self) -> None:
-        """Make the indices that are missing, and bring those of an older version forward.
+        """Create the missing indices and upgrade indices of an older version.
 
-        Raises EngineVersionError where one was made by a newer version of nwx.
+        Raises EngineVersionError if an index was made by a newer version of nwx.
         """
         found = self._checked()
         for index, made in found.items():
@@ -197,7 +197,7 @@ class Schema:
         _add_fields(self._server, index, made)
 
     def stored_bytes(self, name: str) -> int | None:
-        """Return the bytes that an index takes, None where the server does not tell."""
+        """Return the bytes that an index takes, None if the server does not report them."""
         answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
         store = answer["_all"]["primaries"].get("store")
         return None if store is None else int(store["size_in_bytes"])
@@ -278,7 +278,7 @@ def _fields(index: IndexName) -> dict[str, Any]:
 
 
 def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
-    """Return what an index is made with: its mapping, shards, replicas and our limits."""
+    """Return the body to create an index: mapping, shards, replicas and nwx limits."""
     source = mappings.mapping(index)
     limits: dict[str, Any] = {
         "number_of_shards": number_of_shards(index, settings),
@@ -315,7 +315,7 @@ def _longest_values() -> dict[str, int]:
 
 
 def _is_longer(value: object, most: int) -> bool:
-    """Tell whether a value has more characters of Java, which are of 16 bits."""
+    """Return whether a value has more than `most` Java characters (UTF-16 units)."""
     if not isinstance(value, str) or 2 * len(value) <= most:
         return False
     return len(value.encode("utf-16-le", "surrogatepass")) // 2 > most
@@ -334,5 +334,5 @@ def own_of_document(entry: IndexEntry) -> IndexEntry:
 
 
 def number_of(id: str) -> int:
-    """Return the number that stands for an id: 63 bits of it."""
+    """Return the number of a document id: 63 bits of it."""
     return int(id[:16], 16) >> 1

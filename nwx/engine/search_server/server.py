@@ -25,9 +25,9 @@ def without_secrets(address: str) -> str:
 
 
 def with_port(address: str) -> str:
-    """Return what a client takes: with a port, without secrets, which it would log.
+    """Return an address for a client: with a port, without secrets, which clients log.
 
-    Raises SettingsError on what is no address.
+    Raises SettingsError on an invalid address.
     """
     parts = urlsplit(without_secrets(address))
     try:
@@ -41,7 +41,7 @@ def with_port(address: str) -> str:
 
 
 def user_of(address: str, settings: ServerSettings) -> tuple[str, str] | None:
-    """Return user and password of the settings, else those of the address."""
+    """Return user and password from the settings, else from the address."""
     if settings.username:
         return settings.username, settings.password
     parts = urlsplit(address)
@@ -51,9 +51,9 @@ def user_of(address: str, settings: ServerSettings) -> tuple[str, str] | None:
 
 
 def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
-    """Return whose certificates are trusted, None is those that the system trusts.
+    """Return an SSL context for the settings' CA file, None for the system's authorities.
 
-    Raises SettingsError where the file cannot be used.
+    Raises SettingsError if the file cannot be used.
     """
     if not settings.ca_file:
         return None
@@ -82,8 +82,8 @@ _LEAST_SECONDS = 0.01
 class Server(ABC):
     """A search server at an address; `address` is without user and password.
 
-    `place` names it in messages. Each product has its client in a class of
-    its own, which performs one request.
+    `place` names the server in messages. Each product has a subclass whose client performs one
+    request.
     """
 
     product: ClassVar[str]
@@ -109,12 +109,11 @@ class Server(ABC):
         *,
         whole: bool = True,
     ) -> Body:
-        """Return the answer to a request, which is repeated while the server is too busy.
+        """Return the response to a request, retried while the server is too busy.
 
-        Bytes as a body are newline-delimited JSON. Raises RefusedError for
-        what the server refuses, PartialAnswerError where some shards did not
-        answer and the answer is to be `whole`, other EngineErrors when the
-        server is away, too slow, full, or does not let us in.
+        A body of bytes is newline-delimited JSON. Raises RefusedError if the server refuses the
+        request, PartialAnswerError if `whole` is set and some shards did not answer, other
+        EngineErrors if the server is unavailable, too slow, full, or denies access.
         """
         for attempt in range(BUSY_ATTEMPTS - 1):
             try:
@@ -138,9 +137,9 @@ class Server(ABC):
         return self.perform(method, path, data, kind, params, self._seconds(work))
 
     def _seconds(self, work: Work) -> float:
-        """Return how long to wait for an answer.
+        """Return the timeout of a response in seconds.
 
-        A search whose connection is closed is cancelled by the server.
+        The server cancels a search whose connection is closed.
         """
         remaining = work.remaining_seconds()
         if remaining is None or remaining >= self.timeout_seconds:
@@ -157,30 +156,30 @@ class Server(ABC):
         params: Mapping[str, Any] | None,
         seconds: float,
     ) -> Body:
-        """Return the answer to one request; the vendor's errors become those of nwx.
+        """Return the response to one request; the vendor's errors are raised as errors of nwx.
 
-        `kind` is the content type of the body behind `application/`. Raises
-        ServerBusyError when the same request may be taken later.
+        `kind` is the content type of the body after `application/`. Raises ServerBusyError if the
+        same request may succeed later.
         """
 
     @abstractmethod
     def open_point(self, index: str, keep_alive: str) -> str:
-        """Return a point in time of an index, which ends when it was not used for so long."""
+        """Return a new point in time of an index, which expires after `keep_alive` without use."""
 
     @abstractmethod
     def close_point(self, point: str) -> None:
-        """Let go of a point in time."""
+        """Release a point in time."""
 
     @abstractmethod
     def whole_scans(self, index: str) -> Sequence[Body]:
-        """Return what searches of a point in time begin with that together find all entries.
+        """Return search bodies for a point in time that together find all entries.
 
-        Each has an order in which no two of its entries are alike.
+        The sort order of each search is unique: no two of its entries are equal in it.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
 
 
 def pause(attempt: int) -> None:
@@ -198,15 +197,15 @@ def to_json(body: object) -> bytes:
 
 
 def _encoded(raw: msgspec.Raw) -> Any:
-    """Return what a part of a body holds that is JSON already."""
+    """Return the decoded value of a part of a body that is JSON already."""
     return json.loads(bytes(raw))
 
 
 def from_json(text: bytes | str) -> Any:
-    """Return what JSON of a server holds, at several times the speed of the standard library.
+    """Return the decoded JSON of a server's response, several times faster than `json`.
 
-    Half of a surrogate pair, which msgspec refuses, is read by the standard library.
-    Raises ValueError for what is no JSON.
+    Lone surrogates, which msgspec refuses, are read by the standard library. Raises ValueError on
+    invalid JSON.
     """
     try:
         return msgspec.json.decode(text)

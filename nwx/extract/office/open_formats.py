@@ -20,7 +20,7 @@ _TITLE = "title"
 
 
 def read_opendocument(parts: Parts, text: OfficeText) -> None:
-    """Add what an OpenDocument file says to a text."""
+    """Add the content of an OpenDocument file to a text."""
     text.metadata = office_metadata(parts, "meta.xml")
     if encrypted(parts):
         parts.problems.append("office: the content is encrypted")
@@ -29,7 +29,7 @@ def read_opendocument(parts: Parts, text: OfficeText) -> None:
 
 
 def encrypted(parts: Parts) -> bool:
-    """Return whether the manifest tells that parts are encrypted."""
+    """Return whether the manifest declares encrypted parts."""
     return b"encryption-data" in parts.read("META-INF/manifest.xml", 1 << 20)
 
 
@@ -108,7 +108,7 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
 def read_epub(parts: Parts, text: OfficeText, payload: ExtractPayload) -> None:
-    """Add what the chapters of a book say to a text."""
+    """Add the content of an EPUB's chapters to a text."""
     container = _Container()
     read_xml(parts, CONTAINER, container)
     packages = container.packages or [name for name in parts.names if name.endswith(".opf")][:1]
@@ -162,7 +162,7 @@ class _Container:
 
 
 class _Package:
-    """Collects what a package lists: its files by id, and the order of reading."""
+    """Collects the contents of an EPUB package: its files by id, and the reading order."""
 
     def __init__(self) -> None:
         self._pages: dict[str, str] = {}

@@ -22,7 +22,7 @@ _DOCUMENT_KINDS = ("header", "footnotes", "endnotes", "comments", "footer")
 
 
 def read_openxml(parts: Parts, text: OfficeText) -> None:
-    """Add what a docx, pptx or xlsx file says to a text."""
+    """Add the content of a docx, pptx or xlsx file to a text."""
     root = relations_of(parts, "")
     for name in root.of_kind("core-properties"):
         text.metadata = office_metadata(parts, name)
@@ -39,7 +39,7 @@ def read_openxml(parts: Parts, text: OfficeText) -> None:
 
 
 def _usual(parts: Parts) -> list[str]:
-    """Return the main part where no relation tells it, as in a file that was cut."""
+    """Return the default main part if no relation names it, as in a truncated file."""
     names = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
     return [name for name in names if name in parts][:1] or sorted(
         name for name in parts.names if re.match(r"(?:ppt/slides|xl/worksheets)/[^/]+\.xml$", name)

@@ -56,9 +56,9 @@ class Parts:
         return name in self._entries
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Yield a part, unpacked, piece by piece; nothing where there is none.
+        """Yield an unpacked part in pieces; nothing for a missing part.
 
-        Raises Stop where the payload has been given all the bytes or the time it may take.
+        Raises Stop if the payload has reached its limit of bytes or time.
         """
         entry = self._entries.get(name)
         if entry is None:
@@ -183,7 +183,7 @@ class XmlHandler(Protocol):
 
 
 def read_xml(parts: Parts, name: str, handler: XmlHandler) -> None:
-    """Tell a handler what is in a part; broken XML is a problem, what comes before counts."""
+    """Parse a part with a handler; broken XML is a problem, and the content before it is kept."""
     parser, length = _parser(handler), 0
     try:
         for piece in parts.pieces(name):
@@ -272,7 +272,7 @@ _INITIAL_CREATOR = "initial-creator"  # of OpenDocument, where `creator` is who 
 
 
 def office_metadata(parts: Parts, name: str) -> Metadata:
-    """Return what a part says of the file."""
+    """Return the metadata of the file in a part."""
     names = ("title", "creator", "description", "language", _INITIAL_CREATOR)
     reader = FieldReader(names)
     read_xml(parts, name, reader)
@@ -292,7 +292,7 @@ _MOST_RELATIONS = 50_000
 class Relations:
     """The relations of a part: names of other parts, and addresses, both by id.
 
-    `kinds` has the last word of the type of each related part (`worksheet`).
+    `kinds` has the last path segment of each related part's type (`worksheet`).
     """
 
     parts: dict[str, str] = field(default_factory=dict)
@@ -327,7 +327,7 @@ class _RelationReader:
 
 
 def relations_of(parts: Parts, name: str) -> Relations:
-    """Return the relations of a part, those of the file for ""."""
+    """Return the relations of a part, the relations of the file for ""."""
     reader = _RelationReader(dirname(name))
     read_xml(parts, join(dirname(name), "_rels", f"{basename(name)}.rels"), reader)
     return reader.found

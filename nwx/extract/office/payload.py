@@ -13,7 +13,7 @@ _LONGEST_TYPE = 200
 
 
 def extract_office(payload: ExtractPayload) -> Extract:
-    """Return what an office file or a book says; empty where the bytes are none."""
+    """Return the extract of an office file or book; empty if the bytes are neither."""
     text = OfficeText(payload)
     try:
         if payload.data.startswith(RTF_MAGIC):

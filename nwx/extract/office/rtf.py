@@ -50,7 +50,7 @@ _HYPERLINK = re.compile(r'\s*HYPERLINK\s+"?([^"\s]{1,8000})')
 
 
 def read_rtf(text: OfficeText, payload: ExtractPayload) -> None:
-    """Add what an RTF file says to a text."""
+    """Add the content of an RTF file to a text."""
     _Reader(text, payload).read()
 
 

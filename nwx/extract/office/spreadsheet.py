@@ -25,7 +25,7 @@ _GENERAL = re.compile("general", re.I)
 
 
 class CellFormat(Enum):
-    """What a number of a cell is shown as."""
+    """How a cell's number is displayed."""
 
     NUMBER = auto()
     DATE = auto()
@@ -44,7 +44,7 @@ _BUILT_IN: Final = {
 
 
 def format_of(code: str) -> CellFormat:
-    """Return what a format code shows a number as; its first section counts."""
+    """Return the display format of a format code, by its first section."""
     code = _GENERAL.sub("", _LITERAL.sub("", code[:_LONGEST_FORMAT])).partition(";")[0]
     if _ELAPSED.search(code):
         return CellFormat.ELAPSED
@@ -55,7 +55,7 @@ def format_of(code: str) -> CellFormat:
 
 
 class CellStyles:
-    """Collects what the styles of a workbook show numbers as."""
+    """Collects the number formats of a workbook's styles."""
 
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}
@@ -83,7 +83,7 @@ class CellStyles:
             self._in_cells = False
 
     def data(self, text: str) -> None:
-        """Pass over text, of which styles have none."""
+        """Ignore text: styles have none."""
 
     def _format(self, id: str) -> CellFormat:
         if id in self._codes:
@@ -93,9 +93,9 @@ class CellStyles:
 
 
 def cell_text(value: str, shown_as: CellFormat, *, from_1904: bool) -> str:
-    """Return a number as the date or time that it stands for (ISO 8601), else as it is.
+    """Return a number as its date or time (ISO 8601) if formatted so, else unchanged.
 
-    `from_1904` tells that days are counted from 1904, as on old Macs.
+    `from_1904` means that days are counted from 1904, as on old Macs.
     """
     if shown_as is CellFormat.NUMBER or len(value) > _LONGEST_NUMBER:
         return value
@@ -116,7 +116,7 @@ def cell_text(value: str, shown_as: CellFormat, *, from_1904: bool) -> str:
 
 
 def _date(days: int, *, from_1904: bool) -> str:
-    """Return the date of a day, "" of those that no calendar has."""
+    """Return the ISO 8601 date of a day number, "" for dates that do not exist."""
     if from_1904:
         first = date(1904, 1, 1)
     elif days in (0, _LEAP_DAY_1900):

@@ -10,7 +10,7 @@ from nwx.values.urls import A
 
 
 class Stop(Exception):  # noqa: N818 - what was read until then counts
-    """A limit is reached; what was read until then counts. The message is a problem, or empty."""
+    """A reached limit; the content read before it is kept. The message is a problem, or empty."""
 
 
 _LONGEST_FIELD = 5_000
@@ -19,7 +19,7 @@ _MOST_PROBLEMS = 10
 
 @dataclass(slots=True)
 class Metadata:
-    """What an office file says of itself."""
+    """The metadata of an office file."""
 
     title: str = ""
     author: str = ""
@@ -77,7 +77,7 @@ class OfficeText:
             self._links.append((A, reference, text))
 
     def finish(self) -> Extract:
-        """Return what was found."""
+        """Return the extract of everything collected."""
         limits, metadata = self._payload.limits, self.metadata
         content, cut = clean_blocks("".join(self._pieces), limits.characters)
         problems = list(dict.fromkeys(self.problems))

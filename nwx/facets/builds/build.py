@@ -35,12 +35,11 @@ _SEEDS = "seeds"
 
 @dataclass(frozen=True, slots=True)
 class FacetBuildOptions:
-    """How to build.
+    """Options of a facet build.
 
-    Combinations of at least `min_captures` captures are stored; without
-    `combinations` only the columns are made. `sites` names URLs, None takes
-    the list of the build before. Captures are read in parts of about
-    `memory_bytes`. `anew` reads all months, not only those that changed.
+    Combinations of at least `min_captures` captures are stored; without `combinations` only the
+    columns are built. `sites` names URLs, None uses the list of the previous build. Captures are
+    read in parts of about `memory_bytes`. `anew` reads all months, not only changed ones.
     """
 
     min_captures: int = DEFAULT_MIN_CAPTURES
@@ -52,7 +51,7 @@ class FacetBuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class FacetBuildReport:
-    """What a build did: `months` were built, `months_kept` taken over."""
+    """The result of a build: `months` were built, `months_kept` reused."""
 
     build: Build
     captures: int
@@ -75,7 +74,7 @@ def build_archive_facets(
 ) -> FacetBuildReport:
     """Build the facets of an archive, from its captures or from an export of them.
 
-    Raises as `build_facets` does.
+    Raises the same errors as `build_facets`.
     """
     store = engine.facet_store()
     source: CaptureSource = ParquetSource(export) if export else ArchiveCaptures(store)
@@ -89,14 +88,12 @@ def build_facets(
     progress: ShowProgress = no_progress,
     expected: int = 0,
 ) -> FacetBuildReport:
-    """Build the facets of a source into a store, where they replace the build before at once.
+    """Build the facets of a source into a store, replacing the previous build atomically.
 
-    Only what changed since is read, and without a list of sites that of the
-    build before is taken. Stopped on the way, the next build goes on with
-    what was read. `expected` is the number of captures; `progress` is called
-    with the steps `reading` and `combining`.
-    Raises EngineBusyError where another process builds on this machine, or
-    another build came first.
+    Only changes since the previous build are read, and its list of sites is used if none is given.
+    After an interruption, the next build resumes with the captures already read. `expected` is the
+    number of captures; `progress` is called with the steps `reading` and `combining`. Raises
+    EngineBusyError if another process builds on this machine, or another build was published first.
     """
     if options.min_captures < 1:
         raise UsageError(f"combinations have at least 1 capture, not {options.min_captures}")
@@ -139,7 +136,7 @@ def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions)
 
 
 def _unchanged(build: Build, began: float) -> FacetBuildReport:
-    """Return the report of a build that is what was there before."""
+    """Return the report of a build that changed nothing."""
     known, seconds = build.notes, time.monotonic() - began
     return FacetBuildReport(
         build, known.captures, 0, len(known.months), known.combinations, seconds
@@ -205,7 +202,7 @@ class _Builder:
         self._parts.add(encode(frame, self._parts.labels, self._options.sites, seeds), after)
 
     def finish(self) -> FacetBuildReport:
-        """Write the build, make it the current one, and return what was done."""
+        """Write the build, make it the current one, and return its report."""
         draft = BuildDraft(self._store, self._folder / "draft", self._base)
         months = self._month_columns(draft)
         labels = self._parts.labels
@@ -243,7 +240,7 @@ class _Builder:
         return FacetBuildReport(build, captures, made, len(months) - made, stored, seconds)
 
     def _extended(self, draft: BuildDraft) -> Build | None:
-        """Return the build before where this one has all of it, and months beside."""
+        """Return the previous build if this build only adds months to it, else None."""
         base = self._base
         if base is None or not base.notes.cube:
             return None
@@ -253,7 +250,7 @@ class _Builder:
         return base if before == self._kept and not before & draft.made else None
 
     def _month_columns(self, draft: BuildDraft) -> dict[str, MonthColumns]:
-        """Return the columns of all months, in order; those that changed are written."""
+        """Return the columns of all months, in order; write the changed ones."""
         months: dict[str, MonthColumns] = {}
         for name in self._parts.months():
             months[name] = draft.write_month(name, _narrow(with_own(self._parts.month(name))))
@@ -263,7 +260,7 @@ class _Builder:
         return dict(sorted(months.items()))
 
     def clean(self) -> None:
-        """Remove what the build is done with."""
+        """Remove the build's temporary files."""
         self._parts.remove()
         (self._folder / _SEEDS).unlink(missing_ok=True)
         (self._folder / "draft").rmdir()
@@ -286,7 +283,7 @@ def _month(digits: str) -> str:
 
 
 def _new_seeds(folder: Path) -> tuple[int, int]:
-    """Return the seeds of a build from scratch: those of one that was stopped, or new ones."""
+    """Return the seeds of a build from scratch: reused from an interrupted one, or new."""
     path = folder / _SEEDS
     if path.exists():
         first, second = np.frombuffer(path.read_bytes(), dtype=np.uint64).tolist()

@@ -18,12 +18,11 @@ _FLAG_BITS = 1
 
 @dataclass(frozen=True, slots=True)
 class CellCaptures:
-    """Captures of one status, as arrays of one length.
+    """Captures of one status, as arrays of equal length.
 
-    `size_bytes`, and the numbers of `documents` and `urls`, are unsigned, and
-    so are the `codes` of each criterion of CUBE. `sizes` are the bytes of documents by their
-    numbers. `varied` (bool) tells which documents have captures of several
-    sizes, whose `sizes` are 0; None where there are none.
+    `size_bytes`, the numbers of `documents` and `urls`, and the `codes` of each criterion of CUBE
+    are unsigned. `sizes` are the bytes of documents by their numbers. `varied` (bool) marks
+    documents whose captures differ in size, whose `sizes` are 0; None if there are none.
     """
 
     size_bytes: Array
@@ -36,10 +35,10 @@ class CellCaptures:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Captures that repeat another of their cell: the cell and the number of each (int64).
+    """Captures that repeat another of their cell: cell and number of each (int64).
 
-    `suspected` (bool, of all captures that were looked at) tells which may be
-    among those that share a number, the first ones of each included.
+    `suspected` (bool, for all captures examined) marks captures that may share a number with
+    another, including the first one with each number.
     """
 
     cells: Array
@@ -48,10 +47,10 @@ class Repeats:
 
 
 def repeats(numbers: Array, cells: Array) -> Repeats:
-    """Return the captures whose number another capture of the same cell had before.
+    """Return the captures whose number occurred before in the same cell.
 
-    Both arrays are unsigned and of one length, an element a capture. Raises
-    EngineError where a number and a cell do not fit into 63 bits.
+    Both arrays are unsigned and of equal length, one element per capture. Raises EngineError if a
+    number and a cell do not fit into 63 bits.
     """
     suspected = _suspected(numbers, cells)
     numbers, cells = numbers[suspected], cells[suspected]
@@ -67,7 +66,7 @@ def _bits(cells: Array) -> int:
 
 
 def _suspected(numbers: Array, cells: Array) -> Array:
-    """Tell of each pair whether another one falls into its slot: most that are alone do not."""
+    """Return for each pair whether its hash slot has another pair; most unique pairs do not."""
     size = max(len(numbers) * 3 // 2, 16).bit_length()
     slots = numbers.astype(np.uint64)
     slots *= np.uint64(0x9E3779B97F4A7C15)
@@ -93,9 +92,8 @@ def count_cells(
 ) -> dict[str, Array]:
     """Return the features (int64, by cell) of cells from all their captures.
 
-    `rows` are the places of these in `captures`, `cells` their cells, and
-    `counts` how many each cell has; `documents` and `urls` tell which repeat
-    others.
+    `rows` are the positions of these captures in `captures`, `cells` their cells, and `counts` the
+    captures per cell; `documents` and `urls` are the repeats.
     """
     size = len(counts)
     sizes = captures.size_bytes[rows]
@@ -119,11 +117,11 @@ def count_cells(
 
 @dataclass(frozen=True, slots=True)
 class CombinationsBefore:
-    """What a build before knows of the combinations of a status, and which captures are new.
+    """The previous build's combinations of a status, and which captures are new.
 
-    `groupings` are columns by grouping. `new`, `shared_documents` and
-    `shared_urls` (bool, by capture) tell which captures are new since, and
-    which share their document or URL with a new one.
+    `groupings` are columns by grouping. `new`, `shared_documents` and `shared_urls` (bool, by
+    capture) mark captures that are new since, and captures that share their document or URL with a
+    new one.
     """
 
     groupings: Mapping[str, Mapping[str, Array]]
@@ -134,10 +132,10 @@ class CombinationsBefore:
     def find(
         self, codes: Mapping[Criterion, Array], cards: Mapping[Criterion, int], size: int
     ) -> tuple[Array, dict[str, Array]]:
-        """Return which of so many combinations were known (bool), and their features (int64).
+        """Return which of `size` combinations are known (bool), and their features (int64).
 
-        `codes` are those of each criterion of the grouping, by combination,
-        and `cards` how many codes each criterion has.
+        `codes` has the codes of each criterion of the grouping, by combination, and `cards` the
+        number of codes of each criterion.
         """
         names = [name for name in CUBE if name in codes]
         columns = self.groupings.get(grouping_name(names))
@@ -180,9 +178,8 @@ def added_features(
 ) -> dict[str, Array]:
     """Return what new captures add to the features of cells (int64[size]).
 
-    `rows` are the places in `captures` of all captures of the cells, `cells`
-    their cells. Raises EngineError where a number and a cell do not fit into
-    62 bits.
+    `rows` are the positions in `captures` of all captures of the cells, `cells` their cells. Raises
+    EngineError if a number and a cell do not fit into 62 bits.
     """
     new = before.new[rows]
     of_new = cells[new]
@@ -216,10 +213,10 @@ def _new_urls(
 
 
 def only_new(numbers: Array, cells: Array, new: Array) -> tuple[Array, Array]:
-    """Return the cells and numbers (int64) of pairs that only new captures have, each once.
+    """Return the distinct cells and numbers (int64) of pairs that only new captures have.
 
-    `numbers` and `cells` are unsigned, `new` is bool: an element a capture.
-    Raises EngineError where a pair does not fit into 62 bits.
+    `numbers` and `cells` are unsigned, `new` is bool: one element per capture. Raises EngineError
+    if a pair does not fit into 62 bits.
     """
     bits = _bits(cells)
     pairs = packed(packed(numbers, cells, bits), new, _FLAG_BITS)

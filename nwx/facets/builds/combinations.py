@@ -27,10 +27,10 @@ def store_combinations(
     progress: ShowProgress,
     base: Build | None = None,
 ) -> int:
-    """Write the combinations of all groupings and return how many there are.
+    """Write the combinations of all groupings and return their number.
 
-    `base` is the build before, where its months are the same in this one,
-    and so is `min_captures`: then only what is new is counted.
+    `base` is the previous build, if its months are unchanged in this one and `min_captures` is the
+    same: then only new captures are counted.
     """
     statuses = Criterion.STATUS.definition.values
     known = base.groupings() if base else {}
@@ -66,7 +66,7 @@ def _with_new(
     min_captures: int,
     pool: Executor,
 ) -> Iterator[Grouping]:
-    """Yield the combinations of new months, and those of all months together."""
+    """Yield the combinations over all months, then by month for the new captures."""
     others = [name for name in CUBE if name is not Criterion.MONTH]
     yield from count_groupings(captures, min_captures, pool, others, before)
     for grouping in count_groupings(of_new, min_captures, pool):

@@ -1,9 +1,8 @@
-"""Facets that were counted elsewhere, as Parquet files: `nwx spark facets` writes them.
+"""Facets counted by `nwx spark facets`, as Parquet files.
 
-A folder has `facets.json` (what was counted, and how), `labels.json` (the
-values of criteria by their codes), `captures/month=2013-01/` (a row a
-capture), `ids/url/` and `ids/digest/` (the hashes of the numbers that
-captures have), and `combinations.parquet`, which is readable by itself.
+A folder has `facets.json` (what was counted, and how), `labels.json` (the values of criteria by
+their codes), `captures/month=2013-01/` (one row per capture), `ids/url/` and `ids/digest/` (the
+hashes of the captures' numbers), and `combinations.parquet`, which is readable by itself.
 """
 
 import json
@@ -53,10 +52,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class CountedNotes:
-    """What is known of counted facets beside their files.
+    """Metadata of counted facets.
 
-    `stamp` and `checks` are those of the export that was counted, "" and
-    none where it was CDX. `ids` has how many URLs and digests there are.
+    `stamp` and `checks` are from the export that was counted, "" and empty if it was CDX. `ids` has
+    the number of URLs and of digests.
     """
 
     seeds: Sequence[int]
@@ -186,11 +185,11 @@ Checks = tuple[str, Mapping[str, str]]
 def load_counted_facets(
     engine: Engine, folder: Path, progress: ShowProgress = no_progress
 ) -> FacetBuildReport:
-    """Make counted facets the current build of an archive, at once.
+    """Make counted facets the current build of an archive, atomically.
 
-    Raises SourceError where they cannot be read, are not whole, or were
-    counted from CDX files that hold other captures than the archive;
-    EngineBusyError where another build is made, or came first.
+    Raises SourceError if they cannot be read, are incomplete, or were counted from CDX files with
+    other captures than the archive's; EngineBusyError if another build is running, or was published
+    first.
     """
     began = time.monotonic()
     counted = CountedFacets(folder)
@@ -217,10 +216,10 @@ def load_counted_facets(
 
 
 def _stamps(counted: CountedFacets, engine: Engine) -> Checks:
-    """Return the stamps that facets were counted at.
+    """Return the stamps of the captures that facets were counted from.
 
-    CDX files have none. Where they name as many captures as the archive
-    has, of the same months, its own count.
+    CDX files have none: if they have as many captures as the archive, of the same months, the
+    archive's own stamps are used.
     """
     notes = counted.notes
     if notes.checks is not None:

@@ -1,13 +1,12 @@
-"""The combinations at or above the iceberg threshold: those of so many captures and more.
+"""The combinations at or above the iceberg threshold of captures.
 
-The groupings are gone through from the coarse to the fine: a grouping is its
-parent refined by one more criterion, and only captures of combinations that
-are kept in the parent are looked at. A combination that has all captures of
-its parent has its features too. Of the others, the unique documents are all
-captures but those that repeat one of their combination: a capture that
-shares its document with no other of a combination shares it with none of a
-finer one, so that the finer the grouping, the fewer captures are left that
-may repeat another. URLs likewise.
+Groupings are processed from coarse to fine: a grouping is its parent refined by one more
+criterion, and only captures of combinations kept in the parent are examined. A combination with
+all captures of its parent has its features too. For the others, the number of unique documents
+is the number of captures minus the captures that repeat a document of their combination. A
+capture that shares its document with no other capture of a combination shares it with none of a
+finer one: the finer the grouping, the fewer captures remain that may repeat another. URLs
+likewise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,13 +39,12 @@ _MOST_CELLS = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The kept combinations of some criteria: an element of `codes` and `features` each.
+    """The kept combinations of some criteria: one element each in `codes` and `features`.
 
-    `rows` are the places of their captures, `cells` (uint32) the combinations
-    of these. `repeating` (bool, by capture) tells which may share their
-    document with another of the combination, and which their URL.
-    `implied` are the codes of criteria that divide them no further, as the
-    site divides into no more than the site and its TLD.
+    `rows` are the positions of their captures, `cells` (uint32) the combinations of these.
+    `repeating` (bool, by capture) marks captures that may share their document, and captures that
+    may share their URL, with another of the combination. `implied` are the codes of criteria that
+    divide the combinations no further, such as the TLD when the site is a criterion.
     """
 
     criteria: tuple[Criterion, ...]
@@ -58,7 +56,7 @@ class Grouping:
     implied: dict[Criterion, Array] = field(default_factory=dict)
 
     def with_implied(self) -> Iterator["Grouping"]:
-        """Yield the grouping, and those that it becomes by each choice of what is implied."""
+        """Yield the grouping and every variant with implied criteria."""
         for size in range(len(self.implied) + 1):
             for some in combinations(self.implied, size):
                 codes = self.codes | {name: self.implied[name] for name in some}
@@ -97,11 +95,11 @@ def count_groupings(
     wanted: Sequence[Criterion] = CUBE,
     before: CombinationsBefore | None = None,
 ) -> Iterator[Grouping]:
-    """Yield each grouping with the combinations that have at least so many captures.
+    """Yield each grouping with its combinations of at least `min_captures` captures.
 
-    Only those of the `wanted` criteria. What is known from `before` is not
-    counted again: the new captures are added. Raises EngineError where there
-    are too many captures, documents or values to number their pairs.
+    Only groupings of the `wanted` criteria. Combinations known from `before` are not recounted: the
+    new captures are added. Raises EngineError if there are too many captures, documents or values
+    to number their pairs.
     """
     counter = _Counter(captures, min_captures, pool, before)
     root = counter.root()
@@ -214,7 +212,7 @@ class _Counter:
     ) -> dict[str, Array]:
         """Return the features of the wanted cells.
 
-        Captures that turn out to repeat no other are no longer `repeating`.
+        Captures found to repeat no other are removed from `repeating`.
         """
         captures = self._captures
         open_rows = [_open(some, cells, wanted) for some in repeating]

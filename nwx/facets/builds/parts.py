@@ -1,4 +1,4 @@
-"""Captures that a build has read: kept on disk part by part, so that a stopped build goes on."""
+"""Captures read by a build, stored on disk in parts, so that a stopped build can resume."""
 
 import json
 import shutil
@@ -21,9 +21,9 @@ NUMBERED = ("url", "digest")
 class CapturePart:
     """Captures in the order of their months.
 
-    `after` is the source's mark of its end, `months` the first row of each
-    month and the row behind its last, `labels` the values that it brought,
-    `ids` how many numbers of each kind there were before it.
+    `after` is the source's mark of the part's end, `months` the first row of each month and the row
+    after its last, `labels` the new values in it, `ids` the count of numbers of each kind before
+    it.
     """
 
     after: str
@@ -39,7 +39,7 @@ class CaptureParts:
     def __init__(
         self, folder: Path, labels: Labels, ids: dict[str, DenseNumbers], key: Any
     ) -> None:
-        """Read the parts that were made for the same `key` (JSON), or remove what there is."""
+        """Read the parts made for the same `key` (JSON), or remove the existing ones."""
         self._folder = folder
         self.labels = labels
         self.ids = ids
@@ -52,7 +52,7 @@ class CaptureParts:
 
     @property
     def after(self) -> str:
-        """The mark after which reading goes on."""
+        """The mark after which reading continues."""
         return self.parts[-1].after if self.parts else ""
 
     @property
@@ -61,11 +61,11 @@ class CaptureParts:
         return sum(part.rows for part in self.parts)
 
     def add(self, encoded: CaptureCodes, after: str) -> None:
-        """Add captures: their texts become numbers, and all is written to disk.
+        """Add captures: convert their texts to numbers, and write everything to disk.
 
-        The captures of a month lie in the order of the numbers of their URLs,
-        and so mostly in that of their digests: what is noted by number is
-        then read and written from one end to the other, and not all over it.
+        The captures of a month are sorted by the numbers of their URLs, and so mostly by the
+        numbers of their digests: later reads and writes by number are then sequential instead of
+        random.
         """
         counts = {name: self.ids[name].count for name in NUMBERED}
         known = {name: sum(len(p.labels[name]) for p in self.parts) for name in LABEL_TABLES}
@@ -110,7 +110,7 @@ class CaptureParts:
         return sorted({month for part in self.parts for month in part.months})
 
     def new_hashes(self) -> Iterator[dict[str, Array]]:
-        """Yield the hashes of the numbers that each part brought, in order (uint64).
+        """Yield the hashes of the numbers that each part added, in order (uint64).
 
         They are `url_first`, `url_second`, `digest_first`, `digest_second`.
         """
@@ -123,7 +123,7 @@ class CaptureParts:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _take_up(self, key: Any) -> bool:
-        """Go on with parts that were made for the same, and tell whether there are any."""
+        """Load the parts made for the same key; return whether any exist."""
         self._before = {name: len(self.labels.values[name]) for name in LABEL_TABLES}
         try:
             kept = json.loads((self._folder / "key.json").read_text(encoding="utf-8"))

@@ -1,8 +1,7 @@
-"""Where a build reads captures from: the captures index of an archive, or Parquet files.
+"""Sources of captures for a build: the captures index of an archive, or Parquet files.
 
-The Parquet files have one row a capture and a folder a month. Their columns
-have the names of Common Crawl's index where it has them, and those of the
-captures index where it has not.
+The Parquet files have one row per capture and one folder per month. Their columns are named as
+in Common Crawl's index where it has them, otherwise as in the captures index.
 """
 
 import json
@@ -24,7 +23,7 @@ from nwx.values.media_types import normal_type
 
 @dataclass(frozen=True, slots=True)
 class CaptureFrame:
-    """Captures in bulk (CAPTURE_SCHEMA); reading goes on `after` this mark."""
+    """Captures in bulk (CAPTURE_SCHEMA), with the mark `after` which reading continues."""
 
     frame: pl.DataFrame
     after: str
@@ -118,8 +117,8 @@ def to_table(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 class ParquetSource:
     """The captures of an export, or of any Parquet files with columns of these names.
 
-    `url`, `content_digest`, and `timestamp` or `fetch_time` must be there,
-    what else is missing is unknown.
+    `url`, `content_digest`, and `timestamp` or `fetch_time` are required; values of other missing
+    columns are unknown.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -133,11 +132,11 @@ class ParquetSource:
             raise SourceError(f"there are no Parquet files in {folder}; name an export")
 
     def stamp(self) -> str:
-        """Return the stamp of the captures that were exported, or what tells files apart."""
+        """Return the stamp of the exported captures, or one that identifies the files."""
         return str(self._note().get("stamp", f"files {sorted(self.month_stamps().items())}"))
 
     def month_stamps(self) -> dict[str, str]:
-        """Return the stamps that were exported by month (`201301`), or what tells files apart."""
+        """Return the exported stamps by month (`201301`), or ones that identify the files."""
         noted: dict[str, str] | None = self._note().get("months")
         if noted is not None:
             return noted
@@ -188,7 +187,7 @@ def capture_rows_in(path: str) -> int:
 def read_capture_slice(path: str, first: int, rows: int) -> pl.DataFrame:
     """Return some captures of a Parquet file (CAPTURE_SCHEMA).
 
-    Raises SourceError where it cannot be read, or lacks what must be there.
+    Raises SourceError if it cannot be read, or lacks a required column.
     """
     with _reading(path):
         lazy = pl.scan_parquet(path, hive_partitioning=False)
@@ -206,7 +205,7 @@ def _reading(path: str) -> Iterator[None]:
 
 
 def _fields(lazy: pl.LazyFrame, columns: set[str], path: str) -> pl.DataFrame:
-    """Return what a build needs of a table, by the names of the captures index."""
+    """Return the columns of a table that a build needs, named as in the captures index."""
     if not {"url", "content_digest"} <= columns or not {"timestamp", "fetch_time"} & columns:
         raise SourceError(f"{path} lacks url, content_digest, or timestamp and fetch_time")
     wanted = {}

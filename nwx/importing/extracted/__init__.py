@@ -1,6 +1,6 @@
-"""Documents files: what was extracted from archive files elsewhere, as Parquet, and its import.
+"""Documents files: Parquet files extracted from archive files elsewhere, and their import.
 
-`extraction` reads an archive file, guarded, and `documents_writer` writes
-what came of it; `documents_file` reads that, and `loaded_parts` makes of it
-what an import of the archive file would write.
+`extraction` reads an archive file in a guarded process, and `documents_writer` writes the
+result; `documents_file` reads it, and `loaded_parts` converts it to the parts that an import of
+the archive file would write.
 """

@@ -42,7 +42,7 @@ Columns = dict[str, list[Any]]
 
 
 def columns_of(captures: Iterable[Capture], documents: Iterable[Document]) -> Columns:
-    """Return captures and what was extracted from some of them as columns.
+    """Return captures, and the extracts of some of them, as columns.
 
     The documents are made from captures among these.
     """
@@ -81,7 +81,7 @@ def row_capture(row: Mapping[str, Any]) -> Capture:
 
 
 def extract_of(row: Mapping[str, Any]) -> Extract | None:
-    """Return what was extracted from the capture of a row, None where it has no document."""
+    """Return the extract of a row's capture, None if it has no document."""
     if row[_TEXT] is None:
         return None
     texts = {name: row[name] for name in EXTRACT_ROW_COLUMNS}
@@ -115,7 +115,7 @@ def documents_notes(path: Path) -> DocumentsNotes:
 
 
 class DocumentsFile:
-    """A documents file, of which rows are read a part at a time."""
+    """A documents file whose rows are read in parts."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; raises SourceError as `documents_notes` does."""
@@ -128,22 +128,22 @@ class DocumentsFile:
         return sum(file.rows for file in self.notes.files[:number])
 
     def rows(self, first: int, count: int) -> Iterator[Mapping[str, Any]]:
-        """Yield so many rows from one on; raises SourceError where they cannot be read."""
+        """Yield `count` rows from `first`; raises SourceError if they cannot be read."""
         if not count:
             return
         yield from self._collected(self._rows, first, count).iter_rows(named=True)
 
     def text_rows(self, first: int, count: int) -> dict[str, int]:
-        """Return which rows have the texts of documents, by id, of so many rows from one on.
+        """Return the rows with the texts of documents, by id, among `count` rows from `first`.
 
-        Raises SourceError where they cannot be read.
+        Raises SourceError if they cannot be read.
         """
         has_text = pl.col(_SMALL_COLUMN).is_not_null()
         found = self._collected(self._rows.select("document_id", has_text), first, count)
         return {id: first + row for row, (id, is_there) in enumerate(found.rows()) if is_there}
 
     def extract(self, row: int) -> Extract | None:
-        """Return what was extracted from the capture of a row, None where it has no document."""
+        """Return the extract of a row's capture, None if it has no document."""
         [found] = self.rows(row, 1)
         return extract_of(found)
 
@@ -249,12 +249,12 @@ class DocumentsWriter:
         )
 
     def add_fault(self, error: FileError) -> None:
-        """Take what is wrong with a file as a whole."""
+        """Add an error of a whole file."""
         plain = ReadError(error.file, error.offset, error.kind, error.message)
         self._faults.append(FaultNotes(plain, error.path, error.size, error.is_refused))
 
     def finish(self) -> None:
-        """Write what is left, and the notes; the stream stays open."""
+        """Write the remaining rows and the notes; the stream stays open."""
         notes = DocumentsNotes(
             self._collection, self._deduplicated, tuple(self._files), tuple(self._faults)
         )
@@ -265,7 +265,7 @@ class DocumentsWriter:
 def _kept(
     log: ErrorLog, errors: tuple[ReadError, ...]
 ) -> tuple[tuple[ReadError, ...], dict[str, int]]:
-    """Return those of a part's errors that a report lists, and how many more of each kind."""
+    """Return the errors of a part that a report lists, and the number of others by kind."""
     before = len(log.kept)
     for error in errors:
         log.add(error)

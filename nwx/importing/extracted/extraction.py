@@ -42,10 +42,10 @@ class Extracted:
 
 
 class FileExtractor:
-    """Extracts archive files in a process of its own, which is replaced when it dies.
+    """Extracts archive files in a separate process, which is replaced when it dies.
 
-    A `context` with a server of processes starts them faster; it does not
-    survive forks of this process, as executors make them.
+    A `context` with a fork server starts processes faster; it does not survive forks of this
+    process, as executors make them.
     """
 
     def __init__(self, options: ImportOptions, context: _Context | None = None) -> None:
@@ -53,10 +53,10 @@ class FileExtractor:
         self._process: GuardedProcess | None = None
 
     def messages(self, source: ArchiveSource) -> Iterator[FilePart | Verdict]:
-        """Yield what `import_file` makes of a file that no archive knows, then the verdict.
+        """Yield the output of `import_file` for a file unknown to any archive, then the verdict.
 
-        Where a document kills the process, the extraction goes on without
-        its text, and where reading does, the file is left there.
+        If a document kills the process, the extraction continues without its text; if reading does,
+        the rest of the file is skipped.
         """
         task, deaths = FileTask(source, source.path, None), 0
         while True:
@@ -96,7 +96,7 @@ class FileExtractor:
 def extract_file(
     source: ArchiveSource, stream: IO[bytes], extractor: FileExtractor, options: ImportOptions
 ) -> Extracted:
-    """Write the documents file of an archive file; return what was found."""
+    """Write the documents file of an archive file; return its counts and errors."""
     errors = ErrorLog()
     writer = DocumentsWriter(stream, options.collection, deduplicated=options.deduplicate)
     verdict = writer.add_file(source, _heard(extractor.messages(source), errors))
@@ -107,7 +107,7 @@ def extract_file(
 
 
 def write_faults(stream: IO[bytes], faults: Iterable[FileError], options: ImportOptions) -> None:
-    """Write a documents file that tells only what is wrong with files as a whole."""
+    """Write a documents file that contains only errors of whole files."""
     writer = DocumentsWriter(stream, options.collection, deduplicated=options.deduplicate)
     for fault in faults:
         writer.add_fault(fault)
@@ -125,7 +125,7 @@ def _heard(
 
 
 def _abandoned(task: FileTask, collection: str, cause: str) -> Iterator[FilePart | Verdict]:
-    """Yield what is left of a file whose reading ends processes."""
+    """Yield the error part and the verdict of a file whose reading kills processes."""
     done_to = task.entry.done_to if task.entry else 0
     name = task.source.name
     error = ReadError(name, done_to, "crash", f"reading {cause} after this place")

@@ -40,7 +40,7 @@ _NOT_LISTED = "not listed: the extraction kept the first errors of each kind"
 def load_file(
     task: FileTask, options: ImportOptions, lookups: Lookups, moved: Callable[[int], None]
 ) -> Iterator[FilePart | Verdict]:
-    """Yield what `import_file` would of an archive file, from its documents file.
+    """Yield the output of `import_file` for an archive file, from its documents file.
 
     The source of the task is an `ExtractedFile`.
     """
@@ -89,7 +89,7 @@ class _Load:
         self._unmet_errors = 0
 
     def parts(self, moved: Callable[[int], None]) -> Iterator[FilePart | Verdict]:
-        """Yield the parts from where the ledger stands, then the verdict."""
+        """Yield the parts from the ledger's position, then the verdict."""
         start, counted = self._start()
         row = sum(part.rows for part in self._notes.parts[:start])
         if self._options.deduplicate:
@@ -107,10 +107,10 @@ class _Load:
         yield Verdict(Outcome(self._notes.outcome), tuple(self._notes.errors))
 
     def _start(self) -> tuple[int, int]:
-        """Return the first part that may be new, and how many captures the ledger counts.
+        """Return the first part that may be new, and the number of captures in the ledger.
 
-        Where the ledger stands at no part's mark, as after an import of a
-        part of the archive file itself, that is the first.
+        If the ledger's position is not a part's mark, as after an import of some of the archive
+        file itself, that is the first part.
         """
         if self._is_new:
             return 0, 0
@@ -158,7 +158,7 @@ class _Load:
         )
 
     def _met_errors(self, part: PartNotes, held: "_Rows") -> list[ReadError]:
-        """Return the errors of a part, without those of texts that an import would not extract."""
+        """Return the errors of a part, without errors of texts that an import would skip."""
         met = [e for e in part.errors if e.kind != EXTRACT or e.offset not in held.not_extracted]
         self._unmet_errors += len(part.errors) - len(met)
         return met
@@ -197,7 +197,7 @@ class _Texts:
         self._rows[id], self._read[id] = row, text
 
     def add_rows(self, first: int, count: int) -> None:
-        """Take the texts of rows before those that are loaded: any may have been left out."""
+        """Add the texts of rows before the loaded ones: any may have been omitted."""
         if count:
             self._rows |= self._documents.text_rows(first, count)
 

@@ -1,4 +1,4 @@
-"""What a documents file tells beside its rows: of each archive file how it was read.
+"""Metadata of a documents file: how each archive file was read.
 
 The notes are JSON in the metadata of the Parquet file, under NOTES_KEY.
 """
@@ -23,7 +23,7 @@ NOTES_KEY = "nwx.documents"
 
 @dataclass(frozen=True, slots=True)
 class LateNotes:
-    """Late outlinks, as `LateOutlinks` has them; bytes are texts of the same signs (Latin-1).
+    """Late outlinks with the fields of `LateOutlinks`; bytes are Latin-1 text.
 
     `place` is the offset of the metadata record.
     """
@@ -55,12 +55,11 @@ class LateNotes:
 
 @dataclass(frozen=True, slots=True)
 class PartNotes:
-    """What is known of a part beside its rows, as `FilePart` has it.
+    """Metadata of a part, as in `FilePart`.
 
-    `rows` is the number of its captures. `counts` are those of the ledger
-    entry, of the whole file up to `done_to`, None where the part has no
-    entry; `marked` is the number of captures of the file up to there.
-    `more_errors` counts, by kind, those that are not among `errors`.
+    `rows` is the number of its captures. `counts` are the counts of the ledger entry, for the whole
+    file up to `done_to`, None if the part has no entry; `marked` is the number of captures of the
+    file up to `done_to`. `more_errors` counts, by kind, the errors that are not in `errors`.
     """
 
     rows: int
@@ -77,11 +76,10 @@ class PartNotes:
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """What is known of an archive file: what it is, its parts in order, and what became of it.
+    """Metadata of an archive file: its identity, its parts in order, and its outcome.
 
-    `path`, `name`, `size` and `member` are as in `ArchiveSource`; `checksum`
-    is "" where the file could not be opened. `outcome` and `errors` are
-    those of the verdict.
+    `path`, `name`, `size` and `member` are as in `ArchiveSource`; `checksum` is "" if the file
+    could not be opened. `outcome` and `errors` are the verdict's.
     """
 
     name: str
@@ -101,7 +99,7 @@ class FileNotes:
 
 @dataclass(frozen=True, slots=True)
 class FaultNotes:
-    """What is wrong with a file as a whole, as `FileError` has it."""
+    """An error of a whole file, as in `FileError`."""
 
     error: ReadError
     path: str
@@ -111,10 +109,10 @@ class FaultNotes:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsNotes:
-    """The notes of a documents file: its collection, and its archive files in the order of rows.
+    """The notes of a documents file: its collection, and its archive files in row order.
 
-    `deduplicated` tells that of the captures of a document only one has its text.
-    `faults` are of files that were not read, or not only.
+    `deduplicated` means that only one capture of each document has its text. `faults` are errors of
+    whole files, refused ones and ones that were read too.
     """
 
     collection: str
@@ -129,7 +127,7 @@ class DocumentsNotes:
 
     @classmethod
     def from_json(cls, found: Any, place: str) -> "DocumentsNotes":
-        """Return the notes in a documents file; raises SourceError on those of another version."""
+        """Return the notes in a documents file; raises SourceError on another version."""
         if not isinstance(found, Mapping):
             raise SourceError(f"the notes of {place} cannot be read; extract the documents again")
         if found.get("format") != DOCUMENTS_FORMAT:
@@ -149,8 +147,8 @@ class DocumentsNotes:
 class ExtractedFile(ArchiveSource):
     """An archive file that was extracted already.
 
-    `path` is where it lay then, `documents` the path of the documents file,
-    `number` its place among the archive files in that.
+    `path` is its path at extraction, `documents` the path of the documents file, `number` its
+    position among the archive files in the documents file.
     """
 
     documents: str = ""

@@ -28,11 +28,10 @@ class ExtractedSources:
 
 
 def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
-    """Return the archive files of documents files, and of those below folders.
+    """Return the archive files of documents files, and of documents files below folders.
 
-    Raises SourceError on files that are not there, cannot be read, are none
-    or are of another version, and on folders that a job did not finish;
-    UsageError where they do not belong together.
+    Raises SourceError on files that are missing, unreadable, of another kind or version, and on
+    folders of an unfinished job; UsageError if they do not belong together.
     """
     collections: dict[str, str] = {}
     ways: dict[bool, str] = {}
@@ -81,9 +80,9 @@ def _sources(path: Path, notes: DocumentsNotes) -> Iterator[ArchiveSource | Read
 
 
 def documents_paths(arguments: Iterable[str]) -> Iterator[Path]:
-    """Yield the documents files of arguments: files, and folders that a job has finished.
+    """Yield the documents files of arguments: files, and folders of finished jobs.
 
-    Raises SourceError where something is not there.
+    Raises SourceError on a missing path.
     """
     for argument in arguments:
         path = Path(argument)

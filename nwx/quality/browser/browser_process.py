@@ -1,7 +1,7 @@
-"""What runs in the process that keeps one browser: it renders page after page.
+"""The process that keeps one browser and renders page after page in it.
 
-`nwx.quality.browser.pool` starts it and talks with it over a socket. It ends with
-everything that it started when that is closed, that is, with its parent.
+`nwx.quality.browser.pool` starts it and talks with it over a socket. It ends, with every
+process it started, when the socket is closed or its parent ends.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def memory_of_tree(pid: int) -> int:
-    """Return the bytes that a process and all below it take, what they share counted once."""
+    """Return the bytes used by a process and its descendants; shared memory counts once."""
     import psutil
 
     total = shared = 0
@@ -41,7 +41,7 @@ def memory_of_tree(pid: int) -> int:
 
 
 def kill_below(pid: int) -> None:
-    """Kill all processes below one, those that they start meanwhile too."""
+    """Kill all descendants of a process, including any started meanwhile."""
     import psutil
 
     for _ in range(3):
@@ -55,7 +55,7 @@ def kill_below(pid: int) -> None:
 
 
 def kill_users_of(folder: str) -> None:
-    """Kill the processes of this user that were started for a folder, whoever their parent is."""
+    """Kill this user's processes that were started for a folder, whoever their parent is."""
     import psutil
 
     for process in psutil.process_iter():
@@ -106,7 +106,7 @@ _NICE = 5
 
 @dataclass(frozen=True, slots=True)
 class BrowserOrder:
-    """What a process renders with, and for whom; `folder` is where all its files are."""
+    """What a browser process renders with, and its parent; `folder` holds all its files."""
 
     options: BrowserOptions
     target: PlaybackTarget
@@ -223,7 +223,7 @@ async def _serve(channel: Connection, order: BrowserOrder) -> None:
 
 
 def _why(error: Exception) -> str:
-    """Return what an error says first and last: between, browsers tell all their options."""
+    """Return the first and last line of an error; browsers list all options in between."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = dict.fromkeys((*lines[:1], *lines[-1:]))
     return ": ".join(line[:300] for line in kept) or type(error).__name__
@@ -249,7 +249,7 @@ def _read(
 
 
 def _remove(folder: str) -> None:
-    """Remove the folder of the browser; what is being killed may still write into it."""
+    """Remove the browser's folder, even if dying processes still write into it."""
     until = time.monotonic() + _REMOVE_SECONDS
     while True:
         kill_users_of(folder)

@@ -1,7 +1,7 @@
-"""The only way out of the browser: a proxy on loopback that lets one place through.
+"""The browser's only network access: a loopback proxy that allows one place.
 
-Requests that the browser itself makes, for updates and such, are refused
-like all others; they are no fault of a page.
+Requests that the browser itself makes, for updates and such, are refused like all others; they
+do not count as faults of a page.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _FAILURE = b"HTTP/1.1 502 No answer\r\nContent-Length: 0\r\nConnection: close\r\
 
 @dataclass(slots=True)
 class Traffic:
-    """What went through for one page, and the `scheme://host:port` of what was refused."""
+    """Traffic of one page, and the `scheme://host:port` of refused requests."""
 
     most_bytes: int
     most_requests: int
@@ -44,7 +44,7 @@ class Traffic:
 
     @property
     def excess(self) -> str:
-        """What the page has had too much of: `bytes`, `requests` or ""."""
+        """The limit that the page exceeded: `bytes`, `requests` or ""."""
         if self.bytes > self.most_bytes:
             return "bytes"
         return "requests" if self.requests > self.most_requests else ""
@@ -60,7 +60,7 @@ class Traffic:
         return Counter({"connections": refused, "requests": requests})
 
     def refuse(self, origin: str) -> None:
-        """Count a refused request; there is an end to different ones."""
+        """Count a refused request, up to a maximum of distinct origins."""
         if origin in self.refused or len(self.refused) < _MOST_REFUSED:
             self.refused[origin] += 1
 
@@ -79,7 +79,7 @@ class _Head(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Host and port that are asked for, "" where nobody could tell."""
+        """Requested host and port, "" if invalid."""
         text = self.address.decode("latin-1")
         try:
             parts = urlsplit(f"//{text}" if self.is_tunnel else text)
@@ -211,7 +211,7 @@ def place_of_address(address: str) -> str:
 async def _copy(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, traffic: Traffic
 ) -> None:
-    """Pass bytes on until there are no more, or too many."""
+    """Copy bytes until the end of the stream or the limit."""
     with suppress(OSError):
         while (piece := await reader.read(_PIECE)) and not traffic.excess:
             traffic.bytes += len(piece)
@@ -245,7 +245,7 @@ def _host_port(place: str) -> tuple[str, int]:
 
 
 def _head(raw: bytes) -> _Head | None:
-    """Return the head of a request, None where it is none."""
+    """Return the head of a request, None if invalid."""
     first, *headers = raw.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, rest = first.partition(b" ")
     address, _, version = rest.partition(b" ")

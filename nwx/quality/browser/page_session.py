@@ -1,4 +1,4 @@
-"""What is asked of an open page over the DevTools protocol; each question has its time."""
+"""Requests to an open page over the DevTools protocol, each with a time limit."""
 
 import asyncio
 import base64
@@ -143,10 +143,9 @@ _SKIPPED = frozenset(("SCRIPT", "STYLE", "HEADER", "FOOTER", "BANNER-DIV", "NOSC
 
 
 def snapshot_text(snapshot: dict[str, Any], most_characters: int) -> str:
-    """Return the text nodes of all documents of a DOMSnapshot, a line each.
+    """Return the text nodes of all documents of a DOMSnapshot, one per line.
 
-    Those directly within elements that are no text of the page are left
-    out, as Browsertrix leaves them out.
+    Text directly inside elements without page text is left out, as in Browsertrix.
     """
     strings = snapshot["strings"]
     lines: list[str] = []
@@ -252,7 +251,7 @@ class PageSession:
     async def screenshot(
         self, size: tuple[int, int] | None = None, seconds: float = STEP_SECONDS
     ) -> bytes:
-        """Return what is in sight as PNG, or so much of the page; no ground is transparent."""
+        """Return the viewport as PNG, or the page's top `size`; the background is transparent."""
         asked: dict[str, Any] = {"format": "png"}
         if size is not None:
             asked["captureBeyondViewport"] = True

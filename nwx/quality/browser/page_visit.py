@@ -43,7 +43,7 @@ _CRASHES = ("crash", "closed", "disconnected")
 
 @dataclass(slots=True)
 class _Found:
-    """What has been had of a page so far."""
+    """Results for a page so far."""
 
     title: str = ""
     view: bytes = b""
@@ -67,7 +67,7 @@ class PageVisit:
         self._deadline = Deadline(self.watch, options.page_seconds)
 
     async def run(self, browser: "Browser", user_agent: str) -> None:
-        """Visit the page; whatever happens, `render` gives what was had until then."""
+        """Visit the page; whatever happens, `render` returns the results up to then."""
         from playwright.async_api import Error
 
         self._gateway.traffic = self._traffic
@@ -95,7 +95,7 @@ class PageVisit:
             self.watch.leave("timeout")
 
     def render(self) -> PageRender:
-        """Return what was had of the page."""
+        """Return the results for the page."""
         found, watch = self._found, self.watch
         return PageRender(
             self._task,
@@ -273,7 +273,7 @@ class PageVisit:
 
 
 def _problem(error: Exception) -> str:
-    """Return in a word what an error of the browser is."""
+    """Return a browser error in one word."""
     words = str(error)
     if "ERR_TOO_MANY_REDIRECTS" in words:
         return "redirect loop"

@@ -1,4 +1,4 @@
-"""What a page does while it is rendered: its requests, errors and what it was refused."""
+"""Observed events of a page during rendering: requests, errors and refusals."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class PageWatch:
         self._problem = self._problem or problem
 
     def end(self) -> None:
-        """Take no more resources: what is asked for still is cut off, and says nothing."""
+        """Stop accepting resources: pending requests are cut off and not reported."""
         self._is_over = True
 
     @property
@@ -76,7 +76,7 @@ class PageWatch:
         page.on("download", lambda _: self._refuse("downloads"))
 
     def reported(self, kind: str, detail: str) -> None:
-        """Take what the guard script of a document reports."""
+        """Record a report of a document's guard script."""
         if kind == "blocked":
             self._blocked(detail)
         elif kind in ("popups", "prints", "webrtc", "sockets", "service_workers"):
@@ -94,7 +94,7 @@ class PageWatch:
         self._refuse("popups")
 
     def logged(self, event: dict[str, Any]) -> None:
-        """Take a call of the console, as CDP tells it."""
+        """Record a console call, a CDP event."""
         if event.get("type") not in ("error", "assert"):
             return
         self.js_errors += 1
@@ -102,7 +102,7 @@ class PageWatch:
         self._error(" ".join(words))
 
     def thrown(self, event: dict[str, Any]) -> None:
-        """Take an exception that nobody caught, as CDP tells it."""
+        """Record an uncaught exception, a CDP event."""
         details = event.get("exceptionDetails", {})
         words = details.get("exception", {}).get("description") or details.get("text", "")
         self._error(str(words).split("\n")[0])
@@ -115,7 +115,7 @@ class PageWatch:
         self.refused[kind] += 1
 
     def _blocked(self, address: str) -> None:
-        """Note what the policy of playback did not let out."""
+        """Record an address that the playback policy blocked."""
         if address.startswith(_WEB) and self._target.archived(address) is None:
             self.leak(address)
 
@@ -199,7 +199,7 @@ class PageWatch:
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """Addresses outside the archive; of those that only the proxy saw, the origin."""
+        """Addresses outside the archive; only the origin for those seen by the proxy alone."""
         if not self._target.is_playback:
             return ()
         known = {place_of_address(address) for address in self._leaks}

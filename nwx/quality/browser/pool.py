@@ -1,7 +1,6 @@
-"""Several browsers at once, each kept by a process of its own.
+"""Several concurrent browsers, each in a separate process.
 
-A process that hangs or dies of a page is ended with all that it started,
-and another takes its place.
+A process that hangs or crashes on a page is killed with all its child processes and replaced.
 """
 
 import os
@@ -42,9 +41,9 @@ NO_SANDBOX = (
 
 
 def browser_path(asked: str = "") -> str:
-    """Return the path of a Chromium: the one asked for, "" for that on the PATH.
+    """Return the path of a Chromium: `asked`, or the one on the PATH for "".
 
-    Raises UsageError where there is none, or where the libraries are missing.
+    Raises UsageError if it is missing, or if libraries are missing.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
@@ -124,7 +123,7 @@ class _BrowserWorker:
         return self.began + seconds + (_START_SECONDS if self.is_fresh else 0)
 
     def answer(self) -> PageRender | str:
-        """Return the render, or why there is none: "" where the process has died."""
+        """Return the render or the reason it is missing, "" if the process has died."""
         self.task = None
         try:
             answer: PageRender | str = self.channel.recv()
@@ -143,8 +142,8 @@ class _BrowserWorker:
 class BrowserPool:
     """Browsers that render pages, from entry to exit.
 
-    Raises UsageError on entry where there is no browser. `sandbox` tells
-    whether the browsers run in theirs.
+    Raises UsageError on entry if there is no browser. `sandbox` is whether the browsers run in a
+    sandbox.
     """
 
     def __init__(self, options: BrowserOptions, target: PlaybackTarget) -> None:
@@ -179,11 +178,10 @@ class BrowserPool:
         return tuple(worker.process.pid for worker in self._workers)
 
     def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
-        """Yield the pages as they are done; tasks are read as browsers become free.
+        """Yield the pages as they finish; tasks are read as browsers become free.
 
-        A page that cannot be had has a `problem`; one of which a new browser
-        ends is given to another one once. Raises SourceError where the
-        browser does not start.
+        A page that fails has a `problem`; a page that crashes a new browser is retried once in
+        another one. Raises SourceError if the browser does not start.
         """
         waiting = iter(tasks)
         self._again.clear()
@@ -200,7 +198,7 @@ class BrowserPool:
                 self._drop(worker)
 
     def _give(self, waiting: Iterator[RenderTask]) -> None:
-        """Give each idle browser a task, as long as there are some."""
+        """Give each idle browser a task, while there are any."""
         idle = [worker for worker in self._workers if worker.task is None]
         for _ in range(self._options.jobs - (len(self._workers) - len(idle))):
             task = self._again.pop() if self._again else next(waiting, None)

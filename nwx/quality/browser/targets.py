@@ -26,10 +26,10 @@ class RenderTask(NamedTuple):
 
 
 class PlayedResource(NamedTuple):
-    """A played resource: what a page asked for, by its archived URL.
+    """A played resource: a page's request, by its archived URL.
 
-    `status` 0: nothing came. `type` is Chromium's, such as `stylesheet`.
-    `timestamp` is that of the capture that answered, "" where it is unknown.
+    `status` is 0 without an answer. `type` is Chromium's, such as `stylesheet`. `timestamp` is the
+    answering capture's, "" if unknown.
     """
 
     url: str
@@ -41,19 +41,16 @@ class PlayedResource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRender:
-    """What the browser showed of a page, as far as it came.
+    """Results of a page in the browser, as far as it loaded.
 
-    `view` and `full_page` are PNG, `thumbnail` is JPEG, all b"" where there
-    is none. `leaks` are addresses outside the archive that the page asked
-    for; nothing came of these. `refused` counts, by kind, what was not
-    allowed: dialogs, downloads, popups, prints, service_workers, sockets,
-    webrtc, and what was cut: requests, text, dom, height, scrolling;
-    `unloaded` and `unsettled` tell that the page, or its network, did not
-    come to rest. `js_errors` counts what the page logged as errors itself,
-    as Browsertrix does; `console_errors` are their texts and those of
-    uncaught exceptions, bounded. `problem` is why the visit ended early, ""
-    where it did not: timeout, crash, memory, bytes,
-    dialogs, redirect loop, download, or navigation with the browser's words.
+    `view` and `full_page` are PNG, `thumbnail` is JPEG, all b"" if missing. `leaks` are addresses
+    outside the archive that the page requested; none was answered. `refused` counts, by kind, what
+    was not allowed: dialogs, downloads, popups, prints, service_workers, sockets, webrtc, and what
+    was cut: requests, text, dom, height, scrolling; `unloaded` and `unsettled` mean that the page,
+    or its network, did not become idle. `js_errors` counts errors that the page logged itself, as
+    Browsertrix does; `console_errors` are their texts and the texts of uncaught exceptions,
+    bounded. `problem` is why the visit ended early, "" if it did not: timeout, crash, memory,
+    bytes, dialogs, redirect loop, download, or navigation with the browser's words.
     """
 
     task: RenderTask
@@ -78,13 +75,12 @@ class PageRender:
 
 @dataclass(frozen=True, slots=True)
 class BrowserOptions:
-    """How pages are rendered, and what one page may use.
+    """How pages are rendered, and the limits of one page.
 
-    `browser` is the path of a Chromium, "" for that on the PATH. So long as
-    `quiet_seconds` without a request are quiet, which is waited for
-    `settle_seconds` at most. `most_bytes` come over the network for one
-    page; `most_memory` bytes one browser takes with all its processes, of
-    which V8 has a third. `full_page` off leaves the whole page out.
+    `browser` is the path of a Chromium, "" for the one on the PATH. A page is quiet after
+    `quiet_seconds` without a request; at most `settle_seconds` are waited for that. `most_bytes`
+    limits a page's network bytes; `most_memory` the bytes of one browser with all its processes,
+    with a third for V8. `full_page` off leaves out the screenshot of the whole page.
     """
 
     jobs: int = 2
@@ -107,7 +103,7 @@ _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
 class PlaybackTarget(Protocol):
-    """How pages are addressed, and what the browser may reach. It can be pickled."""
+    """How pages are addressed, and what the browser may reach. Must be picklable."""
 
     @property
     def allowed(self) -> str:
@@ -126,10 +122,10 @@ class PlaybackTarget(Protocol):
         """Whether captures are played, and not live pages visited."""
 
     def address_of(self, task: RenderTask) -> str:
-        """Return what the browser opens for a task."""
+        """Return the address that the browser opens for a task."""
 
     def archived(self, address: str) -> tuple[str, str] | None:
-        """Return URL and timestamp that an address stands for, None where it is no capture."""
+        """Return URL and timestamp that an address stands for, None if it is not a capture."""
 
     def is_frame(self, address: str) -> bool:
         """Return whether an address is the player's page around a capture."""
@@ -195,7 +191,7 @@ class ArchivePlayback:
         return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"
 
     def archived(self, address: str) -> tuple[str, str] | None:
-        """Return URL and timestamp that an address of playback stands for."""
+        """Return URL and timestamp of a playback address."""
         found = self._own.match(address)
         if not found:
             return None
@@ -235,7 +231,7 @@ def _without_insert(html: str) -> str:
 
 
 def _place(address: str, usual_port: int = 0) -> str:
-    """Return host and port of an address of HTTP, "" where it is none."""
+    """Return host and port of an HTTP address, "" if it is not one."""
     try:
         parts = urlsplit(address)
         port = parts.port or usual_port
@@ -260,8 +256,8 @@ def _check_place(place: str, what: str) -> None:
 class LiveWeb:
     """The live web through a WARC-writing proxy at `http://host:port`.
 
-    Local and private addresses are refused but for `local` ones, as
-    host:port, and those of the pages themselves.
+    Local and private addresses are refused except `local` ones, as host:port, and the hosts of the
+    pages themselves.
     """
 
     address: str
@@ -281,7 +277,7 @@ class LiveWeb:
         return place
 
     def check(self) -> None:
-        """Raise SourceError where the proxy does not answer, UsageError for what is no address."""
+        """Raise SourceError if the proxy does not answer, UsageError on an invalid address."""
         for place in self.local:
             if _place(f"http://{place}") != place:
                 raise UsageError(f"{place!r} is no host and port; write them as localhost:8080")

@@ -1,1 +1,1 @@
-"""A crawl as it runs: sums of what it fetches, and alerts, kept in the archive for all to read."""
+"""A running crawl: sums of its fetches, and alerts, stored in the archive for all readers."""

@@ -28,14 +28,12 @@ class Limit:
 class AlertThresholds:
     """When to alert; the table `[alerts]` of a TOML file has the same names.
 
-    Shares are of the last 64 to 128 fetches of a host (`errors` and
-    `silent`, from `host_fetches` on; `robots` from `robots_urls` on), of the
-    last 32 to 64 of its pages (`wall`, from `wall_pages` on) and of 256
-    pages in a row (`trap`: URLs without new content). `rate` is the fall
-    against the half hour before, of at least `rate_fetches` a minute.
-    `disk` is the share of a disk that is used, and `disk_gigabytes` what must be
-    free. An alert is over once its measure was below the lower share for
-    `quiet_minutes`.
+    Shares are of the last 64 to 128 fetches of a host (`errors` and `silent`, from `host_fetches`
+    on; `robots` from `robots_urls` on), of the last 32 to 64 of its pages (`wall`, from
+    `wall_pages` on) and of 256 consecutive pages (`trap`: URLs without new content). `rate` is the
+    decrease against the half hour before, of at least `rate_fetches` a minute. `disk` is the used
+    share of a disk, and `disk_gigabytes` the required free space. An alert ends once its measure
+    was below the lower share for `quiet_minutes`.
     """
 
     errors: Limit = Limit(0.5, 0.25)
@@ -54,11 +52,10 @@ class AlertThresholds:
 
 
 def read_thresholds(path: Path) -> AlertThresholds:
-    """Return the thresholds of a TOML file; what it does not name is as by default.
+    """Return the thresholds of a TOML file, with defaults for missing ones.
 
-    A limit is a number, or the two of `[begin, end]`; of a number alone the
-    end is nine tenths. Raises SettingsError where the file cannot be read, or
-    says something else.
+    A limit is a number, or the two of `[begin, end]`; the end of a single number is nine tenths of
+    it. Raises SettingsError if the file cannot be read or is invalid.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -117,7 +114,7 @@ class AlertReading(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """Whether an alert that began goes on by it."""
+        """Whether an open alert continues."""
         return self.value >= self.limit.end
 
 
@@ -130,12 +127,11 @@ class DiskSpace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CrawlSurroundings:
-    """What is measured beside the sums of a crawl.
+    """Measurements other than the sums of a crawl.
 
-    `now` is the time by which the rate is judged: the present where a log is
-    followed, else that of the newest capture. `queued` are the URLs that
-    wait, None where nobody knows. `disks` are those that files are written to,
-    by their folders.
+    `now` is the time for judging the rate: the present if a log is followed, else the time of the
+    newest capture. `queued` is the number of waiting URLs, None if unknown. `disks` are the disks
+    that files are written to, by folder.
     """
 
     now: datetime
@@ -146,7 +142,7 @@ class CrawlSurroundings:
 def readings(
     sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
 ) -> Iterator[AlertReading]:
-    """Yield what is measured, as far as there is enough to measure by."""
+    """Yield the measurements for which there is enough data."""
     # A host that was not asked for an hour is not measured any more.
     recent = to_timestamp(parse_timestamp(sums.last) - _IDLE) if sums.last else ""
     for name, host in sums.hosts.hosts.items():
@@ -186,7 +182,7 @@ def _of_host(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator
 
 
 def _of_contents(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator[AlertReading]:
-    """Measure walls and traps; a host whose pages have all one text is no trap."""
+    """Measure walls and traps; a host with the same text on all pages is not a trap."""
     texts = host.texts
     is_wall = False
     if texts.pages >= thresholds.wall_pages:
@@ -250,10 +246,10 @@ _MOST_CLEARED = 200
 def next_alerts(
     alerts: Iterable[Alert], readings: Iterable[AlertReading], now: datetime, quiet_minutes: float
 ) -> tuple[list[Alert], list[Alert], int]:
-    """Return the alerts after a look, those of them that are new, and how many were too many.
+    """Return the alerts after a look, the new ones of them, and how many were dropped.
 
-    An open alert ends once it was not true for `quiet_minutes`. Cleared
-    ones come first, then open ones, by their age; of both a bounded number.
+    An open alert ends once it was not true for `quiet_minutes`. Cleared alerts come first, then
+    open ones, by age; the number of both is bounded.
     """
     before = list(alerts)
     cleared = [alert for alert in before if alert.cleared]

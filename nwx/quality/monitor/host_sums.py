@@ -1,4 +1,4 @@
-"""Counts of hosts, of so many hosts at a time: small ones give way to others."""
+"""Counts of a bounded number of hosts: small hosts are dropped for new ones."""
 
 import zlib
 from collections.abc import Callable, Iterable
@@ -20,10 +20,10 @@ def content_hash(text: str) -> int:
 
 @dataclass(slots=True)
 class UrlWindow:
-    """Pages of a host in a row: how many of their URLs, and of their contents, differ.
+    """Consecutive pages of a host: the number of distinct URLs and contents.
 
-    `shares` are those of the last whole window: of URLs, and of contents,
-    that were new in it; None before the first.
+    `shares` are the shares of new URLs, and of new contents, in the last complete window; None
+    before the first.
     """
 
     pages: int = 0
@@ -32,7 +32,7 @@ class UrlWindow:
     shares: tuple[float, float] | None = None
 
     def add(self, url: str, content: str) -> None:
-        """Count a page, by its URL and what tells its content from others."""
+        """Count a page, by its URL and a text that identifies its content."""
         if not self.urls:
             self.urls, self.contents = _bitmap(_URLS), _bitmap(_URLS)
         _set(self.urls, content_hash(url))
@@ -45,10 +45,10 @@ class UrlWindow:
 
 @dataclass(slots=True)
 class TextWindow:
-    """The texts of the last pages of a host, older ones counting ever less.
+    """Texts of a host's last pages, with decreasing weight for older ones.
 
-    `counts` has the most frequent texts by their hash (the Misra-Gries
-    algorithm), `titles` a title of each.
+    `counts` has the most frequent texts by hash (the Misra-Gries algorithm), `titles` a title of
+    each.
     """
 
     pages: int = 0
@@ -138,9 +138,9 @@ class RecentFetches:
 
 @dataclass(slots=True)
 class RecentDenials:
-    """The last URLs of a host, and those of them that robots.txt denies.
+    """Recent URLs of a host: their number, and how many robots.txt denies.
 
-    `all_denied` is what the host's robots.txt says, where it is in the archive.
+    `all_denied` is the rule of the host's robots.txt, if it is in the archive.
     """
 
     asked: int = 0
@@ -158,7 +158,7 @@ class RecentDenials:
 
 @dataclass(slots=True)
 class HostSums:
-    """What is counted of a host; `rank` is at least the number of its fetches in all."""
+    """Counts of a host; `rank` is at least its total number of fetches."""
 
     rank: int = 0
     pages: int = 0
@@ -182,7 +182,7 @@ class HostSums:
         return self.ms / self.timed if self.timed else None
 
     def told(self, host: str) -> HostCounts:
-        """Return the counts as they are told."""
+        """Return the counts for the report."""
         return HostCounts(
             host,
             self.pages,
@@ -212,12 +212,11 @@ class HostSums:
 
 @dataclass(slots=True)
 class CountedHosts:
-    """Hosts by name, `most` of them at the most.
+    """Hosts by name, at most `most`.
 
-    When another comes, the half with the fewest fetches is dropped and summed
-    up in `other`. A new host may have been dropped before: it ranks as the
-    highest of those (`floor`), so that hosts with more fetches than that
-    are never lost (the Space-Saving algorithm, in batches).
+    To make space for a new host, the half with the fewest fetches is dropped and summed in `other`.
+    A new host may have been dropped before: it ranks as the highest dropped one (`floor`), so that
+    hosts with more fetches are never lost (the Space-Saving algorithm, in batches).
     """
 
     hosts: dict[str, HostSums] = field(default_factory=dict)
@@ -227,7 +226,7 @@ class CountedHosts:
     most: int = 4_000
 
     def at(self, host: str) -> HostSums:
-        """Return what is counted of a host, to be added to; names that are too long are cut."""
+        """Return the modifiable counts of a host; names that are too long are cut."""
         host = host[:_LONGEST_HOST]
         found = self.hosts.get(host)
         if found is None:
@@ -260,6 +259,6 @@ class CountedHosts:
 
 
 def _first(told: Iterable[HostCounts], key: Callable[[HostCounts], float]) -> list[HostCounts]:
-    """Return the first hosts by a measure, without those that have nothing of it."""
+    """Return the first hosts by a measure, without hosts where it is 0."""
     found = sorted((one for one in told if key(one)), key=lambda one: (-key(one), one.host))
     return found[:_TOLD]

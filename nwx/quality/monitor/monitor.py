@@ -1,4 +1,4 @@
-"""A monitor of a crawl: looks at what is new, adds it up, and tells what is wrong."""
+"""A monitor of a crawl: reads new fetches, sums them, and raises alerts."""
 
 import shutil
 import threading
@@ -39,9 +39,9 @@ def present() -> datetime:
 class MonitorOptions:
     """What to monitor: a crawl by its name, the captures of a collection, and a crawl.log.
 
-    Without a `crawl_log` the one that was counted before is followed.
-    `folders` are those whose disks are looked at, beside those of the log
-    and of the archive. With `anew` what was counted before is forgotten.
+    Without a `crawl_log` the previously counted one is followed. `folders` are checked for disk
+    space, in addition to those of the log and the archive. With `anew` the previous counts are
+    discarded.
     """
 
     name: str
@@ -55,10 +55,10 @@ class MonitorOptions:
 
 @dataclass(slots=True)
 class Monitor:
-    """Looks at a crawl; one process may at a time, by the name of the crawl.
+    """Monitor of a crawl; one process at a time per crawl name.
 
-    What a look has counted is kept with the places that it reached, in one
-    write: whoever is killed when, each line and each capture counts once.
+    The counts of a look are stored together with the positions it reached, in one write: each line
+    and each capture counts once, even if the process is killed.
     """
 
     engine: Engine
@@ -77,8 +77,8 @@ class Monitor:
     def __post_init__(self) -> None:
         """Read the state.
 
-        Raises UsageError where another monitor of this name runs, or one of
-        another collection or log has run.
+        Raises UsageError if another monitor of this name runs, or the last one had another
+        collection or log.
         """
         options, blobs = self.options, self.engine.quality_index()
         self._is_anew = options.anew
@@ -111,11 +111,10 @@ class Monitor:
         return before
 
     def look(self, stopping: Callable[[], bool] = lambda: False) -> MonitorReport:
-        """Count what is new, and return the report; a log that cannot be read is noted in it.
+        """Count new fetches, and return the report, which notes a log that cannot be read.
 
-        Raises EngineError where the archive cannot be used, UsageError where
-        another monitor has taken over. What a look that failed had counted is
-        forgotten, and counted again.
+        Raises EngineError if the archive cannot be used, UsageError if another monitor has taken
+        over. The counts of a failed look are discarded, and counted again.
         """
         now = self.clock()
         if not self._is_whole:
@@ -140,9 +139,9 @@ class Monitor:
         self._state.sums.latest = to_timestamp(now + _LATE)
 
     def _read_log(self, stopping: Callable[[], bool]) -> bool:
-        """Count what is new in the log; return whether all of it was counted.
+        """Count the new lines of the log; return whether all were counted.
 
-        As long as there is no log captures wait too: it will tell of the same fetches.
+        While the log does not exist, captures wait too: it will list the same fetches.
         """
         if self._crawl_log and not (self._state.log_place or self._crawl_log.exists()):
             self._state.note_once(str(self._crawl_log), "there is no such log yet")
@@ -190,7 +189,7 @@ class Monitor:
             }
 
     def _alert(self, now: datetime) -> list[Alert]:
-        """Bring the alerts forward, and return those that are new."""
+        """Update the alerts, and return the new ones."""
         state, thresholds = self._state, self.options.thresholds
         self._note_told(now)
         newest = parse_timestamp(state.sums.last) if state.sums.last else now
@@ -242,7 +241,7 @@ class Monitor:
         self._saved = time.monotonic()
 
     def close(self, seconds: float = 5.0) -> None:
-        """Wait so long for alerts to be told, keep what is known, and give the name free."""
+        """Flush alerts for up to `seconds`, store the state, then release the name."""
         if self._log:
             self._log.close()
         if self.notices:
@@ -254,7 +253,7 @@ class Monitor:
 
 
 def disk_space(path: Path) -> DiskSpace | None:
-    """Return the space of the disk where a folder lies, None where it cannot be told."""
+    """Return the space of the disk that holds a folder, None if unknown."""
     try:
         usage = shutil.disk_usage(path)
     except OSError:
@@ -279,10 +278,10 @@ def run_monitor(
     *,
     once: bool = False,
 ) -> None:
-    """Look at a crawl every `interval_seconds` and tell what is found.
+    """Look at a crawl every `interval_seconds` and report the findings.
 
-    An archive that cannot be used is told, and tried again; with `once`,
-    which looks a single time, it is an error.
+    An unusable archive is reported, and retried; with `once`, which looks a single time, it is an
+    error.
     """
     with ExitStack() as stack:
         monitor: Monitor | None = None
@@ -340,10 +339,10 @@ def monitor_beside(
     tell: TellReport,
     on_problem: TellProblem,
 ) -> Iterator[None]:
-    """Monitor a crawl beside what the block does, which never waits for it.
+    """Monitor a crawl in a thread while the block runs; the block never waits for it.
 
-    When the block ends the monitor looks a last time. What stops it is told
-    to `on_problem`, and the block goes on.
+    After the block the monitor looks a last time. An error that stops it is passed to `on_problem`,
+    and the block continues.
     """
     ended = threading.Event()
 

@@ -37,9 +37,9 @@ class NewCaptures:
         self._engine = engine
 
     def take(self, state: MonitorState, until: str, pause: Pause) -> None:
-        """Count the captures up to a mark, in batches; the state is right between them.
+        """Count the captures up to a mark, in batches; the state is consistent between them.
 
-        Raises StaleMarkError where the archive does not know the state's mark.
+        Raises StaleMarkError if the archive does not have the state's mark.
         """
         if not until:
             return
@@ -82,7 +82,7 @@ class NewCaptures:
 
 
 def _is_fetched(capture: Capture) -> bool:
-    """Tell whether a capture is one of a crawler: no render, no conversion, no name looked up."""
+    """Return whether a capture was fetched by a crawler: no render, conversion or DNS lookup."""
     return capture.record_type != "conversion" and is_browsed(capture.url)
 
 
@@ -117,7 +117,7 @@ def _is_robots(capture: Capture) -> bool:
 
 
 def _denies_everything(document: Document) -> bool:
-    """Tell whether a robots.txt lets no crawler have the first page."""
+    """Return whether a robots.txt denies `/` to all crawlers."""
     rules = RobotFileParser()
     try:
         rules.parse(document.extract.content[:_MOST_ROBOTS_CHARACTERS].splitlines())
@@ -127,7 +127,7 @@ def _denies_everything(document: Document) -> bool:
 
 
 def _text(document: Document) -> str:
-    """Return what near-identical texts have in common, "" where there is no text."""
+    """Return the common key of near-identical texts, "" without a text."""
     extract = document.extract
     if extract.signature:
         return extract.signature
@@ -141,7 +141,7 @@ _MOST_SHOWN = 3
 
 
 def line_time(line: bytes) -> str:
-    """Return the 17 digits of the time of a line of a crawl.log, "" of what is no line."""
+    """Return the 17-digit time of a crawl.log line, "" for an invalid line."""
     text = line.decode("utf-8", "replace")
     if logged_fetch(text) is None:
         return ""
@@ -149,7 +149,7 @@ def line_time(line: bytes) -> str:
 
 
 class NewLogLines:
-    """Adds what a log tells to the state of a monitor."""
+    """Reader that adds the lines of a log to the state of a monitor."""
 
     def __init__(self, path: Path) -> None:
         self._follower = LogFollower(path, line_time)
@@ -158,8 +158,7 @@ class NewLogLines:
     def take(self, state: MonitorState) -> bool:
         """Count the next lines of the log, some megabytes; return whether there were any.
 
-        The state holds the place behind them then. Raises SourceError where
-        the log cannot be read.
+        The state then holds the position after them. Raises SourceError if the log cannot be read.
         """
         place = FollowedPlace()
         if state.log_place:
@@ -193,7 +192,7 @@ class NewLogLines:
         _note_wrong(part, wrong, state)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         self._follower.close()
 
 
@@ -232,7 +231,7 @@ _NAMES = ("discovered", "queued", "downloaded")
 
 
 def logged_queue(crawl_log: Path) -> dict[str, int] | None:
-    """Return the counts of the last line of the log beside a crawl.log, None without one.
+    """Return the counts in the last line of the log next to a crawl.log, None without one.
 
     They are `discovered`, `queued` and `downloaded` URLs.
     """

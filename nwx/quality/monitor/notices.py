@@ -1,4 +1,4 @@
-"""Alerts told to a webhook or a command, in order, beside the monitor that never waits for it."""
+"""Alerts sent in order to a webhook or a command; the monitor never waits for them."""
 
 import json
 import subprocess
@@ -21,14 +21,14 @@ _MOST_MESSAGE = 200
 
 
 class NoticeError(NwxError):
-    """An alert that could not be told this time."""
+    """An alert could not be delivered this time."""
 
 
 class Channel(Protocol):
-    """Where alerts are told."""
+    """A receiver of alerts."""
 
     def tell(self, notice: dict[str, Any]) -> None:
-        """Tell one; raises NoticeError where it was not taken."""
+        """Send an alert; raises NoticeError if it was not accepted."""
 
 
 class Webhook:
@@ -84,10 +84,10 @@ class AlertCommand:
 
 
 class Notices:
-    """Alerts that wait to be told, and the thread that tells them one after the other.
+    """Queue of alerts to send, and the thread that sends them one at a time.
 
-    One that is not taken is tried again after growing pauses and then given
-    up. More than a bounded number do not wait: the oldest is given up.
+    A rejected alert is retried after growing pauses and then dropped. The length of the queue is
+    bounded: if it is exceeded, the oldest alert is dropped.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Notices:
         self._thread: threading.Thread | None = None
 
     def add(self, name: str, alert: Alert) -> None:
-        """Have an alert of a monitor told."""
+        """Queue an alert of a monitor for sending."""
         if not self._channels:
             return
         with self._changed:
@@ -119,18 +119,18 @@ class Notices:
             self._changed.notify_all()
 
     def taken(self) -> list[Alert]:
-        """Return the alerts that were told, or given up, since the last time.
+        """Return the alerts that were sent, or dropped, since the last call.
 
-        One that was not taken when it all ended is neither: it is told the next time.
+        An alert still pending at the end is neither: it is sent the next time.
         """
         with self._changed:
             told, self._told = self._told, []
             return told
 
     def finish(self, seconds: float) -> None:
-        """Wait so long at most until nothing waits any more, and end.
+        """Wait at most `seconds` until the queue is empty, then end.
 
-        One that waits to be tried again is waited for no longer.
+        An alert that waits for a retry is no longer waited for.
         """
         with self._changed:
             self._changed.wait_for(lambda: not (self._waiting or self._busy), seconds)
@@ -156,7 +156,7 @@ class Notices:
                 self._changed.notify_all()
 
     def _tell(self, channel: Channel, notice: dict[str, Any]) -> bool:
-        """Tell an alert; return whether nothing more is to be done about it."""
+        """Send an alert; return whether it is finished, sent or dropped."""
         problem = ""
         for pause in (*self._pauses, None):
             try:

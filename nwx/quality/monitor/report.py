@@ -1,4 +1,4 @@
-"""What is told of a crawl as it runs."""
+"""Reports on a running crawl."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,7 +9,7 @@ from nwx.values.crawl_log import is_unanswered
 
 
 class AlertKind(StrEnum):
-    """What an alert is about; all but the last two are about a host."""
+    """Kinds of alerts; all but the last two are about a host."""
 
     ERRORS = "errors"  # it answers mostly 4xx and 5xx
     SILENT = "silent"  # it mostly gives no answer
@@ -21,11 +21,10 @@ class AlertKind(StrEnum):
 
 
 class Alert(NamedTuple):
-    """Something that somebody should look at: since when, and when it was last true.
+    """A condition that needs attention: since when, and when it was last true.
 
-    Times are of 14 digits, UTC. `cleared` is "" as long as it holds, `told`
-    says when a webhook or a command was told, "" where none was. `value` is
-    what was measured, such as the share of errors.
+    Times are of 14 digits, UTC. `cleared` is "" while it holds, `told` is when a webhook or a
+    command received it, "" if none did. `value` is the measurement, such as the share of errors.
     """
 
     kind: AlertKind
@@ -41,10 +40,9 @@ class Alert(NamedTuple):
 class MinuteCounts(NamedTuple):
     """Counts of a span of time, from `minute` (YYYYMMDDhhmm) on, `seconds` long.
 
-    `pages` are HTML with status 2xx, `captures` fetches that were answered,
-    `errors` statuses from 400 on and fetches without an answer. `duplicates`
-    are revisits, and captures of documents that were known; those and
-    `new_documents` are known when a capture is in the archive.
+    `pages` are HTML with status 2xx, `captures` fetches that were answered, `errors` statuses from
+    400 on and fetches without an answer. `duplicates` are revisits, and captures of known
+    documents; these and `new_documents` are known once a capture is in the archive.
     """
 
     minute: str
@@ -66,10 +64,10 @@ class TypeCounts(NamedTuple):
 
 
 class HostCounts(NamedTuple):
-    """Counts of a host, as `MinuteCounts` has them; `unanswered` are part of the errors.
+    """Counts of a host, as in `MinuteCounts`; `unanswered` are part of the errors.
 
-    `robots` are URLs that robots.txt denies. `mean_ms` and `slowest_ms` are
-    known from a crawl.log only. `last` is the time of the newest fetch.
+    `robots` counts URLs that robots.txt denies. `mean_ms` and `slowest_ms` are known only from a
+    crawl.log. `last` is the time of the newest fetch.
     """
 
     host: str
@@ -97,19 +95,16 @@ _NOTHING, _NO_HOST = MinuteCounts(""), HostCounts("")
 
 @dataclass(frozen=True, slots=True)
 class MonitorReport:
-    """A crawl as its monitor saw it last.
+    """State of a crawl when its monitor last looked.
 
-    `began` and `looked` are when the monitor first and last looked, `first`
-    and `last` the times of the oldest and newest fetch. `minutes` come in
-    order; older ones are summed up by hour, day and year. `hosts` are the
-    first ones by pages, bytes, errors and slowness, of `hosts_counted`;
-    `hosts_dropped` tells how often a small host gave way to another, and
-    then `other_hosts` has what was counted of those. `documents_known` are
-    captures, not revisits, of documents that were in the archive before;
-    `archived` are captures in the archive. `queue` has what is known of the
-    queue, of nwx (waiting, leased, done, blacklisted) or of Heritrix
-    (queued, discovered, downloaded), `queued` the URLs that wait.
-    `problems` are the last ones of `problems_total`.
+    `began` and `looked` are when the monitor first and last looked, `first` and `last` the times of
+    the oldest and newest fetch. `minutes` are in order; older ones are summed by hour, day and
+    year. `hosts` are the first ones by pages, bytes, errors and slowness, of `hosts_counted`;
+    `hosts_dropped` is how often a small host was dropped for another, and `other_hosts` then has
+    the counts of the dropped ones. `documents_known` are captures, not revisits, of documents that
+    were in the archive before; `archived` are captures in the archive. `queue` has the counts of
+    the queue, of nwx (waiting, leased, done, blacklisted) or of Heritrix (queued, discovered,
+    downloaded), `queued` the waiting URLs. `problems` are the last ones of `problems_total`.
     """
 
     name: str
@@ -156,7 +151,7 @@ class MonitorReport:
 
     @property
     def hosts_are_bounded(self) -> bool:
-        """Whether counts of hosts may lack what was dropped with small hosts."""
+        """Whether counts of hosts may be incomplete, as small hosts were dropped."""
         return self.hosts_dropped > 0
 
     @property

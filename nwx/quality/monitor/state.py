@@ -1,4 +1,4 @@
-"""What a monitor knows, kept in the archive so that it goes on where it was."""
+"""State of a monitor, stored in the archive so that it continues after a restart."""
 
 import os
 import secrets
@@ -25,10 +25,10 @@ class StateBlobs(Protocol):
     """Where states are kept by name."""
 
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep a state in the place of the one before."""
+        """Store a state, replacing the previous one."""
 
     def state(self, name: str) -> bytes | None:
-        """Return a state, None where there is none."""
+        """Return a state, None if none is stored."""
 
 
 class MonitoredArchive(Protocol):
@@ -40,12 +40,11 @@ class MonitoredArchive(Protocol):
 
 @dataclass(slots=True)
 class MonitorState:
-    """What a monitor knows of a crawl, all of it, as it is kept.
+    """The stored state of the monitor of a crawl.
 
-    `mark` is how far the archive's captures were counted, `log_place` how
-    far the log was (`FollowedPlace` as JSON). `covered_from` is the time of
-    the earliest fetch that a log tells of; later fetches are counted from
-    logs alone.
+    `mark` is the position up to which the archive's captures were counted, `log_place` the position
+    in the log (`FollowedPlace` as JSON). `covered_from` is the time of the earliest fetch in a log;
+    later fetches are counted from logs alone.
     """
 
     name: str
@@ -79,7 +78,7 @@ class MonitorState:
             self.note(file, None, message)
 
     def emptied(self) -> "MonitorState":
-        """Return a state to count anew with; alerts stay, so that they are told once."""
+        """Return a state with empty counts; alerts are kept, so that none is sent twice."""
         return MonitorState(
             self.name,
             self.collection,
@@ -90,7 +89,7 @@ class MonitorState:
         )
 
     def report(self) -> MonitorReport:
-        """Return what is told of the crawl."""
+        """Return the report of the crawl."""
         sums, hosts = self.sums, self.sums.hosts
         return MonitorReport(
             name=self.name,
@@ -125,9 +124,9 @@ class MonitorState:
 
 
 def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
-    """Return the state of a monitor, None where there is none.
+    """Return the state of a monitor, None if it has none.
 
-    Raises EngineError on one that is damaged, or of a newer version.
+    Raises EngineError on a damaged state or one of a newer version.
     """
     stored = blobs.state(_key(name))
     if stored is None:
@@ -158,14 +157,14 @@ def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
 
 
 def write_state(blobs: StateBlobs, state: MonitorState) -> None:
-    """Keep the state of a monitor in the place of the one before."""
+    """Store the state of a monitor, replacing the previous one."""
     blobs.put_state(_key(state.name), zlib.compress(msgspec.json.encode(state), 1))
 
 
 def read_monitor(engine: MonitoredArchive, name: str) -> MonitorReport | None:
-    """Return the report of the monitor of a crawl, None where none has looked at it.
+    """Return the report of the monitor of a crawl, None if it was never monitored.
 
-    Raises EngineError where the archive cannot be read.
+    Raises EngineError if the archive cannot be read.
     """
     state = read_state(engine.quality_index(), name)
     return state.report() if state else None
@@ -190,11 +189,10 @@ class _Owner(NamedTuple):
 
 @dataclass(slots=True)
 class Ownership:
-    """The right to write the state of a monitor, taken when it is first renewed.
+    """The lock for writing the state of a monitor, acquired by the first renewal.
 
-    It ends with the process that has it, or when nothing was heard of it for
-    some looks: it may be on another machine, and a process may have got the
-    number of one that was killed.
+    It expires when its process has ended, or when it was not renewed for several intervals: the
+    process may run on another machine, and the id of a killed process may be reused.
     """
 
     blobs: StateBlobs
@@ -249,7 +247,7 @@ def _later(seen: str) -> str:
 
 
 def _runs(pid: int) -> bool:
-    """Tell whether there is a process of this number."""
+    """Return whether a process with this id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -26,7 +26,7 @@ class CrawlCounts:
     new_documents: int = 0
 
     def add(self, other: "CrawlCounts") -> None:
-        """Add those of another."""
+        """Add other counts to these."""
         self.pages += other.pages
         self.captures += other.captures
         self.bytes += other.bytes
@@ -35,7 +35,7 @@ class CrawlCounts:
         self.new_documents += other.new_documents
 
     def told(self, minute: str = "", seconds: int = 60) -> MinuteCounts:
-        """Return them as they are told, of a span of time."""
+        """Return the counts as MinuteCounts of a period of `seconds`."""
         return MinuteCounts(
             minute,
             seconds,
@@ -50,10 +50,10 @@ class CrawlCounts:
 
 @dataclass(slots=True)
 class MinuteBins:
-    """CrawlCounts by the first digits of their time: 12 of a minute, 10 an hour, 8 a day, 4 a year.
+    """CrawlCounts by timestamp prefix: 12 digits a minute, 10 an hour, 8 a day, 4 a year.
 
-    A day by minutes, a month by hours and three years by days are kept,
-    back from the newest minute.
+    Back from the newest minute, one day is kept by minute, one month by hour, three years by day;
+    earlier counts by year.
     """
 
     bins: dict[str, CrawlCounts] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class MinuteBins:
         return found
 
     def fold(self) -> None:
-        """Sum up what is older by hour, day and year."""
+        """Merge older minutes into hours, days and years."""
         if not self.newest:
             return
         newest = datetime.strptime(self.newest, "%Y%m%d%H%M").replace(tzinfo=UTC)
@@ -118,10 +118,10 @@ OTHER_STATUS = 0
 
 
 class Fetch(NamedTuple):
-    """A URL that a crawler is done with, by its log or by the capture.
+    """A URL that a crawler has finished, from its log or from the capture.
 
-    `status` is that of Heritrix: negative where there is no answer.
-    `content` tells contents apart, "" where it is not known.
+    `status` is a Heritrix status: negative without a response. `content` identifies the content, ""
+    if unknown.
     """
 
     url: str
@@ -145,10 +145,10 @@ class TypeSums:
 
 @dataclass(slots=True)
 class Sums:
-    """All sums of a crawl; their size is bounded whatever is added.
+    """All sums of a crawl, of bounded size.
 
-    `latest` is the latest time that is believed (14 digits, "" for all), and
-    1990 the earliest: what is later or earlier is counted, but at no time.
+    Fetches before 1990 or after `latest` (14 digits, "" for no limit) are counted in the totals,
+    but in no period.
     """
 
     totals: CrawlCounts = field(default_factory=CrawlCounts)
@@ -215,7 +215,7 @@ class Sums:
             host.urls.add(fetch.url, fetch.content)
 
     def add_archived(self, timestamp: str, size: int, *, is_new: bool, is_known: bool) -> None:
-        """Count a capture in the archive: what only the archive tells of it."""
+        """Count a capture in the archive: only the figures that logs do not have."""
         self.archived += 1
         self.archived_bytes += size
         self.documents_known += is_known
@@ -236,7 +236,7 @@ class Sums:
             self.last = timestamp
 
     def believes(self, timestamp: str) -> bool:
-        """Tell whether a crawl can have fetched something at that time."""
+        """Return whether a timestamp is plausible: not before 1990 and not after `latest`."""
         return timestamp >= _EARLIEST and not (self.latest and timestamp > self.latest)
 
     def told_types(self) -> tuple[TypeCounts, ...]:

@@ -1,1 +1,1 @@
-"""Checks of playback: which pages, what is wrong with them, and how well they play."""
+"""Playback checks: choice of pages, faults and scores."""

@@ -1,4 +1,4 @@
-"""A process beside a watch that checks the playback of new pages: loading never waits for it."""
+"""A process that checks the playback of new pages while a watch loads without waiting."""
 
 import os
 import select
@@ -31,7 +31,7 @@ _LOOK_SECONDS, _END_SECONDS = 0.2, 10.0
 
 
 class ArrivalEvent(NamedTuple):
-    """Something to tell of checks: a score as JSON, a note, or the error that ended them."""
+    """A message of the checks: a score as JSON, a note, or the error that ended them."""
 
     kind: Literal["checked", "passed", "note", "error"]
     text: str = ""
@@ -39,10 +39,9 @@ class ArrivalEvent(NamedTuple):
 
 
 class ArrivalChecks:
-    """Hands a sample of new pages to a process that checks them, started again when it dies.
+    """Sends a sample of new pages to a checking process, which is restarted when it dies.
 
-    `function` is what that runs: `run_arrival_checks`. What goes wrong with
-    the process is told, and never raised.
+    The process runs `function`: `run_arrival_checks`. Its failures are reported, never raised.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class ArrivalChecks:
                 self._left += 1
 
     def tell_news(self, seconds: float = 0) -> None:
-        """Tell what was found since the last time, after waiting for it up to so many seconds."""
+        """Report new findings, after waiting for them for up to `seconds`."""
         if self._process is not None:
             for event in self._process.events(seconds):
                 self._tell(event)
@@ -128,7 +127,7 @@ class _ArrivalProcess:
             self._process.connection.send(message)
 
     def events(self, seconds: float) -> Iterator[ArrivalEvent]:
-        """Yield what the process says now, the cause of its death included."""
+        """Yield the new events of the process, including the cause of its death."""
         connection = self._process.connection
         try:
             while not self.has_ended and connection.poll(seconds):

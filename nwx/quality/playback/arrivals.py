@@ -1,4 +1,4 @@
-"""Pages that an import or a watch has just brought, checked while it goes on."""
+"""Playback checks of new pages while an import or a watch continues."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -145,7 +145,7 @@ def _captures(
     pages: Iterable[PagePlace],
     pass_over: Callable[[PagePlace], object],
 ) -> Iterator[Capture]:
-    """Yield the captures of pages; `pass_over` gets those that are not found after a while."""
+    """Yield the captures of pages; `pass_over` gets pages still not found after a while."""
     for page in pages:
         until = time.monotonic() + _WAIT_SECONDS
         while (capture := _capture(engine, page)) is None or not places.is_there(capture):

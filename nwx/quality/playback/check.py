@@ -28,10 +28,10 @@ from nwx.quality.renders.render_writer import StoreRender
 
 @dataclass(frozen=True, slots=True)
 class PlaybackReport:
-    """How many pages were chosen, checked now, and `known`, that is, checked before.
+    """Counts of the pages chosen, checked now, and checked before (`known`).
 
-    `faults` counts pages by kinds of faults. `left_aside` are requests that
-    told nothing. `problems` says what could not be read or written.
+    `faults` counts pages by kind of fault. `left_aside` counts uninformative requests. `problems`
+    lists read and write errors.
     """
 
     pages: int = 0
@@ -55,7 +55,7 @@ class PlaybackReport:
 
 
 class PlaybackTally:
-    """Counts what a check finds as it goes."""
+    """Running counts of a playback check."""
 
     MOST_PROBLEMS = 100
 
@@ -134,16 +134,15 @@ class Renderer(Protocol):
     """What renders pages in playback: a `BrowserPool`."""
 
     def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
-        """Yield the pages as they are done; tasks are read as there is room."""
+        """Yield the pages as they are rendered; tasks are read when a browser is free."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackCheck:
-    """What to check, and by what.
+    """The options of a playback check: its pages, rules and outputs.
 
-    `force` checks pages again that were checked by these rules already.
-    `keep` stores renders. `is_playing` tells whether the player answers.
-    `told` is called with each score, before it is stored.
+    `force` repeats checks already made by these rules. `keep` stores renders. `is_playing` returns
+    whether the player responds. `told` is called with each score, before it is stored.
     """
 
     choice: PageChoice = field(default_factory=PageChoice)
@@ -161,12 +160,11 @@ def check_playback(
     progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
 ) -> PlaybackReport:
-    """Check the chosen pages that were not checked by these rules yet, or were mended since.
+    """Check the chosen pages not yet checked by these rules, or repaired since.
 
-    Pages that ran out of time or crashed are rendered once more at the end.
-    Scores are stored as they come: once `stopping` says so, or after any
-    error, another call goes on from there. Raises SourceError where the
-    player or the browser cannot be used, and EngineUnavailableError.
+    Pages that timed out or crashed are rendered once more at the end. Scores are stored one by one:
+    after `stopping` returns True, or after any error, another call continues. Raises SourceError if
+    the player or the browser cannot be used, and EngineUnavailableError.
     """
     run = _Run(engine, renderer, check, progress)
     total = 0
@@ -280,7 +278,7 @@ class _Run:
         self._show()
 
     def _is_worth_retrying(self, render: PageRender) -> bool:
-        """Tell whether a page may do better later: the machine may have been busy."""
+        """Return whether a page may render better later: the machine may have been busy."""
         return render.problem.startswith(_CHANCY) and len(self._again) < _MOST_RETRIES
 
     def _flush(self) -> None:

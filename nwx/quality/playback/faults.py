@@ -1,7 +1,7 @@
-"""Faults of a page in playback, and the requests that tell nothing about the archive.
+"""Faults of a page in playback, and requests that say nothing about the archive.
 
-Those have addresses that are new each time, so that no crawl can have captured them:
-counters, advertisements, and what avoids caches by chance or by the time.
+The URLs of such requests are new each time, so that no crawl can have captured them: counters,
+advertisements, and cache busters with random numbers or times.
 """
 
 import re
@@ -38,15 +38,15 @@ _BEFORE_SECONDS, _AFTER_SECONDS = 60, 3_600
 
 
 def is_icon(url: str) -> bool:
-    """Tell whether browsers ask for a URL by themselves."""
+    """Return whether browsers request a URL without a link from the page."""
     return urlsplit(url).path == _ICON
 
 
 def is_volatile(url: str, timestamp: str) -> bool:
-    """Tell whether a URL is a volatile address: made by a script of the time or by chance.
+    """Return whether a URL is volatile: made by a script from the time or a random number.
 
-    `timestamp` is that of the page: the clock of playback shows it. Times
-    in addresses that are neither that nor now are versions of files.
+    `timestamp` is the page's: the clock in playback shows it. Other times in URLs, except the
+    current one, are file versions.
     """
     return any(
         _BY_CHANCE.fullmatch(value)
@@ -87,11 +87,11 @@ _SHOWN_MIMES = ("text/css", "text/javascript", "application/javascript", "image/
 
 
 class Suspect(NamedTuple):
-    """A resource that did not come in playback.
+    """A resource that failed in playback.
 
-    `status` is what was answered, 0 nothing. `is_archived` tells that a
-    capture answered, `was_good` that the crawl's browser got it, `was_asked`
-    that the page asked for it in playback.
+    `status` is the status of the response, 0 without one. `is_archived` means that a capture was
+    played, `was_good` that the crawl's browser loaded it, `was_asked` that the page requested it in
+    playback.
     """
 
     url: str
@@ -105,10 +105,9 @@ class Suspect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """What to look up in the archive, and how many requests are left aside.
+    """Resources to look up in the archive, and the number of ignored requests.
 
-    Those tell nothing: they went wrong in the crawl too, or no crawl can
-    have captured them.
+    Ignored are requests that failed in the crawl too, or that no crawl can have captured.
     """
 
     found: tuple[Suspect, ...]
@@ -118,10 +117,9 @@ class Suspects:
 def suspects(render: PageRender, info: PageInfo | None) -> Suspects:
     """Return the resources of a page in playback that may be missing in the archive.
 
-    `info` is what the crawl's browser loaded, where that is known. What it
-    got and the page in playback did not even ask for is among them: a
-    script that is missing asks for nothing. So is what has a query: players
-    answer with captures of another query where they have none.
+    `info` lists the resources loaded by the crawl's browser, if known. Resources that it loaded and
+    playback did not request are included: a missing script requests nothing. So are URLs with a
+    query: players fall back to captures with another query.
     """
     crawl = _by_key(info) if info else None
     played = _played(render)
@@ -132,7 +130,7 @@ def suspects(render: PageRender, info: PageInfo | None) -> Suspects:
 
 
 def resource_key(url: str) -> str:
-    """Return the urlkey of a resource, "" for what is none of the web."""
+    """Return the urlkey of a resource, "" for URLs outside the web."""
     if not url.startswith(_WEB):
         return ""
     try:
@@ -146,7 +144,7 @@ def _is_bad(status: int) -> bool:
 
 
 def _played(render: PageRender) -> dict[str, PlayedResource]:
-    """Return what was asked for by urlkey: a good answer where there was any, else the last."""
+    """Return the requests by urlkey: a successful response if any, else the last one."""
     found: dict[str, PlayedResource] = {}
     for one in render.resources:
         key = resource_key(one.url)
@@ -182,7 +180,7 @@ def _suspect(
 
 
 def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -> bool:
-    """Tell whether a request that the crawl's browser did not make says nothing of the archive."""
+    """Return whether a request absent from the crawl says nothing about the archive."""
     if type in SIGNALS or is_icon(url):
         return True
     # A script may choose another banner each time.
@@ -192,7 +190,7 @@ def _tells_nothing(url: str, type: str, render: PageRender, *, has_list: bool) -
 def _unasked(
     crawl: Mapping[str, PageResource], played: Mapping[str, PlayedResource]
 ) -> Iterator[Suspect]:
-    """Yield what the crawl loaded and playback did not ask for, or may have from another query."""
+    """Yield crawl resources not requested in playback, or maybe played from another query."""
     for key, one in crawl.items():
         is_sure = key in played and (_is_bad(played[key].status) or "?" not in key)
         if not is_sure and not _is_bad(one.status) and _is_shown(one):
@@ -200,7 +198,7 @@ def _unasked(
 
 
 def _is_shown(one: PageResource) -> bool:
-    """Tell whether pages are made of such a resource, by its type, or its MIME type without one."""
+    """Return whether a resource is part of a page, by its type, or its MIME type without one."""
     return one.type.lower() in _SHOWN or (not one.type and one.mime.startswith(_SHOWN_MIMES))
 
 
@@ -241,10 +239,10 @@ class Distances:
 
 
 def distances(render: PageRender, far_seconds: float) -> Distances:
-    """Return how far the resources that came lie from the time that the page was asked for at.
+    """Return the distances in time of the loaded resources from the requested time.
 
-    The captures that pages redirect to count, and the page itself where
-    that of another time was played.
+    Captures that pages redirect to count, and so does the page itself if a capture of another time
+    was played.
     """
     found = {
         one.url: FarResource(one.url, one.status, seconds)
@@ -270,11 +268,11 @@ def _seconds_after(timestamp: str, page: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PageEvidence:
-    """What faults are found in.
+    """The evidence for the faults of a page.
 
-    `info` is what the crawl's browser loaded, None where nobody knows.
-    `statuses` are the lowest status codes that the archive has for urlkeys
-    of `suspects`, without a key for those that it has nothing of.
+    `info` lists the resources loaded by the crawl's browser, None if unknown. `statuses` maps
+    urlkeys of `suspects` to their lowest archived status code; urlkeys without a capture have no
+    key.
     """
 
     render: PageRender
@@ -285,7 +283,7 @@ class PageEvidence:
 
 
 def page_faults(evidence: PageEvidence) -> list[Fault]:
-    """Return what is wrong with a page, the page as a whole first, then resource by resource."""
+    """Return the faults of a page: first of the page as a whole, then by resource."""
     render = evidence.render
     lost = list(resource_faults(evidence.suspects, evidence.statuses))
     return [
@@ -332,10 +330,10 @@ def _far(distances: Distances) -> Iterator[Fault]:
 
 
 def _console(render: PageRender, info: PageInfo | None, *, has_lost: bool) -> Iterator[Fault]:
-    """Yield a fault for errors of scripts that the page may not have had in its crawl.
+    """Yield a fault for script errors that the page may not have had in its crawl.
 
-    These are more than the crawl's browser counted, or beside resources
-    that are missing: pages have errors of their own too.
+    Pages have errors of their own, so errors count only if there are more than in the crawl's
+    browser, or resources are missing.
     """
     known = info.js_errors if info else None
     is_more = known is not None and render.js_errors > known

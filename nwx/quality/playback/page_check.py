@@ -42,10 +42,10 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class CrawlRender:
-    """What there is of a page from its crawl; b"", None where there is none.
+    """The stored renders and page information of a page from its crawl.
 
-    `viewport` is the size of the first screen of the crawl's browser.
-    `problems` tells of renders that could not be read.
+    Missing parts are b"" or None. `viewport` is the size of the first screen of the crawl's
+    browser. `problems` lists renders that could not be read.
     """
 
     view: bytes = b""
@@ -64,7 +64,7 @@ class CrawlRenders:
         self._places = FilePlaces(engine)
 
     def of_page(self, page: Capture) -> CrawlRender:
-        """Return what the crawl's browser kept of a captured page."""
+        """Return the renders and page information that the crawl stored for a captured page."""
         found = find_renders(self._engine, page.url, page.timestamp)
         problems: list[str] = []
 
@@ -182,7 +182,7 @@ FAR_SECONDS = 30 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class CheckedPage:
-    """The score of a page, its numbers as Browsertrix keeps them, and what was passed over."""
+    """The score of a page, its figures in Browsertrix's form, and what was skipped."""
 
     score: PlaybackScore
     comparison: Comparison
@@ -198,7 +198,7 @@ class PageCheck:
         self._far_seconds = far_seconds
 
     def check(self, page: Capture, crawl: CrawlRender, render: PageRender) -> CheckedPage:
-        """Return the score of a page; the archive is asked what it has of resources that failed.
+        """Return the score of a page; failed resources are looked up in the archive.
 
         Raises EngineUnavailableError.
         """

@@ -29,11 +29,11 @@ _Note = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class PageChoice:
-    """Pages by a query and by URLs, all where neither is given; of each the newest capture.
+    """Pages by query and by URLs, all pages without either; the newest capture of each.
 
-    `collection` leaves captures of this one only. `every_capture` takes the
-    earlier ones too. `sample` takes so many by chance, the same each time;
-    `limit` the first so many. 0 is no limit.
+    `collection` limits the captures to one collection. `every_capture` includes earlier captures.
+    `sample` takes a random sample of this size, the same each time; `limit` takes the first pages.
+    0 is no limit.
     """
 
     query: str = ""
@@ -47,10 +47,10 @@ class PageChoice:
 def chosen_pages(
     engine: Engine, choice: PageChoice, note: _Note = lambda message: None
 ) -> Iterator[Capture]:
-    """Yield the captures of the pages that are chosen, in the order of urlkeys.
+    """Yield the captures of the chosen pages, in the order of urlkeys.
 
-    The archive is read in between, a batch at a time: it may take long to
-    go through them. `note` is told of URLs that are none. Raises QueryError.
+    The archive is read in batches, and not kept open between them. `note` is called for invalid
+    URLs. Raises QueryError.
     """
     pages = _pages(engine, choice, note)
     if choice.sample:
@@ -59,7 +59,7 @@ def chosen_pages(
 
 
 def is_played_page(capture: Capture) -> bool:
-    """Tell whether a capture is of an HTML page served with success; revisits are such too."""
+    """Return whether a capture is a successful HTML page, or a revisit of one."""
     return (
         capture.content_type_norm == PAGE_TYPE
         and (capture.status_code is None or capture.status_code in _SUCCESS)
@@ -69,7 +69,7 @@ def is_played_page(capture: Capture) -> bool:
 
 
 def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
-    """Return so many pages by chance: those of the lowest hashes of their ids, in their order."""
+    """Return a random sample of pages: the lowest hashes of their ids, in their order."""
     kept: list[tuple[int, int, Capture]] = []
     for place, page in enumerate(pages):
         id = capture_id(page.collection, page.source_file, page.source_file_offset)
@@ -152,8 +152,8 @@ _BATCH_KEYS, _BATCH_SCORES = 1_000, 200
 def repaired_pages(engine: Engine, collection: str = "") -> set[str]:
     """Return the ids of checked captures that may play better now.
 
-    The archive has a capture with success of a resource that was missing,
-    or that it had an error of alone.
+    The archive now has a successful capture of a resource that was missing or archived only with
+    errors.
     """
     return {score.id for score in _repaired(engine, collection)}
 
@@ -192,6 +192,6 @@ def _batches(
 
 
 def _errors(score: PlaybackScore) -> set[str]:
-    """Return the urlkeys of what was archived with errors alone."""
+    """Return the urlkeys of resources that were archived only with errors."""
     faults = (fault for fault in score.faults if fault.detail == ERROR_ONLY)
     return {key for fault in faults if (key := resource_key(fault.resource))}

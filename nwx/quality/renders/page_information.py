@@ -1,7 +1,7 @@
-"""What a browser loaded for a page: from `pageinfo` records and HAR files, which may be anything.
+"""The resources a browser loaded for a page, from `pageinfo` records and HAR files.
 
-HAR keeps whole bodies beside what is wanted: those are passed over without
-being kept.
+The input is untrusted. HAR files also contain whole bodies, which are skipped without being
+stored.
 """
 
 import re
@@ -28,9 +28,9 @@ _Parsed = TypeVar("_Parsed")
 
 
 class PageResource(NamedTuple):
-    """A resource that a browser asked for; status 0 where nothing came.
+    """A resource requested by a browser; status 0 without a response.
 
-    `type` is the browser's word for what it is for: document, image, xhr.
+    `type` is the browser's name for its purpose: document, image, xhr.
     """
 
     url: str
@@ -41,10 +41,10 @@ class PageResource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """What a browser loaded for a page, each URL once; `timestamp` is "" where none is told.
+    """The resources loaded for a page, each URL once; `timestamp` is "" if unknown.
 
-    `js_errors` counts errors of scripts, None where nobody counted.
-    `comparison` is that of an earlier check of playback.
+    `js_errors` counts script errors, None if they were not counted. `comparison` is from an earlier
+    playback check.
     """
 
     url: str
@@ -119,9 +119,9 @@ class _Har(msgspec.Struct):
 
 
 def page_info(payload: bytes) -> PageInfo:
-    """Return what a `pageinfo` record says.
+    """Return the content of a `pageinfo` record.
 
-    Raises FormatError where it is no such JSON.
+    Raises FormatError on other JSON or invalid JSON.
     """
     found = _parsed(payload, _PageInfo, "page information")
     resources = (
@@ -139,10 +139,9 @@ def page_info(payload: bytes) -> PageInfo:
 
 
 def page_info_of_har(payload: bytes) -> PageInfo:
-    """Return what a HAR file says of its first page.
+    """Return the page information of the first page of a HAR file.
 
-    The URL is that of the first request. Raises FormatError where it is no
-    such JSON.
+    The URL is the first request's. Raises FormatError on other or invalid JSON.
     """
     log = _parsed(payload, _Har, "HAR").log
     page = next(filter(None, log.pages or ()), _HarPage())
@@ -171,7 +170,7 @@ def _parsed(payload: bytes, form: Callable[..., _Parsed], name: str) -> _Parsed:
 
 
 def _distinct(resources: Iterable[PageResource]) -> tuple[PageResource, ...]:
-    """Return the last that is told of each URL, in the order of the first."""
+    """Return the last entry of each URL, in the order of first occurrence."""
     found: dict[str, PageResource] = {}
     for one in islice(resources, MOST_PAGE_RESOURCES):
         if one.url:
@@ -205,7 +204,7 @@ def _text(value: Any, most: int = _MOST_CHARACTERS) -> str:
 
 
 def _count(value: Any) -> int | None:
-    """Return a number that counts something, None for what is none."""
+    """Return a count, None if the value is not a count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value < 1 << 53 else None

@@ -1,4 +1,4 @@
-"""Which pages are rendered: those of a file of URLs, or the documents that a question finds."""
+"""Pages to render: from a file of URLs, or the documents that a query finds."""
 
 import json
 import time
@@ -29,11 +29,10 @@ _TIMESTAMP_DIGITS = 14
 
 
 class UrlList:
-    """The pages of a file: a line is a URL, or a timestamp and a URL.
+    """The pages of a file: each line is a URL, or a timestamp and a URL.
 
-    Empty lines and those that begin with `#` are passed over. `problems`
-    are the first lines that are neither, `wrong` counts all of them; both
-    grow while the pages are read.
+    Empty lines and lines that begin with `#` are skipped. `problems` lists the first invalid lines,
+    `wrong` counts all of them; both grow while the pages are read.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
@@ -56,7 +55,7 @@ class UrlList:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines; of those that are too long for any URL, the pieces."""
+    """Yield the lines; a line too long for any URL is yielded in pieces."""
     while line := stream.readline(_LONGEST_LINE):
         yield line
 
@@ -76,8 +75,8 @@ def _task(words: str) -> RenderTask | None:
 def document_pages(documents: DocumentIndex, question: Question) -> Iterator[RenderTask]:
     """Yield the documents that a question finds, each at its first date.
 
-    They are put into a temporary file first: the archive is not kept open
-    for as long as it takes to render them.
+    They are written to a temporary file first, so that the archive is not kept open during
+    rendering.
     """
     with TemporaryFile(prefix="nwx-pages-") as spool:
         for hit in documents.scroll(question):
@@ -89,10 +88,10 @@ def document_pages(documents: DocumentIndex, question: Question) -> Iterator[Ren
 
 
 class RemainingPages:
-    """Those of some pages that are not done yet, each once, up to a limit.
+    """The pages not rendered yet, each once, up to a limit.
 
-    `skipped` counts those that are done. A page without a timestamp is done
-    whatever the time of its renders.
+    `skipped` counts rendered pages. A page without a timestamp counts as rendered whatever the time
+    of its renders.
     """
 
     def __init__(
@@ -120,14 +119,13 @@ _MOST_REPORTED = 20
 
 @dataclass(slots=True)
 class RenderReport:
-    """What came of rendering pages.
+    """The result of rendering pages.
 
-    `pages` were visited; `written` of them have renders. The others could
-    not be had at all, and are tried again the next time: `missing` are not
-    in the archive, or cannot be played. `problems` counts pages by what ended their visit early,
-    and `examples` are the first of them. `resources` were asked for by all
-    pages together, of which nothing, or an error, came for
-    `resources_failed`.
+    `pages` were visited; `written` of them have renders. The others could not be loaded and are
+    retried next time: `missing` ones are not in the archive, or cannot be played. `problems` counts
+    pages by the reason their visit ended early, and `examples` are the first of them. `resources`
+    counts the requests of all pages, `resources_failed` the ones without a response or with an
+    error.
     """
 
     pages: int = 0
@@ -172,7 +170,7 @@ def render_pages(
     show: ShowProgress,
     total: int = 0,
 ) -> RenderReport:
-    """Render pages and write what the browser showed; return what came of it."""
+    """Render pages, write their renders, and return the report."""
     report, began = RenderReport(), time.monotonic()
     for render in pool.render(tasks):
         written = is_worth_keeping(render)

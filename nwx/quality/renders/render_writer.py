@@ -72,18 +72,17 @@ FROM_HEADER, DATE_HEADER = "NWX-Rendered-From", "NWX-Rendered-Date"
 
 
 class WrittenRenders(NamedTuple):
-    """Where the records of a page's renders lie."""
+    """The places of the records of a page's renders."""
 
     places: dict[RenderKind, RenderPlace]
 
 
 class RenderWriter:
-    """A WARC file that renders are added to, from entry to exit.
+    """A WARC file that renders are added to, a context manager.
 
-    A new one begins with a warcinfo record. To one that is there, records
-    are added; what a killed writer left of its last record is cut off
-    first. Raises SourceError where the file cannot be written, where
-    another process writes it, and where what is there is no WARC file.
+    A new file begins with a warcinfo record. Records are appended to an existing file, after a last
+    record left incomplete by a killed writer is cut off. Raises SourceError if the file cannot be
+    written, is being written by another process, or is not a WARC file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,10 +111,10 @@ class RenderWriter:
         self._close()
 
     def write(self, render: PageRender, comparison: Comparison | None = None) -> WrittenRenders:
-        """Add the renders of a page, those that there are, and return where they lie.
+        """Add the existing renders of a page, and return their places.
 
-        Those from playback have the time of the capture, so that they are
-        joined to it; when they were made is in `NWX-Rendered-Date`.
+        Renders from playback have the timestamp of the capture, so that they are joined to it;
+        `NWX-Rendered-Date` has the time of rendering.
         """
         now = datetime.now(UTC)
         instant = _instant(render, now)
@@ -245,10 +244,10 @@ def kept_renders(
     kept: bool = True,
     say: Callable[[str], object],
 ) -> Iterator[StoreRender]:
-    """Give what writes renders to a WARC file; where nobody named one, it is made with the first.
+    """Yield the function that writes renders to a WARC file, `out` or a default one.
 
-    `say` is told where it is, if it is here. Raises SourceError where the
-    file that was named cannot be written.
+    The default file is created with the first render; `say` gets its path if it is in the current
+    folder. Raises SourceError if `out` cannot be written.
     """
     if not kept:
         yield lambda render, compared: None
@@ -267,7 +266,10 @@ def kept_renders(
 
 
 def _usual_file(settings: Settings, say: Callable[[str], object]) -> Path:
-    """Return a new file beside the archive, or here where that is on a server, and say so."""
+    """Return a new file in the archive, or in the current folder if it is on a server.
+
+    A path in the current folder is passed to `say`.
+    """
     name = f"playback-{datetime.now(UTC):%Y%m%d%H%M%S}.warc.gz"
     if "://" not in settings.engine:
         return Path(settings.engine).absolute() / _FOLDER / name

@@ -36,8 +36,8 @@ RENDERED_FROM = b"nwx-rendered-from"
 class StoredRender:
     """A render with its bytes.
 
-    `media_type` is lower case, without parameters. `rendered_from` is
-    "playback" or "live" for renders that nwx made, "" for those of crawls.
+    `media_type` is lower case, without parameters. `rendered_from` is "playback" or "live" for
+    renders made by nwx, "" for renders of crawls.
     """
 
     kind: RenderKind
@@ -51,11 +51,10 @@ class StoredRender:
 def read_render(
     places: FilePlaces, capture: Capture, limit: int = MOST_RENDER_BYTES
 ) -> StoredRender:
-    """Return the render that a capture is.
+    """Return the render stored as a capture.
 
-    Raises SourceError where its file cannot be read, and FormatError where
-    another record or a damaged one is in its place, and for one with more
-    than `limit` bytes.
+    Raises SourceError if its file cannot be read, and FormatError if another or a damaged record is
+    in its place, or it has more than `limit` bytes.
     """
     name = _name(capture.url)
     return _render(name, capture.timestamp, block_of_capture(places, capture, limit))
@@ -64,11 +63,10 @@ def read_render(
 def read_placed_render(
     place: RenderPlace, url: str, kinds: Collection[RenderKind], limit: int = MOST_RENDER_BYTES
 ) -> StoredRender:
-    """Return the render at a place, one of some kinds of a page.
+    """Return the render at a place, of one of these kinds.
 
-    The render may be named after another spelling of `url` (http, https,
-    with or without www). Raises SourceError and FormatError as
-    `read_render` does.
+    The render may have another spelling of `url` (http, https, with or without www). Raises
+    SourceError and FormatError as `read_render` does.
     """
     path, member = place.path, ""
     if not Path(path).exists() and "#" in path:
@@ -117,17 +115,16 @@ class RenderedPage(NamedTuple):
 
 
 class _Member(NamedTuple):
-    """A whole gzip member: where it ends, and the first bytes of what it holds."""
+    """A complete gzip member: its end offset and the first bytes of its content."""
 
     end: int
     head: bytes
 
 
 def whole_bytes(path: Path) -> int:
-    """Return the length of a file up to the end of its last whole record.
+    """Return the length of a file up to the end of its last complete record.
 
-    Raises SourceError where it does not begin as a WARC file of gzip
-    members does, or cannot be read.
+    Raises SourceError if it does not begin as a WARC file of gzip members, or cannot be read.
     """
     end = 0
     for member in _members(path):
@@ -136,9 +133,9 @@ def whole_bytes(path: Path) -> int:
 
 
 def rendered_pages(path: Path) -> set[RenderedPage]:
-    """Return the pages that are done in a file of renders, none where there is no file.
+    """Return the finished pages in a file of renders, none without a file.
 
-    A page is done with its page information, which is written last.
+    A page is finished once it has page information, which is written last.
     """
     if not path.exists():
         return set()
@@ -226,8 +223,8 @@ _IMAGE = "image"
 class PageMoment(NamedTuple):
     """A page at a time: its URL, and the timestamp of a capture of it.
 
-    `dates` are further timestamps at which it was captured the same: renders
-    of these captures are its own too.
+    `dates` are further timestamps of captures with the same content: renders of these captures
+    belong to it too.
     """
 
     url: str
@@ -243,19 +240,18 @@ class FoundRender(NamedTuple):
 
 
 def has_renders(engine: Engine) -> bool:
-    """Tell whether an archive has any renders; a short question to its index of captures."""
+    """Return whether an archive has any renders, by a short query to its capture index."""
     return engine.has_keys(RENDER_KEY_STARTS)
 
 
 def find_renders(
     engine: Engine, url: str, timestamp: str, collection: str = ""
 ) -> dict[RenderKind, list[Capture]]:
-    """Return the renders of a page as it was captured at a time, nearest in time first.
+    """Return the renders of a page captured at a time, nearest in time first.
 
-    Those that lie nearer to another capture of the page are left out.
-    `collection` leaves only renders of this one, "" of all. Kinds without a
-    render are no keys. Renders that are revisits, without bytes of their
-    own, are left out.
+    Renders nearer to another capture of the page are left out, and so are revisits without bytes of
+    their own. `collection` limits them to one collection, "" is all. Kinds without a render are not
+    keys.
     """
     (found,) = renders_of_pages(engine, [PageMoment(url, timestamp)])
     by_kind: dict[RenderKind, list[Capture]] = {}
@@ -266,10 +262,10 @@ def find_renders(
 
 
 def find_pictures(engine: Engine, pages: Sequence[PageMoment]) -> list[Capture | None]:
-    """Return for each of these pages the render that it is shown by, None where it has none.
+    """Return the preview render of each of these pages, None for pages without one.
 
-    A thumbnail, else a view, else a picture of the whole page. It is one
-    question to the engine, however many pages.
+    A thumbnail, else a view, else an image of the whole page. One query to the engine, for any
+    number of pages.
     """
     found = renders_of_pages(engine, pages, SHOWN_KINDS, MOST_NEAR_SHOWN)
     return [picture_of(renders) for renders in found]
@@ -290,10 +286,10 @@ def renders_of_pages(
     kinds: Sequence[RenderKind] = tuple(RenderKind),
     most: int = MOST_NEAR,
 ) -> list[list[FoundRender]]:
-    """Return the renders of each of these pages, nearest in time first, by one question.
+    """Return the renders of each of these pages, nearest in time first, by one query.
 
-    They are among the `most` captures of the page and its renders that are
-    nearest to its moment; see `find_renders`.
+    Only the `most` captures of the page and its renders that are nearest to its moment are
+    considered; see `find_renders`.
     """
     asked = {page: one for page in pages if (one := _question(page, kinds))}
     answers = engine.captures_near(list(asked.values()), most) if asked else []
@@ -323,7 +319,7 @@ def _own_renders(page: PageMoment, near: Sequence[Capture]) -> Iterator[FoundRen
 
 
 def _nearest(render: str, moments: Sequence[str]) -> str:
-    """Return the moment that a render belongs to: the nearest, the earlier of two as near.
+    """Return the moment a render belongs to: the nearest, the earlier one on a tie.
 
     `moments` are in order: a document may have thousands.
     """

@@ -1,4 +1,4 @@
-"""What a Heritrix feed remembers: the leased URLs, and how far the crawl log was read."""
+"""The state of a Heritrix feed: leased URLs, and the position in the crawl log."""
 
 import fcntl
 import hashlib
@@ -28,13 +28,11 @@ class LogPlace:
 
 
 def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
-    """Return what was added to the log in a folder since `place`, and the place that follows it.
+    """Return the lines added to the log in a folder since `place`, and the next place.
 
-    At a checkpoint Heritrix renames crawl.log and begins another: the rest
-    of the old one is read first, then what was renamed after it. A line
-    that is not ended yet is left for the next time. At most 4 MB are read;
-    nothing where there is no log.
-    Raises SourceError where the log cannot be read.
+    At a checkpoint Heritrix renames crawl.log and begins another: the rest of the old one is read
+    first, then the files renamed after it. An unfinished line is left for the next call. At most 4
+    MB are read; nothing without a log. Raises SourceError if the log cannot be read.
     """
     try:
         paths = _logs_from(folder, place.inode)
@@ -92,11 +90,11 @@ _MOST_HOPS = 60
 
 
 class ScheduledUrl(NamedTuple):
-    """A URL that Heritrix is given and has not fetched yet.
+    """A URL given to Heritrix and not fetched yet.
 
-    `tries` counts its leases, `again` tells whether it is to be fetched
-    although it was before, `number` is that of the file it was given in,
-    and its lease lasts `until`, in seconds since 1970.
+    `tries` counts its leases, `again` is whether to fetch it although it was fetched before,
+    `number` is the number of the file it was given in, and its lease ends at `until`, in seconds
+    since 1970.
     """
 
     key: bytes
@@ -117,10 +115,10 @@ class FetchedUrl(NamedTuple):
 
 
 def url_identity(url: str) -> bytes:
-    """Return what tells URLs apart, about as Heritrix does: scheme and urlkey, hashed.
+    """Return the identity of a URL, about as in Heritrix: hash of scheme and urlkey.
 
-    Heritrix fetches once what differs in the case of letters, `www.` or a
-    session id only, and writes URLs escaped into its log.
+    Heritrix fetches URLs once that differ only in case, `www.` or a session id, and writes URLs
+    escaped into its log.
     """
     try:
         key = urlkey(url)
@@ -131,12 +129,12 @@ def url_identity(url: str) -> bytes:
 
 
 class FeedState:
-    """The URLs that a job was given, those that it has fetched, and how far its log was read."""
+    """The URLs given to a job, the URLs it has fetched, and the position in its log."""
 
     def __init__(self, folder: Path) -> None:
         """Open the state of a job.
 
-        Raises SourceError where that cannot be, or another feed has it.
+        Raises SourceError if it cannot be opened, or another feed has it open.
         """
         # Without a write-ahead log, which needs memory that network file systems do not share.
         self._path = folder / FILE_NAME
@@ -149,7 +147,7 @@ class FeedState:
             raise SourceError(f"{self._path} cannot be used: {error}") from error
 
     def close(self) -> None:
-        """Let go of the state."""
+        """Close the state."""
         self._db.close()
         self._lock.close()
 
@@ -192,12 +190,12 @@ class FeedState:
         return [_scheduled(row) for row in self._db.execute("SELECT * FROM scheduled")]
 
     def open_count(self, now: float) -> int:
-        """Return how many were given and are not fetched, of those whose leases last."""
+        """Return the number of URLs given and not fetched whose leases have not ended."""
         found = self._db.execute("SELECT count(*) FROM scheduled WHERE until > ?", (now,))
         return int(found.fetchone()[0])
 
     def scheduled_as(self, key: bytes) -> ScheduledUrl | None:
-        """Return what was given under a key and is not fetched."""
+        """Return the unfetched URL given under a key, None if missing."""
         row = self._db.execute("SELECT * FROM scheduled WHERE key = ?", (key,)).fetchone()
         return _scheduled(row) if row else None
 
@@ -210,13 +208,13 @@ class FeedState:
         self._db.executemany("DELETE FROM scheduled WHERE key = ?", ((key,) for key in keys))
 
     def fetched(self, key: bytes) -> FetchedUrl | None:
-        """Return what is known of a URL that was fetched, None if it was not."""
+        """Return the record of a fetched URL, None if it was not fetched."""
         row = self._db.execute("SELECT hops, finished FROM fetched WHERE key = ?", (key,))
         found = row.fetchone()
         return FetchedUrl(found[0], bool(found[1])) if found else None
 
     def fetch(self, fetches: Sequence[LoggedFetch]) -> list[ScheduledUrl]:
-        """Note URLs that were fetched; return those of them that had been given."""
+        """Record fetched URLs; return the given ones among them."""
         hops = {url_identity(fetch.url): fetch.hops[-_MOST_HOPS:] for fetch in fetches}
         self._db.executemany("INSERT OR IGNORE INTO fetched VALUES (?, ?, 0)", hops.items())
         return [found for key in hops if (found := self.scheduled_as(key))]
@@ -234,7 +232,7 @@ class FeedState:
 
 
 def _locked(path: Path) -> BinaryIO:
-    """Open a file that one process has at a time."""
+    """Open a file that only one process can open at a time."""
     try:
         lock = path.open("ab")
     except OSError as error:

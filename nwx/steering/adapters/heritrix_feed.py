@@ -23,13 +23,12 @@ _MOST_TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
-    """How to feed a job.
+    """Options for feeding a job.
 
-    Heritrix has at most `ahead` URLs waiting: few follow the priorities
-    closely, many keep it busy at many hosts. A URL that it has not fetched
-    after `lease_seconds` is given again. WARC files are closed
-    `close_seconds` after a page was written, at the latest, and as soon as
-    Heritrix has nothing left to fetch; 0 leaves them to Heritrix.
+    Heritrix has at most `ahead` URLs waiting: a small number follows the priorities closely, a
+    large one keeps it busy at many hosts. A URL not fetched after `lease_seconds` is given again.
+    WARC files are closed at most `close_seconds` after a page was written, and as soon as Heritrix
+    has nothing left to fetch; 0 leaves them to Heritrix.
     """
 
     ahead: int = 50
@@ -39,7 +38,7 @@ class FeedOptions:
 
 @dataclass(slots=True)
 class FeedCounts:
-    """What a feed did: URLs given, fetched, known to Heritrix already, and never fetched."""
+    """Counts of a feed: URLs given, fetched, already known to Heritrix, and never fetched."""
 
     given: int = 0
     fetched: int = 0
@@ -49,11 +48,11 @@ class FeedCounts:
 
 @dataclass(slots=True)
 class HeritrixFeed:
-    """Feeds a job from a queue; one process may at a time.
+    """Feeds a job from a queue; one process at a time.
 
-    What was given is on disk before Heritrix sees it, and a URL is finished
-    in the queue when Heritrix has logged it. Whoever is killed when,
-    nothing is lost; and Heritrix drops what it is given twice.
+    Given URLs are on disk before Heritrix sees them, and a URL is finished in the queue when
+    Heritrix has logged it. So no URL is lost if any process is killed, and Heritrix drops URLs
+    given twice.
     """
 
     job: HeritrixJob
@@ -71,7 +70,7 @@ class HeritrixFeed:
         self._written_since = self.clock()
 
     def turn(self) -> bool:
-        """Finish what was fetched, give more; return whether anything happened."""
+        """Finish fetched URLs and give more; return whether anything changed."""
         launch = self.job.launch
         if not launch:
             return False
@@ -83,7 +82,7 @@ class HeritrixFeed:
         return fetched or given
 
     def _take_fetches(self, launch: str) -> bool:
-        """Finish the URLs that Heritrix has logged, those of the launch before first."""
+        """Finish the URLs that Heritrix has logged, first from the previous launch."""
         any_found = False
         for name in dict.fromkeys((self.state.launch or launch, launch)):
             while True:
@@ -103,7 +102,7 @@ class HeritrixFeed:
         return any_found
 
     def _give_again(self, launch: str) -> None:
-        """Give again what was given before, unless this launch has it already."""
+        """Give unfetched URLs again, unless this launch already has them."""
         waiting = self.state.scheduled()
         if launch != self.state.launch:
             if self.state.launch:
@@ -123,7 +122,7 @@ class HeritrixFeed:
         self._launch = launch
 
     def _give_more(self) -> bool:
-        """Lease URLs, and give those that Heritrix has not fetched yet."""
+        """Lease URLs and give the ones that Heritrix has not fetched yet."""
         now = self.clock()
         room = self.options.ahead - self.state.open_count(now)
         leased = self.source.lease(room, self.options.lease_seconds) if room > 0 else []
@@ -140,11 +139,10 @@ class HeritrixFeed:
         return True
 
     def _scheduled(self, queued: QueuedUrl, number: int, until: float) -> ScheduledUrl | None:
-        """Note a leased URL as given; None where Heritrix would not fetch it.
+        """Record a leased URL as given; None if Heritrix would not fetch it.
 
-        What the queue gives although it knows that it was fetched is to be
-        fetched again; what Heritrix found by itself, such as the target of
-        a redirect, is not.
+        A URL that the queue leases although it knows it was fetched is to be fetched again; a URL
+        that Heritrix found by itself, such as a redirect target, is not.
         """
         key = url_identity(queued.url)
         before, fetched = self.state.scheduled_as(key), self.state.fetched(key)
@@ -193,11 +191,10 @@ def run_feed(
     show: Callable[[FeedCounts], object],
     tell: Callable[[NwxError, float], object],
 ) -> None:
-    """Feed a job until `stopping` says so.
+    """Feed a job until `stopping` returns True.
 
-    `show` gets the counts whenever something happened. While the queue or
-    the job's folder is away it is tried again, after the seconds that
-    `tell` gets with the error.
+    `show` gets the counts after every change. While the queue or the job's folder is unavailable,
+    it is retried; `tell` gets the error and the seconds until the next attempt.
     """
     pauses = _pauses()
     while not stopping():

@@ -27,7 +27,7 @@ for (int open = pool.numActive + pool.numIdle; open > 0; open--) {
 class ScheduleLine(NamedTuple):
     """A URL for Heritrix: its hops from a seed, and the page that links to it.
 
-    `again`: to be fetched although it was before.
+    `again` means: fetch it although it was fetched before.
     """
 
     url: str
@@ -57,7 +57,7 @@ class HeritrixJob:
             return ""
 
     def fetches(self, launch: str, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
-        """Return what a launch has fetched since `place`, and the place that follows."""
+        """Return the fetches of a launch since `place`, and the next place."""
         return read_crawl_log(self.folder / launch / "logs", place)
 
     def schedule(self, lines: Sequence[ScheduleLine], number: int) -> None:
@@ -68,7 +68,7 @@ class HeritrixJob:
                 self._act(f"{_name(number)}.{ending}", text)
 
     def was_given(self, number: int, launch: str) -> bool:
-        """Tell whether the files of a number wait for a launch, or were read by it."""
+        """Return whether the files with a number are waiting for a launch or were read by it."""
         done = self.folder / launch / "actions-done"
         return any(self._actions.glob(f"{_name(number)}.*")) or any(
             done.glob(f"*.{_name(number)}.*")
@@ -79,9 +79,9 @@ class HeritrixJob:
         self._act(f"{_name(number)}.groovy", _CLOSE_FILES)
 
     def close_abandoned(self, launch: str) -> None:
-        """Give the WARC files that a launch which is over left open the names of closed ones.
+        """Rename the WARC files that an ended launch left open to the names of closed ones.
 
-        Heritrix leaves them when it is killed; nobody would read them.
+        Heritrix leaves them open when it is killed; they would never be read.
         """
         try:
             for path in sorted((self.folder / launch).rglob("*.open")):
@@ -116,15 +116,15 @@ def _name(number: int) -> str:
 def _line(line: ScheduleLine) -> str:
     """Return a line of a recovery log.
 
-    Heritrix 3.13 fails to write a page that has hops and no page before it:
-    a URL without one is given as its own.
+    Heritrix 3.13 cannot write a page that has hops but no linking page: a URL without one is given
+    as its own.
     """
     url = clean_url(line.url)
     return f"F+ {url} {line.hops or 'L'} {clean_via(line.via) or url}\n"
 
 
 def clean_via(via: str) -> str:
-    """Return the URL of the page that links to another, "" where it is none."""
+    """Return the URL of the linking page, "" if it is invalid."""
     try:
         return clean_url(via)
     except UrlError:
@@ -157,10 +157,10 @@ def blacklisted(queued: Iterable[QueuedUrl]) -> Iterator[QueuedUrl]:
 
 
 def seed_file(urls: Iterable[QueuedUrl], form: SeedForm, crawl: str) -> Iterator[str]:
-    """Yield the lines of a file with these URLs, in their order.
+    """Yield the lines of a seed file with these URLs, in their order.
 
-    A crawler that reads it fetches each page and what the page consists
-    of, and follows no links: nwx reads these from the WARC files.
+    A crawler that reads it fetches each page with its resources, and follows no links: nwx reads
+    these from the WARC files.
     """
     yield from _heads(form, crawl)
     for each in urls:

@@ -13,10 +13,10 @@ from nwx.errors import CrawlerError
 
 
 class UrlSource(Protocol):
-    """A queue that leases the best URLs of a crawl, and takes reports of what was fetched."""
+    """A queue that leases the best URLs of a crawl and accepts reports of fetches."""
 
     def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
-        """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
+        """Return up to `count` URLs, best first, leased exclusively for `seconds`."""
 
     def finish(self, leases: Sequence[str]) -> int:
         """Note that leased URLs were fetched; return of how many that is new."""
@@ -57,10 +57,9 @@ class LeaseOptions:
 
 
 class LeaseThread:
-    """Leases URLs while there is room, and finishes them, from a thread of its own.
+    """Leases URLs while there is capacity, and finishes them, in a separate thread.
 
-    A queue that is away is asked again, less and less often; what is to be
-    reported waits until then.
+    An unavailable queue is retried at growing intervals; reports wait until it is available.
     """
 
     def __init__(self, source: UrlSource, options: LeaseOptions) -> None:
@@ -78,9 +77,9 @@ class LeaseThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Report what was fetched, release what was not, and end.
+        """Report the fetched URLs, release the others, and end.
 
-        What cannot be reported now is leased anew when its lease ends.
+        URLs that cannot be reported now are leased again when their lease ends.
         """
         self._ended.set()
         self._wake.set()

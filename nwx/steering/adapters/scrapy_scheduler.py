@@ -7,9 +7,9 @@ In the settings of a project, or with `-s` on the command line:
     NWX_QUEUE_TOKEN = "…"                   # or in the environment
     NWX_CRAWL = "floods"                    # the name of the specification
 
-More of them, with what holds without: NWX_AHEAD (CONCURRENT_REQUESTS) URLs are leased at a time
-for NWX_LEASE_SECONDS (600); after NWX_IDLE_SECONDS (0: never) with nothing to fetch the spider
-is closed.
+Further settings, with defaults: NWX_AHEAD (CONCURRENT_REQUESTS) URLs are leased at a time for
+NWX_LEASE_SECONDS (600); the spider is closed after NWX_IDLE_SECONDS (0: never) with nothing to
+fetch.
 """
 
 import heapq
@@ -33,12 +33,11 @@ _FIRST = 2.0
 
 
 class QueueScheduler:
-    """Gives Scrapy what nwx says, in the order that nwx says.
+    """A Scrapy scheduler that schedules the URLs of the queue, in its order.
 
-    Fetched are start requests, what the queue leases, redirects and
-    retries of these, and requests that a spider marks by
-    `meta={"nwx_kept": True}`. Other requests of a spider are dropped: nwx
-    reads the links of a page from its WARC record, and scores them.
+    It schedules start requests, leased URLs, redirects and retries of these, and requests that a
+    spider marks by `meta={"nwx_kept": True}`. Other requests of a spider are dropped: nwx reads the
+    links of a page from its WARC record, and scores them.
     """
 
     def __init__(self, crawler: Any, leases: LeaseThread, idle_seconds: float) -> None:
@@ -73,13 +72,13 @@ class QueueScheduler:
         self._loop.start(_LOOK_SECONDS, now=False)
 
     def close(self, reason: str) -> None:
-        """Give back what was leased and not fetched."""
+        """Release the leased URLs that were not fetched."""
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._leases.stop()
 
     def has_pending_requests(self) -> bool:
-        """Tell whether there is something to fetch, or may be soon."""
+        """Return whether there are requests to fetch, now or possibly soon."""
         if self._waiting or not self._idle_seconds:
             return True
         return self._leases.idle_seconds() < self._idle_seconds
@@ -99,11 +98,11 @@ class QueueScheduler:
         return True
 
     def next_request(self) -> Request | None:
-        """Return what is to be fetched next."""
+        """Return the next request to fetch, None if none is ready."""
         return heapq.heappop(self._waiting)[2] if self._waiting else None
 
     def _look(self) -> None:
-        """Hand what was leased to the engine, which comes back for it."""
+        """Pass leased URLs to the engine, which enqueues them in this scheduler."""
         for queued in self._leases.take():
             if queued.url in self._started:
                 self._leases.finish(queued.lease)

@@ -36,10 +36,10 @@ class _PlacedLink(NamedTuple):
 
 
 class Analyzer:
-    """What analyses pages by one version of a specification; one for a process.
+    """The analyzer of pages for one version of a specification; one per process.
 
-    `spam_hosts` are never followed (`read_spam_hosts`). The first pages of
-    each language take longer, as its dictionary is loaded.
+    `spam_hosts` are never followed (`read_spam_hosts`). The first pages of each language take
+    longer, as its dictionary is loaded.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Analyzer:
     def analyse(
         self, page: PageView, document_id: str, known: Collection[str] = ()
     ) -> DocumentScore:
-        """Return the score of a page, and that of each URL that it links to.
+        """Return the score of a page, and of each URL that it links to.
 
-        `known` are those of these URLs that are captured already. Of several
-        links to a URL the most relevant counts.
+        `known` are the linked URLs that are already captured. Of several links to a URL, the most
+        relevant counts.
         """
         kind = site_type(page)
         links = self._placed_links(page, kind)

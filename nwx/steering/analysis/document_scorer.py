@@ -116,7 +116,7 @@ class _KeywordTree:
 
 
 def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
-    """Yield what is found by its letters: names and aliases, keywords without word boundaries."""
+    """Yield names, aliases and keywords without word boundaries, matched by letters."""
     for place, keyword in enumerate(specification.keywords):
         if has_unspaced(keyword.text):
             yield keyword.text, place
@@ -132,7 +132,7 @@ MOST_COUNTED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """The documents of an archive, and how many of them have a term.
+    """The number of documents in an archive, and the document frequency of each term.
 
     `frequencies` is by the text of a keyword or the name of an entity.
     """
@@ -151,9 +151,9 @@ class TermStatistics:
 
 
 def term_statistics(engine: Engine, specification: CrawlSpecification) -> TermStatistics:
-    """Return in how many documents of an archive the terms of a specification are.
+    """Return the document frequencies of the terms of a specification, found by searches.
 
-    Counts the documents of the specification's collection, by searches.
+    Only documents of the specification's collection are counted.
     """
     filters = {"collection": (specification.collection,)} if specification.collection else {}
 
@@ -174,8 +174,8 @@ _OTHER_WORDS = 0.5
 class DocumentScorer:
     """The terms of a specification with their weights: tf-idf, compared by the cosine.
 
-    `strengths` are the weights of the terms times their rarity, divided by
-    the mean of the positive ones.
+    `strengths` are the weights of the terms times their rarity, divided by the mean of the positive
+    ones.
     """
 
     def __init__(self, specification: CrawlSpecification, statistics: TermStatistics) -> None:

@@ -110,9 +110,9 @@ _CLOSED = frozenset({"ADP", "AUX", "CCONJ", "CONJ", "DET", "PART", "PRON", "SCON
 
 
 class SpacyModel(LanguageModel):
-    """A pipeline of spaCy for pages in its language; others are read by dictionaries.
+    """A spaCy pipeline for pages in its language; others are read by dictionaries.
 
-    What the pipeline does not do (lemmas, names) dictionaries and rules do.
+    Dictionaries and rules replace steps missing in the pipeline (lemmas, names).
     """
 
     def __init__(self, pipeline: "Language", gazetteer: Gazetteer | None = None) -> None:
@@ -161,9 +161,9 @@ class SpacyModel(LanguageModel):
 
 
 def load_spacy(name: str) -> "Language":
-    """Return the pipeline of a model: the name of an installed package, or a folder.
+    """Return the spaCy pipeline of a model: an installed package's name, or a folder.
 
-    Raises UsageError where spaCy or the model is not installed.
+    Raises UsageError if spaCy or the model is not installed.
     """
     try:
         # Imported here: it is an extra, and takes a second to load.
@@ -186,7 +186,7 @@ def load_spacy(name: str) -> "Language":
 def chosen_model(nlp: str = "", gazetteer: Gazetteer | None = None) -> LanguageModel:
     """Return the model of an option `--nlp`: `spacy:MODEL`, or "" for dictionaries and rules.
 
-    Raises UsageError where there is no such model.
+    Raises UsageError on an unknown model.
     """
     if not nlp:
         return DictionaryModel(gazetteer)

@@ -32,7 +32,7 @@ class FoldedText:
 
 
 def fold_text(text: str) -> str:
-    """Return a text in lower case, its accents left out: `Élysée` is `elysee`, `Straße` `strasse`.
+    """Return a text in lower case without accents: `Élysée` is `elysee`, `Straße` `strasse`.
 
     `text` is in the normal form NFC.
     """
@@ -102,9 +102,9 @@ def word_pattern(text: str) -> re.Pattern[str]:
 
 
 class Lemmas:
-    """The lemmas of the words of one language, and the closed classes among them.
+    """The lemmas of the words of one language, and its closed word classes.
 
-    `of` returns the lemma of a word, folded; the word itself where none is known.
+    `of` returns the folded lemma of a word, or the word itself if none is known.
     """
 
     def __init__(self, language: str) -> None:
@@ -132,7 +132,7 @@ class _Known(dict[str, str]):
 
 @cache
 def lemmas_of(language: str) -> Lemmas:
-    """Return the lemmas of a language; words themselves where there is no dictionary for it."""
+    """Return the lemmas of a language; without a dictionary, each word is its own lemma."""
     return Lemmas(language)
 
 
@@ -153,19 +153,20 @@ _LONGEST_NAME = 200  # characters
 
 
 class LetterMatcher:
-    """Names with what they stand for, all found in one pass by Aho and Corasick's automaton.
+    """Names and their values, all found in one pass by the Aho-Corasick automaton.
 
-    The first of several that a name stands for counts. In scripts without
-    spaces between words a name is found within others too.
+    If a name has several values, the first counts. In scripts without spaces between words, a name
+    is also found inside others.
     """
 
     def __init__(self, names: Iterable[tuple[str, int]]) -> None:
         self._automaton = _automaton(names)
 
     def matches(self, text: str) -> list[tuple[int, int, int]]:
-        """Return what each name stands for, where it begins and where it ends, in order.
+        """Return the value, start and end of each match, in order.
 
-        Of names that overlap the first counts, of those of one place the longest.
+        Of overlapping names the first counts; of names that begin at the same position, the
+        longest.
         """
         if self._automaton is None:
             return []

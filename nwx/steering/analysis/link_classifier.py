@@ -29,10 +29,10 @@ _SESSION = re.compile(
 
 
 def trap_of(url: str, address: LinkAddress, role: LinkRole, timestamp: str) -> str:
-    """Return what kind of trap a URL is, in words, "" if none.
+    """Return the kind of crawler trap of a URL as text, "" if it is not a trap.
 
-    `role` is that of the link, `timestamp` that of its page: calendars lead
-    to years far from it.
+    `role` is the role of the link, `timestamp` that of its page: calendars link to years far from
+    it.
     """
     if len(url) > _LONGEST_URL:
         return f"more than {_LONGEST_URL} characters"
@@ -77,10 +77,10 @@ MOST_SPAM_HOSTS = 5_000_000
 
 
 class LinkVerdict(NamedTuple):
-    """What is decided of a link before it is scored; `reason` says why, in words.
+    """The decision on a link before it is scored; `reason` is its reason as text.
 
-    `outside`: the rules of the action `only` do not cover it. `address` is
-    what to score instead of a URL with a session id, "" where there is none.
+    `outside`: the rules with the action `only` do not cover it. `address` is the URL to score
+    instead of one with a session id, "" without one.
     """
 
     blacklisted: bool = False
@@ -105,7 +105,7 @@ class LinkClassifier:
     def verdict(
         self, url: str, address: LinkAddress, role: LinkRole, timestamp: str
     ) -> LinkVerdict:
-        """Return what is decided of a link; `timestamp` is that of its page."""
+        """Return the decision on a link; `timestamp` is that of its page."""
         preferred, reason = False, ""
         if self._rules is not None:
             by_rules = self._rules.verdict(url)
@@ -130,9 +130,9 @@ class LinkClassifier:
 
 
 def read_spam_hosts(path: Path) -> frozenset[str]:
-    """Return the hosts of a list: one a line, also in the form of a hosts file; `#` is a comment.
+    """Return the hosts of a list: one a line, hosts file format allowed; `#` is a comment.
 
-    Each stands for its subdomains too. Raises SourceError where it cannot be read.
+    Each host includes its subdomains. Raises SourceError if the file cannot be read.
     """
     hosts: set[str] = set()
     try:

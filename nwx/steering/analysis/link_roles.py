@@ -20,7 +20,7 @@ class LinkAddress(NamedTuple):
 
 
 def link_address(url: str) -> LinkAddress:
-    """Return the parts of an absolute URL; of a very long one those of its beginning."""
+    """Return the parts of an absolute URL; a very long one is cut off."""
     rest = url[:_LONGEST].partition("://")[2].lower()
     place, _, query = rest.partition("?")
     host, _, path = place.partition("/")
@@ -28,7 +28,7 @@ def link_address(url: str) -> LinkAddress:
 
 
 class LinkRole(StrEnum):
-    """What a link is for; where several roles fit, the first of these counts."""
+    """The purpose of a link; if several roles fit, the first in this list counts."""
 
     ADVERTISEMENT = "advertisement"
     LOGIN = "login"
@@ -142,8 +142,8 @@ class LinkRoles:
     ) -> LinkRole:
         """Return the role of a link on a page of a type of site.
 
-        Its URL decides, then the innermost element around it whose name
-        tells something. Pages of the same list are on the same host.
+        Its URL decides, then the innermost enclosing element with a known name. Pages of the same
+        list are on the same host.
         """
         is_own = address.host == page.host
         place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
@@ -168,7 +168,7 @@ class LinkRoles:
 
 
 def _role_of_name(name: str) -> LinkRole | None:
-    """Return the role that a name tells, or else one of its parts."""
+    """Return the role of a name, or else of one of its parts."""
     found = _OF_NAME.get(name)
     if found is not None or not ("-" in name or "_" in name):
         return found

@@ -10,7 +10,7 @@ from nwx.steering.analysis.word_lists import WORD_LISTS
 
 
 class NameKind(StrEnum):
-    """What a name that was found without the specification stands for; a date is 2002-08-12."""
+    """The kind of a name found without the specification; a date is 2002-08-12."""
 
     PERSON = "person"
     ORGANISATION = "organisation"
@@ -29,12 +29,11 @@ class Name(NamedTuple):
 
 
 class TextReading:
-    """The words of a text: the lemma of each, folded, and where it is.
+    """The words of a text: the folded lemma and the position of each.
 
-    `pieces` are the text cut into what is between words and words, in turn.
-    `closed` are those lemmas that are no nouns, verbs, adjectives and the
-    like, but articles, prepositions, pronouns. `names` are those that a
-    model found on its way, None where it does not look for names.
+    `pieces` is the text cut alternately into separators and words. `closed` are lemmas of closed
+    word classes (articles, prepositions, pronouns). `names` are the names found by a model, None if
+    it does not look for names.
     """
 
     def __init__(
@@ -86,11 +85,10 @@ _SENTENCE_ENDS = frozenset('.!?:;\n"“”»«•|/')
 def names_in(reading: TextReading, language: str) -> list[Name]:
     """Return the persons, organisations and other names in a text, in order.
 
-    A person has a title, an organisation a word that says so; other names
-    are several capitalised words within a sentence, but not in German,
-    where nouns have capitals too. Lines of capitalised words alone are
-    headings and menus, and looked at for persons only. No name begins or
-    ends with a function word of the language, such as a preposition.
+    A person has a title, an organisation a word of its kind; other names are several capitalised
+    words within a sentence, but not in German, where nouns have capitals too. Lines of capitalised
+    words alone are headings and menus, and are searched for persons only. Names never begin or end
+    with a function word of the language, such as a preposition.
     """
     found = []
     for first, last in islice(_runs(reading), _MOST_RUNS):
@@ -146,7 +144,7 @@ def _leads_on(pieces: Sequence[str], index: int) -> bool:
 
 
 def _is_line(reading: TextReading, first: int, last: int) -> bool:
-    """Return whether there is nothing else in a line."""
+    """Return whether words fill a line alone."""
     before, behind = reading.pieces[2 * first], reading.pieces[2 * last]
     starts = first == 0 or "\n" in before
     return starts and (2 * last + 1 >= len(reading.pieces) or "\n" in behind)
@@ -168,7 +166,7 @@ def _person(reading: TextReading, first: int, last: int) -> Name | None:
 
 
 def _follows_title(reading: TextReading, index: int) -> bool:
-    """Return whether a title in lower case stands in front of a word."""
+    """Return whether a lower-case title precedes a word."""
     before, between = reading.pieces[2 * index - 1 : 2 * index + 1] if index else ("", "")
     return before in WORD_LISTS.person_titles and len(before) > 1 and between in (" ", ". ")
 
@@ -242,8 +240,8 @@ _Found = tuple[int, int, int]  # month, day, index of the first word
 def dates_in(reading: TextReading) -> list[Name]:
     """Return the dates of a text, written as 2002-08-12, in order.
 
-    Read are 2002-08-12, 12.8.2002, 12 August 2002, August 12th, 2002 and
-    the like in seven languages. 12/8/2002 is not, as it has two meanings.
+    Recognised are 2002-08-12, 12.8.2002, 12 August 2002, August 12th, 2002 and the like in seven
+    languages. 12/8/2002 is not: it is ambiguous.
     """
     words = reading.pieces[1::2]
     years = [

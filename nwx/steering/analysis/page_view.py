@@ -28,7 +28,7 @@ _UNNAMED = frozenset(
 
 
 def words_around(content: str, start: int, length: int) -> tuple[int, int]:
-    """Return where the words around an anchor begin and end, (-1, -1) where it is not known.
+    """Return the start and end of the words around an anchor, (-1, -1) if unknown.
 
     The anchor begins at `start` and has about `length` characters.
     """
@@ -52,9 +52,9 @@ class Surroundings:
         self._known: dict[int, str] = {}
 
     def of(self, element: Element, attributes: Mapping[str, str | None]) -> str:
-        """Return names, ids, classes and roles of what is around a link, from the outermost in.
+        """Return names, ids, classes and roles of enclosing elements, from the outermost in.
 
-        Those of the link itself are at the end; `attributes` are the link's.
+        The link's own names are last; `attributes` are the link's.
         """
         names = self._around(element.parent)
         if own := _class_names(element.tag or "", attributes):
@@ -83,7 +83,7 @@ class Surroundings:
 
 
 def _class_names(tag: str, attributes: Mapping[str, str | None]) -> str:
-    """Return what an element is called: name, id, classes, role."""
+    """Return the names of an element: name, id, classes, role."""
     names = "" if tag in _UNNAMED else tag
     if attributes:
         for attribute in _NAMING:
@@ -110,15 +110,13 @@ _TARGETS = {
 
 
 class PageLink(NamedTuple):
-    """A link to another page, with what is near it.
+    """A link to another page, with the text near it.
 
-    `around` has the anchor and some 20 words on each side of it in the
-    visible text, `heading` is the nearest one above. `classes` are the
-    names, ids, classes and roles of the elements around the link, from the
-    outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`. `place` is where
-    the anchor begins in the content, `start` and `end` where `around` begins
-    and ends, in characters; -1 where that is not known, or, for `place`,
-    where `text` is an attribute.
+    `around` has the anchor and some 20 words on each side of it in the visible text, `heading` is
+    the nearest one above. `classes` are the names, ids, classes and roles of the elements around
+    the link, from the outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`.
+    `place` is the start of the anchor in the content, `start` and `end` delimit `around`, in
+    characters; -1 if unknown, or, for `place`, if `text` is an attribute.
     """
 
     url: str
@@ -134,12 +132,11 @@ class PageLink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page as analysis sees it, bounded by LIMITS.
+    """A page as input of the analysis, bounded by LIMITS.
 
-    `links` are those that lead to other pages, in order; a URL may be there
-    several times. `metadata` has the values of `<meta>` by name, in lower
-    case. `html` is what was captured, b"" where only the text of the index
-    is at hand; `charset` is that of the HTTP header.
+    `links` are the links to other pages, in order; a URL may occur several times. `metadata` has
+    the values of `<meta>` by name, in lower case. `html` is the captured HTML, b"" if only the text
+    of the index is available; `charset` is from the HTTP header.
     """
 
     url: str
@@ -183,9 +180,9 @@ def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageV
 
 
 def page_view_of_document(document: Document) -> PageView:
-    """Return what analysis sees of a document whose record cannot be read.
+    """Return the page view of a document whose record cannot be read.
 
-    What is near a link is not known then, but its text is.
+    The text near links is unknown then; the page text is known.
     """
     extract, capture = document.extract, document.capture
     links = (

@@ -35,17 +35,17 @@ _DIGITS = 6
 def near_score(strengths: Iterable[float]) -> float:
     """Return the score of the text near a link, in [0, 1).
 
-    `strengths` are those of the terms found, times where they are: one of
-    mean weight in the anchor gives 0.63, two 0.86.
+    `strengths` are the strengths of the terms found, multiplied by a factor for their position: one
+    of mean weight in the anchor gives 0.63, two 0.86.
     """
     total = math.fsum(strengths)
     return 1 - math.exp(-total) if total > 0 else 0.0
 
 
 class LinkEvidence(NamedTuple):
-    """What is known of a link: the score of the text near it in [0, 1], its role, the rest.
+    """The evidence on a link: the score of the text near it in [0, 1], its role, and more.
 
-    `preferred` tells whether a rule prefers it, `new` whether the URL is not captured yet.
+    `preferred` is whether a rule prefers it, `new` whether the URL is not captured yet.
     """
 
     near: float
@@ -57,8 +57,8 @@ class LinkEvidence(NamedTuple):
 class RelevanceFormula:
     """The relevance of the links of one page.
 
-    Each part is a value in [0, 1] times its share of the weights. `score` is
-    that of the page, `relevant` the one from which a page is relevant.
+    Each part is a value in [0, 1] times its share of the weights. `score` is the page's score,
+    `relevant` the threshold from which a page is relevant.
     """
 
     def __init__(self, weights: ScoreWeights, relevant: float, score: float) -> None:
@@ -107,12 +107,11 @@ def text_without(content: str, links: Iterable[PageLink]) -> str:
 
 
 class SideText(NamedTuple):
-    """What is to be read of a page beside its text.
+    """The parts of a page to read in addition to its text.
 
-    For each link there is a line of words of its URL, and of its anchor
-    where that is not read as part of the text; then one for each heading.
-    `places` are where the lines begin, and where the last one ends;
-    `headings` are the indices of their lines.
+    Each link has a line with the words of its URL, and of its anchor if that is not part of the
+    text; then each heading has a line. `places` are the starts of the lines and the end of the last
+    one; `headings` maps headings to line indices.
     """
 
     text: str
@@ -121,7 +120,7 @@ class SideText(NamedTuple):
 
 
 def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
-    """Return what is to be read beside the text; the anchors of links that are `apart` too."""
+    """Return the text to read in addition, including the anchors of links in `apart`."""
     host = _host(page.url)
     lines = []
     headings: dict[str, int] = {}
@@ -134,7 +133,7 @@ def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
 
 
 def words_of_url(url: str, host: str) -> str:
-    """Return the words of a URL, without those of its host if that is `host`."""
+    """Return the words of a URL, without the host's if it is `host`."""
     rest = url[:_LONGEST_URL].partition("://")[2]
     if rest.startswith(host):
         rest = rest[len(host) :]
@@ -148,9 +147,9 @@ def _host(url: str) -> str:
 
 
 class NearTerms:
-    """The terms of a page by their places, asked for each link.
+    """The terms of a page by position, queried for each link.
 
-    `matches` are those in its text, `side_matches` those in its side text.
+    `matches` are in its text, `side_matches` in its side text.
     """
 
     def __init__(
@@ -175,7 +174,7 @@ class NearTerms:
         self._strengths = strengths
 
     def score(self, index: int) -> float:
-        """Return the score of what is near the link of an index, in [0, 1)."""
+        """Return the score of the text near the link at an index, in [0, 1)."""
         found: dict[int, float] = {}
         link = self._page.links[index]
         if link.heading in self._headings:

@@ -1,4 +1,4 @@
-"""The software that a site is made with, as far as its pages tell."""
+"""Detection of the software of a site, from its pages."""
 
 import re
 from enum import StrEnum
@@ -139,7 +139,7 @@ def _expressions() -> re2.Set:
 
 
 def _by_links(page: PageView) -> SiteType:
-    """Return what the links to the own host tell; queries may hold URLs of others."""
+    """Return the site type by links to the own host; queries, which may hold URLs, are cut."""
     origin = "/".join(page.url.split("/", 3)[:3])
     own = [link.url for link in page.links[:_MOST_LINKS] if link.url.startswith(origin)]
     text = "\n".join(_FOREIGN.split(url, 1)[0] for url in own)

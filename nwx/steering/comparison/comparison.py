@@ -1,7 +1,7 @@
-"""Two collections compared, or one with its specification, in one pass over their captures.
+"""Comparison of two collections, or of one with its specification, in one pass.
 
-The captures of both come in the order of a CDX, so that all of a URL come
-together: nothing is kept but counts and the documents of one URL.
+Captures of both are read in CDX order, so that all captures of a URL are adjacent: only counts
+and the documents of one URL are kept in memory.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,10 +47,9 @@ ScoreDocuments = Callable[[Sequence[str]], Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class RelevanceQuestion:
-    """What defines relevance: a specification, and the scores of documents by it.
+    """The definition of relevance: a specification, and document scores by it.
 
-    `analyse` scores documents that are not in `scores`; without it these
-    are counted as unscored.
+    `analyse` scores documents that are not in `scores`; without it these are counted as unscored.
     """
 
     specification: CrawlSpecification
@@ -60,7 +59,7 @@ class RelevanceQuestion:
 
 @dataclass(slots=True)
 class RuleCounts:
-    """How many URLs of a collection the rules of a specification cover.
+    """Counts of the URLs of a collection covered by the rules of a specification.
 
     `seeds` counts the seeds that were captured without an error.
     """
@@ -83,9 +82,9 @@ class ComparedCollection:
 
 @dataclass(slots=True)
 class HostComparison:
-    """The captures, URLs and relevant documents of a host, of each collection.
+    """The captures, URLs and relevant documents of a host, by collection.
 
-    A host with a port counts for itself.
+    A host with a port is a host of its own.
     """
 
     host: str
@@ -96,10 +95,10 @@ class HostComparison:
 
 @dataclass(slots=True)
 class CollectionComparison:
-    """Collections compared; `b` is None where there is one only.
+    """Compared collections; `b` is None for a single one.
 
-    `top_hosts` are those with most captures, at most TOP_HOSTS. `quality` is
-    None where no playback of these was checked.
+    `top_hosts` are the hosts with most captures, at most TOP_HOSTS. `quality` is None if no
+    playback of the collections was checked.
     """
 
     a: ComparedCollection
@@ -127,8 +126,8 @@ def compare(
 ) -> CollectionComparison:
     """Return the comparison of two collections, without `b` the counts of one.
 
-    Renders are not counted: they are about captures that are.
-    Raises UsageError where a collection has no captures, or both are one.
+    Renders are not counted. Raises UsageError if a collection has no captures, or both are the
+    same.
     """
     names = [a, b] if b else [a]
     if a == b:
@@ -215,7 +214,7 @@ class _Collector:
             self._compare(*found)
 
     def finish(self) -> CollectionComparison:
-        """Return what was counted."""
+        """Return the comparison."""
         self._end_host()
         self._score_pending()
         # Of equal ones the first in the order of urlkeys comes first.
@@ -308,9 +307,9 @@ class _Collector:
 
 
 def _host_name(head: str) -> str:
-    """Return a host with the port that its urlkeys begin with, where they do.
+    """Return the host at the head of urlkeys, with its port if they have one.
 
-    Ports make hosts of their own here: the URLs of a host stand apart by them.
+    Hosts with different ports count separately: their URLs are not adjacent.
     """
     _, colon, port = head.rpartition(":") if not head.endswith("]") else ("", "", "")
     return f"{host_of_urlkey(f'{head})')}{colon}{port if colon else ''}" if head else ""

@@ -19,8 +19,8 @@ _DIGITS = 4
 def comparison_json(comparison: CollectionComparison) -> dict[str, Any]:
     """Return a comparison as JSON values.
 
-    Ages are days from the newest capture of a URL to the newest of all
-    that are compared.
+    Ages are days from the newest capture of a URL to the newest capture of all compared
+    collections.
     """
     until = max(side.counts.last for side in comparison.sides)
     quality = comparison.quality
@@ -72,7 +72,7 @@ def quality_json(counts: QualityCounts) -> dict[str, Any]:
 
 
 def ages(counts: CollectionCounts, until: str) -> list[int]:
-    """Return how many URLs were captured last within each of AGES before a timestamp, and before.
+    """Return the number of URLs last captured within each of AGES before `until`, and earlier.
 
     URLs with damaged dates are in the last group.
     """

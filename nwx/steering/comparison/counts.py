@@ -18,10 +18,9 @@ _DAY = 8
 class CollectionCounts:
     """Counts of a collection.
 
-    A document is a URL with a digest, and each capture of one but the
-    first is a duplicate. `newest_days` counts URLs by the day (`20130126`)
-    of their newest capture. `statuses` counts captures, those without one
-    as `-`. `bytes` adds up the lengths of records where they are known.
+    A document is a URL with a digest; each capture of it after the first is a duplicate.
+    `newest_days` counts URLs by the day (`20130126`) of their newest capture. `statuses` counts
+    captures, without a status as `-`. `bytes` is the sum of known record lengths.
     """
 
     captures: int = 0
@@ -72,14 +71,14 @@ class Overlap:
     only_b: int = 0
 
     def add(self, in_a: int, in_b: int, both: int) -> None:
-        """Count so many of each, and of both."""
+        """Add the sizes of A, of B and of their intersection."""
         self.both += both
         self.only_a += in_a - both
         self.only_b += in_b - both
 
     @property
     def share_of_a(self) -> float | None:
-        """The share of what A has that B has too; None where A has nothing."""
+        """The share of A that B also has; None if A is empty."""
         whole = self.both + self.only_a
         return self.both / whole if whole else None
 
@@ -91,17 +90,17 @@ class Overlap:
 
     @property
     def jaccard(self) -> float | None:
-        """What both have over what either has; None where there is nothing."""
+        """The intersection divided by the union; None if both are empty."""
         whole = self.both + self.only_a + self.only_b
         return self.both / whole if whole else None
 
 
 @dataclass(slots=True)
 class SharedFreshness:
-    """The URLs that both collections have: which has the newer capture, and is it another page.
+    """Counts of the URLs in both collections, by which has the newer capture.
 
-    `changed` counts those of which the newest captures have different
-    digests. `seconds` adds up how far the newest captures are apart.
+    `changed` counts URLs whose newest captures have different digests. `seconds` is the sum of the
+    time between the newest captures.
     """
 
     newer_in_a: int = 0
@@ -118,10 +117,10 @@ _PRECISIONS = (14, 12, 10, 8, 6, 4)
 
 
 class TimeBins:
-    """Pages and how many of them are relevant, by period.
+    """Pages and relevant pages by period.
 
-    Periods are seconds at first, and become minutes, hours, days, months
-    and years when there are more than `most`.
+    Periods are seconds at first, and become minutes, hours, days, months and years when there are
+    more than `most`.
     """
 
     def __init__(self, most: int = MOST_BINS) -> None:
@@ -136,9 +135,9 @@ class TimeBins:
             self._coarsen()
 
     def periods(self, most: int) -> Iterator[tuple[str, int, int]]:
-        """Yield at most so many periods in order: the period, its pages, and its relevant pages.
+        """Yield at most `most` periods in order: the period, its pages, and its relevant pages.
 
-        A period is as many digits of a timestamp as all of them have.
+        All periods are timestamps cut to the same number of digits.
         """
         while len(self._bins) > most and len(self._precisions) > 1:
             self._coarsen()
@@ -165,10 +164,10 @@ _ID_DIGITS = 16
 
 
 class ScoreTable:
-    """The scores of documents by their ids, in 12 bytes a document.
+    """The scores of documents by id, in 12 bytes a document.
 
-    A document is known by half of its id: of a thousand million there are
-    two alike with a probability of 3 %.
+    A document is identified by half of its id: among a thousand million, two agree with a
+    probability of 3 %.
     """
 
     def __init__(self, scores: Iterable[tuple[str, float]] = ()) -> None:
@@ -217,10 +216,10 @@ class HarvestPoint:
 
 @dataclass(slots=True)
 class RelevanceCounts:
-    """The scores of the documents of a collection that are pages, each at its first capture.
+    """The scores of the pages of a collection, each document at its first capture.
 
-    `distribution` counts documents by score: [0, 0.1), [0.1, 0.2), …, [0.9, 1].
-    `unscored` ones were not analysed; they are in none of the other counts.
+    `distribution` counts documents by score: [0, 0.1), [0.1, 0.2), …, [0.9, 1]. `unscored` ones
+    were not analysed; they are in none of the other counts.
     """
 
     threshold: float

@@ -26,11 +26,11 @@ LEAST_CHANGE = 0.01
 
 @dataclass(slots=True)
 class QualityCounts:
-    """The playback scores of the captures of a collection that were checked.
+    """The playback scores of the checked captures of a collection.
 
-    `distribution` counts these by score: [0, 0.1), [0.1, 0.2), …, [0.9, 1].
-    `faults` counts by kind those that have such faults. `missing` adds up what
-    each of them misses; `missing_resources` are distinct.
+    `distribution` counts captures by score: [0, 0.1), [0.1, 0.2), …, [0.9, 1]. `faults` counts
+    captures by kind of fault. `missing` is the sum of missing resources over captures;
+    `missing_resources` are distinct.
     """
 
     pages: int = 0
@@ -72,10 +72,10 @@ class PageChange:
 
 @dataclass(slots=True)
 class QualityChanges:
-    """Pages (by urlkey) that were checked in both collections, by their newest captures in each.
+    """Pages (by urlkey) checked in both collections, by their newest captures in each.
 
-    `worse` and `better` are from A to B. `worst` and `best` list those
-    that changed most, at most CHANGES_LISTED. `missing` are missing resources.
+    `worse` and `better` are from A to B. `worst` and `best` list the pages that changed most, at
+    most CHANGES_LISTED. `missing` are missing resources.
     """
 
     both: int = 0
@@ -184,7 +184,7 @@ class _Changed(NamedTuple):
 
 
 def _compare_pages(changes: QualityChanges, lines: Iterator[bytes]) -> None:
-    """Count the pages that are worse and better, and keep those that changed most."""
+    """Count the worse and better pages, and keep the ones that changed most."""
     worst: list[_Changed] = []
     best: list[_Changed] = []
     for place, (_, of_page) in enumerate(groupby(lines, key=_line_key)):

@@ -1,4 +1,4 @@
-"""What is compared: two collections, or one and a specification, and the scores at hand."""
+"""The input of a comparison: two collections, or one and a specification, and scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from nwx.steering.specifications.specification_store import names_file, specific
 
 @dataclass(frozen=True, slots=True)
 class ComparisonQuestion:
-    """The names of one or two collections, and a specification if there is one."""
+    """The names of one or two collections, and an optional specification."""
 
     a: str
     b: str = ""
@@ -26,9 +26,9 @@ class ComparisonQuestion:
 
 
 def comparison_question(engine: Engine, a: str, b: str, specification: str) -> ComparisonQuestion:
-    """Return what is asked: `b` is a collection, or else a specification as a file or by name.
+    """Return the question: `b` is a collection, or else a specification's file or name.
 
-    Raises UsageError where a name is neither.
+    Raises UsageError if a name is neither.
     """
     if b and b not in engine.collections():
         is_known = names_file(b) or engine.crawl_index().specification(b) is not None
@@ -47,9 +47,9 @@ def comparison_question(engine: Engine, a: str, b: str, specification: str) -> C
 def relevance_question(
     engine: Engine, specification: CrawlSpecification, *, analyse: bool
 ) -> RelevanceQuestion:
-    """Return what tells relevance: the scores that the archive has of this version.
+    """Return the relevance question with the scores stored for this version.
 
-    With `analyse` documents without one are analysed.
+    With `analyse`, documents without a score are analysed.
     """
     index = engine.crawl_index()
     version = specification.version()
@@ -61,9 +61,9 @@ def relevance_question(
 
 
 class _NewScores:
-    """Scores documents by their records, or else by what the index has of them.
+    """Scores documents by their records, or else by their index entries.
 
-    The analyzer is made when it is first needed.
+    The analyzer is created on first use.
     """
 
     def __init__(self, engine: Engine, specification: CrawlSpecification) -> None:

@@ -1,4 +1,4 @@
-"""The URLs that are due to be captured again, those that wait longest first."""
+"""URLs due for recapture, the longest overdue first."""
 
 import heapq
 import re
@@ -33,7 +33,7 @@ _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
 
 
 class IntervalBasis(StrEnum):
-    """What an interval is from."""
+    """The source of an interval."""
 
     GIVEN = "given"
     SPECIFICATION = "specification"
@@ -42,7 +42,7 @@ class IntervalBasis(StrEnum):
 
 
 class DueAfter(NamedTuple):
-    """An interval in days, and what it is from."""
+    """An interval in days, and its source."""
 
     days: float
     basis: IntervalBasis
@@ -50,7 +50,7 @@ class DueAfter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EstimateBounds:
-    """Between which days estimates lie, and the interval of a URL of which nothing is known."""
+    """The limits of estimates in days, and the interval of a URL without history."""
 
     least_days: float = 1.0
     most_days: float = 365.0
@@ -58,10 +58,10 @@ class EstimateBounds:
 
 
 class DueIntervals:
-    """The intervals of URLs: one `given` for all, those of a specification, or estimates.
+    """The intervals of URLs: one `given` for all, from a specification, or estimates.
 
-    Of the intervals of a specification the first that names hosts or SURT
-    prefixes that cover a URL counts, and then the one that is for all.
+    In a specification, the first interval with hosts or SURT prefixes that cover a URL counts, and
+    then the one for all URLs.
     """
 
     def __init__(
@@ -106,10 +106,10 @@ _HIGHEST = 10**18
 
 
 class DueUrl(msgspec.Struct, frozen=True):
-    """A URL that is due: when it was captured last, since when it is due, and why.
+    """A URL that is due: its last capture, the time it became due, and the reason.
 
-    `overdue` is the time since the last capture in intervals: 1 is due at
-    this moment, 3 was due three times. `changes` were seen at its captures.
+    `overdue` is the time since the last capture in intervals: 1 is due now, 3 is three intervals
+    since the last capture. `changes` is the number of changes between its captures.
     """
 
     url: str
@@ -124,7 +124,7 @@ class DueUrl(msgspec.Struct, frozen=True):
 
     @property
     def priority(self) -> float:
-        """The priority in a crawler's queue: from 0.5 for what is just due up to 1."""
+        """The priority in a crawler's queue: from 0.5 for URLs just due up to 1."""
         return round(1 - 0.5 / max(1.0, self.overdue), 4)
 
     def update(self, crawl: str) -> UrlUpdate | None:
@@ -135,10 +135,10 @@ class DueUrl(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class DueQuestion:
-    """Which URLs are asked for: those due at the instant `at`, in seconds since 1970.
+    """The selection of URLs due at the instant `at`, in seconds since 1970.
 
-    `collection` "" is all; URLs that `rules` blacklist or leave outside of
-    the crawl are left out. `limit` None is without.
+    `collection` "" is all; URLs that `rules` blacklist or leave outside the crawl are left out.
+    `limit` None is no limit.
     """
 
     at: float
@@ -150,7 +150,7 @@ class DueQuestion:
 
 @dataclass(slots=True)
 class DueReport:
-    """What was looked at; complete once the first URL was yielded."""
+    """Counts of the captures and URLs read; complete once the first URL was yielded."""
 
     captures: int = 0
     urls: int = 0
@@ -164,10 +164,10 @@ def due_urls(
     report: DueReport | None = None,
     progress: ShowProgress = no_progress,
 ) -> Iterator[DueUrl]:
-    """Stream the URLs that are due, those that wait for most intervals first, ties by urlkey.
+    """Yield the due URLs, most overdue in intervals first, ties by urlkey.
 
-    Captures are read once, in the order of urlkeys; what does not fit in
-    memory is sorted on disk. With a limit only so many are held.
+    Captures are read once, in the order of urlkeys; results that do not fit in memory are sorted on
+    disk. With a limit, at most that many are held.
     """
     report = report or DueReport()
     lines = _lines(engine, question, report, progress)
@@ -252,10 +252,10 @@ def asked_due(
     longest: float = 365.0,
     limit: int | None = None,
 ) -> DueQuestion:
-    """Return the question for URLs that are due `at` a date, now without one.
+    """Return the question for URLs that are due `at` a date, by default now.
 
-    `since` is a span (12h, 30d, 8w, 1y) or a date; `shortest` and `longest` bound the
-    intervals that are estimated, in days. Raises UsageError on what makes no sense.
+    `since` is a span (12h, 30d, 8w, 1y) or a date; `shortest` and `longest` bound the estimated
+    intervals, in days. Raises UsageError on invalid values.
     """
     if shortest > longest:
         raise UsageError(f"--shortest {shortest:g} is above --longest {longest:g}")

@@ -26,19 +26,18 @@ class ChangeObservation(NamedTuple):
 
 
 def change_rate(observations: Sequence[ChangeObservation]) -> float:
-    """Return the changes for a unit of time, above 0; the observations may be irregular.
+    """Return the changes per unit of time, above 0; the observations may be irregular.
 
-    It is the rate that makes the observations most likely (section 5 of the
-    paper): the solution r of
+    The maximum-likelihood rate (section 5 of the paper): the solution r of
 
         sum of t / (exp(r t) - 1), of those changed  =  sum of t, of those unchanged
 
-    where the sum of those unchanged has half an observation of mean length
-    more. In the case of equal lengths t, X of n changed, this is the paper's
-    estimator without bias for few observations (section 4.2),
-    -log((n - X + 0.5) / (n + 0.5)) / t; it has a solution also where all
-    changed. Where none changed the rate is the one at which that is as likely as
-    not: log(2) / sum of t. There must be an observation.
+    where the sum for unchanged observations is increased by half an observation of
+    mean length. With equal lengths t, X of n changed, this is the paper's unbiased
+    estimator for few observations (section 4.2),
+    -log((n - X + 0.5) / (n + 0.5)) / t; it has a solution also if all changed. If
+    none changed, the rate is the one at which that has a probability of one half:
+    log(2) / sum of t. There must be at least one observation.
     """
     changed = [one.elapsed for one in observations if one.changed]
     total = sum(one.elapsed for one in observations)
@@ -51,9 +50,9 @@ def change_rate(observations: Sequence[ChangeObservation]) -> float:
 def _solution(changed: Sequence[float], unchanged: float) -> float:
     """Return the rate at which both sums are equal, by Newton's method.
 
-    The first sum falls as the rate grows, and is convex; as t / (exp(r t) - 1)
-    is above 1 / r - t / 2, it is above `unchanged` at the rate to begin with. So each
-    step goes up, and none too far.
+    The first sum is convex and falls as the rate grows; as t / (exp(r t) - 1) is above 1 / r - t /
+    2, it is above `unchanged` at the initial rate. So each step increases the rate, and none
+    overshoots.
     """
     rate = len(changed) / (unchanged + sum(changed) / 2)
     for _ in range(_STEPS):
@@ -83,10 +82,10 @@ _OTHER_METHOD = "__wb_method="
 
 @dataclass(slots=True)
 class UrlHistory:
-    """What captures tell of a URL; `last` is the instant of the newest, in seconds since 1970.
+    """The capture history of a URL; `last` is the newest instant, in seconds since 1970.
 
-    Captures that did not succeed (their status is not 2xx) count as
-    captures, and tell nothing of changes. Elapsed times are in days.
+    Captures without success (status not 2xx) count as captures, and never as changes. Elapsed times
+    are in days.
     """
 
     url: str
@@ -131,10 +130,9 @@ class UrlHistories:
         self.unreadable = 0
 
     def read(self, rows: Iterable[CdxRow]) -> Iterator[UrlHistory]:
-        """Stream the histories of rows in the order of urlkey and timestamp.
+        """Yield the histories of rows in the order of urlkey and timestamp.
 
-        Only http and https are fetched by crawlers; captures of forms that
-        were sent are left out.
+        URLs other than http and https and captures of submitted forms are left out.
         """
         for urlkey, group in groupby(rows, key=attrgetter("urlkey")):
             history = UrlHistory("", urlkey)

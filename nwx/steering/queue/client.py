@@ -1,7 +1,7 @@
-"""The client of a crawler's queue that is served over HTTP.
+"""The client of a crawler's queue served over HTTP.
 
-Crawlers load it in environments of their own, where requests is, and msgspec
-and others that nwx needs may not be.
+Crawlers load it in their own environments, which have requests, but perhaps not msgspec and
+other dependencies of nwx.
 """
 
 import json
@@ -28,7 +28,7 @@ _LATER = (
 
 
 def queue_address(address: str) -> str:
-    """Return the address that updates are posted to; raises UsageError for what is none."""
+    """Return the address that updates are posted to. Raises UsageError on an invalid address."""
     wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
     try:
         parts = urlsplit(address)
@@ -45,10 +45,10 @@ def queue_address(address: str) -> str:
 
 
 class QueueClient:
-    """The queue at an http(s) address, which may end with `/urls`; not shared by threads.
+    """The queue at an http(s) address, which may end with `/urls`; not thread-safe.
 
-    Leases are of one crawl. All raise CrawlerUnavailableError where the same
-    can be sent again later, CrawlerError where the queue refuses it.
+    Leases are of one crawl. All methods raise CrawlerUnavailableError if the same request can be
+    sent again later, CrawlerError if the queue refuses it.
     """
 
     def __init__(self, address: str, token: str = "", crawl: str = "") -> None:
@@ -69,7 +69,7 @@ class QueueClient:
         self._ask("POST", "", {"sender": sender}, write_updates(updates, orders))
 
     def lease(self, count: int, seconds: float) -> list[QueuedUrl]:
-        """Return up to so many URLs, the best first; nobody else gets them for `seconds`."""
+        """Return up to `count` URLs, best first, leased exclusively for `seconds`."""
         asked = {"n": str(count), "crawl": self._crawl, "seconds": f"{seconds:g}"}
         answer = self._ask("GET", "/next", asked)
         try:
@@ -129,7 +129,7 @@ class QueueClient:
         return CrawlerError(message, item)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -140,7 +140,7 @@ class QueueClient:
 
 
 def _message(body: bytes) -> tuple[str, int | None]:
-    """Return what a queue says of an error, and the item that it names."""
+    """Return the error message of a queue, and the number of the item it names."""
     try:
         error = json.loads(body)["error"]
         item = error.get("item")

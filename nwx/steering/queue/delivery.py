@@ -37,7 +37,7 @@ class UpdateTarget(Protocol):
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """What was delivered: updates that were taken, those that were refused, failed attempts."""
+    """Counts of a delivery: accepted updates, refused updates, failed attempts."""
 
     delivered: int = 0
     refused: int = 0
@@ -57,14 +57,13 @@ def deliver_updates(
     until_empty: bool = False,
     tell: TellError = lambda error: None,
 ) -> DeliveryReport:
-    """Bring what waits for a queue there until `stopping` is set, or with `until_empty` until done.
+    """Send waiting updates to a queue until `stopping` is set, or until none is left.
 
-    `queue` is an http(s) address; "" is the archive's own queue, which is
-    then given as `own`. While the queue is away, sending is tried again
-    after longer and longer pauses, and `tell` is called with each failure.
-    An update that the queue refuses is reported, counted and left out. Raises
-    CrawlerError where the queue takes nothing at all, as without its token:
-    what waits stays in the outbox.
+    `until_empty` selects the latter. `queue` is an http(s) address; "" is the archive's own queue,
+    which is then given as `own`. While the queue is unavailable, sending is retried after growing
+    pauses, and `tell` is called with each failure. A refused update is reported, counted and left
+    out. Raises CrawlerError if the queue refuses every update, as without its token: waiting
+    updates stay in the outbox.
     """
     ending = stopping or threading.Event()
     if not queue and own is not None:
@@ -121,7 +120,7 @@ class _Delivery:
         return bool(batch)
 
     def _deliver(self, batch: list[OutboxEntry]) -> None:
-        """Send a batch; what is refused of it is left out."""
+        """Send a batch; refused updates are left out."""
         self._sender = self._sender or self._outbox.sender()
         numbers = [entry.number for entry in batch]
         try:
@@ -145,7 +144,7 @@ class _Delivery:
         self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
 
     def _leave_out(self, batch: list[OutboxEntry], item: int, error: CrawlerError) -> None:
-        """Deliver what comes before an update that is refused, and drop that one."""
+        """Deliver the updates before a refused one, and drop the refused one."""
         if item:
             self._deliver(batch[:item])
         self._outbox.delivered(self._queue, batch[item].number)
@@ -175,7 +174,7 @@ _IDLE_SECONDS = 5.0
 
 
 class QueueDelivery:
-    """A thread that brings what is in the outbox to the queue at an address.
+    """A thread that sends the updates in the outbox to the queue at an address.
 
     The archive's own queue, "", needs none: it takes updates at once.
     """
@@ -190,9 +189,9 @@ class QueueDelivery:
         """Why the queue took nothing when it was last tried, "" where all is well."""
 
     def undelivered(self) -> int:
-        """Return how many updates the queue has not taken yet, as far as it is known.
+        """Return the number of updates that the queue has not accepted yet, as last counted.
 
-        They are counted every second, unless the engine is away or busy.
+        They are counted every second, unless the engine is unavailable or busy.
         """
         if self._thread is not None and time.monotonic() - self._counted >= _COUNT_SECONDS:
             with suppress(EngineUnavailableError, EngineBusyError):

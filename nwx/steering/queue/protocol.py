@@ -51,9 +51,9 @@ _ONE_LEASE = msgspec.json.Decoder(str)
 
 
 def read_updates(body: bytes, sender: str = "") -> PostedUpdates:
-    """Return the updates that a body has as JSON.
+    """Return the updates of a JSON body.
 
-    Raises ProtocolError, which names the first item that is wrong.
+    Raises ProtocolError, which names the first invalid item.
     """
     check_queue_name("sender", sender)
     items: list[_PostedUpdate] = _decoded(_UPDATES, _ONE_UPDATE, body)
@@ -62,7 +62,7 @@ def read_updates(body: bytes, sender: str = "") -> PostedUpdates:
 
 
 def write_updates(updates: Sequence[UrlUpdate], orders: Sequence[int] = ()) -> bytes:
-    """Return updates as the body of a request, numbered where there are `orders`."""
+    """Return updates as the body of a request, numbered if `orders` are given."""
     items = [_posted(update) for update in updates]
     for item, order in zip(items, orders, strict=False):
         item["order"] = order
@@ -146,7 +146,7 @@ def _checked(item: _PostedUpdate, number: int, sender: str) -> UrlUpdate:
 
 
 def _what_is_wrong(item: _PostedUpdate, sender: str) -> str:
-    """Return what is wrong with an item, "" where nothing is."""
+    """Return the error in an item, "" if it is valid."""
     if max(len(item.url), len(item.via)) > MOST_URL_CHARACTERS:
         return f"a URL has at most {MOST_URL_CHARACTERS:,} characters"
     if not _is_address(item.url):

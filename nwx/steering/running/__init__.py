@@ -1,7 +1,6 @@
-"""The analysis of new and stored pages, and the links that go to the crawler's queue.
+"""Analysis of new and stored pages, and sending of their links to the crawler's queue.
 
-An import or a watch hands new pages to a `SteeringListener`, which starts
-`steering_process`; `steer_archive` goes through the pages of an archive. Both
-run a `SteeringRun`, which has pages analysed by an `AnalysisPool` and writes
-the results with a `ScoreWriter`.
+An import or a watch passes new pages to a `SteeringListener`, which starts `steering_process`;
+`steer_archive` reads the pages of an archive. Both run a `SteeringRun`, which analyses pages in
+an `AnalysisPool` and writes the results with a `ScoreWriter`.
 """

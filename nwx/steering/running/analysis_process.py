@@ -1,7 +1,7 @@
-"""Processes that analyse pages, and the pool of them.
+"""Processes that analyse pages, and their pool.
 
-Whatever a page does to the process that analyses it (hang, crash, eat all
-memory), it is known which page it was, and another process takes its place.
+If a page makes its process hang, crash or use up all memory, the page is known, and another
+process replaces the first.
 """
 
 from collections import deque
@@ -101,7 +101,7 @@ def _result(
 
 
 class AnalysisProcess(GuardedProcess):
-    """A process that analyses; `pages` are those that it has not answered for."""
+    """An analysis process; `pages` are its pages without a result yet."""
 
     def __init__(self, plan: SteeringPlan) -> None:
         super().__init__(analyse_pages, plan, memory_bytes=plan.options.item_bytes)
@@ -133,7 +133,7 @@ class AnalysisProcess(GuardedProcess):
 
 
 class AnalysisPool:
-    """Up to so many processes that analyse pages; those that die are replaced."""
+    """A pool of processes that analyse pages; dead ones are replaced."""
 
     def __init__(self, plan: SteeringPlan) -> None:
         self._plan = plan
@@ -148,11 +148,11 @@ class AnalysisPool:
 
     @property
     def connections(self) -> "list[Connection[_Tasks, _Answer]]":
-        """What to wait on: the connections of the processes that analyse."""
+        """The connections of the analysing processes, to wait on."""
         return [process.connection for process in self._busy]
 
     def give(self, waiting: deque[PageTask]) -> None:
-        """Take pages from the front of a queue as long as there is room."""
+        """Take pages from the front of a queue while processes have capacity."""
         while waiting and len(self._busy) < self._plan.options.processes:
             process = self._idle.pop() if self._idle else AnalysisProcess(self._plan)
             self._busy.append(process)
@@ -167,8 +167,8 @@ class AnalysisPool:
     ) -> Iterator[tuple[PageTask, PageResult]]:
         """Yield the results that a process has sent over a connection.
 
-        Pages that a dead process had not begun are given back to `again`.
-        Raises NwxError where processes die again and again without a page.
+        Pages that a dead process had not begun are passed to `again`. Raises NwxError if processes
+        die repeatedly without a page.
         """
         process = next(p for p in self._busy if p.connection is connection)
         try:
@@ -185,7 +185,7 @@ class AnalysisPool:
                 process.end()
 
     def use(self, statistics: TermStatistics) -> None:
-        """Analyse by these statistics what is not in hand yet."""
+        """Analyse with these statistics from now on, except pages already being analysed."""
         self._plan = replace(self._plan, statistics=statistics)
         for process in self._idle:
             process.end()

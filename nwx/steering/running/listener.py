@@ -31,11 +31,10 @@ _SWEEP_SECONDS = 60.0
 
 
 class SteeringListener:
-    """Hands new pages to a process that analyses them, as long as it can follow.
+    """Passes new pages to an analysing process, as long as it keeps up.
 
-    The process is started with the first pages. Pages beyond those that may
-    wait are left for later, and counted. Faults of the process are in
-    `report`, and never raised.
+    The process is started with the first pages. Pages above the limit of waiting pages are left for
+    later, and counted. Faults of the process are in `report`, and never raised.
     """
 
     def __init__(self, plan: SteeringPlan) -> None:
@@ -57,11 +56,11 @@ class SteeringListener:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process that analyses, None where there is none."""
+        """The id of the analysing process, None if it is not running."""
         return self._process.id if self._process else None
 
     def idle(self) -> None:
-        """Let pages be analysed that earlier runs left, and later those that this one left."""
+        """Start the analysis of pages left by earlier runs, then of pages left by this one."""
         now = time.monotonic()
         if now >= self._next_sweep and (self._next_sweep == 0 or self.report().waiting):
             self._next_sweep = now + _SWEEP_SECONDS
@@ -88,7 +87,7 @@ class SteeringListener:
         show: Callable[[SteeringReport], object] = lambda report: None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> SteeringReport:
-        """Wait until everything that waits is analysed, or `stopping` says so; return the figures.
+        """Wait until all waiting pages are analysed, or `stopping` is true; return the report.
 
         `show` is called a few times a second.
         """
@@ -192,7 +191,7 @@ class _Process:
         return replace(self._last.report, waiting=waiting, stopped=self._stopped)
 
     def end(self) -> None:
-        """Let the process store what it has found, and end; at once where it takes too long."""
+        """Let the process store its results and end; kill it if that takes too long."""
         self._process.pulse.position = STOP
         self._process.death(_END_SECONDS if self._is_over.wait(_END_SECONDS) else 0)
         self._orders.put(None)

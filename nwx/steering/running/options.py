@@ -20,24 +20,22 @@ if TYPE_CHECKING:  # it loads the readers of pages
 
 
 class PageAnalyzer(Protocol):
-    """What gives a page its scores."""
+    """Protocol of an analyzer that scores pages."""
 
     def analyse(self, page: "PageView", document_id: str, known: Collection[str]) -> DocumentScore:
-        """Return the score of a page and those of its links, of which `known` are captured."""
+        """Return the score of a page and of its links; `known` are the captured ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class SteeringOptions:
-    """How to analyse.
+    """Options of the analysis.
 
-    At most `queue_pages` pages wait at a time; `jobs` is the number of
-    processes that analyse, 0 for one less than there are cores.
-    `item_seconds` and `item_bytes` bound what a page may take;
-    `patience_seconds` is how long an engine that went away is waited for.
-    `nlp` names a language model (`chosen_model`), `spam_hosts` a file of
-    hosts that are never followed. With `triples` what pages state is stored
-    too. `make_analyzer` takes the place of `Analyzer`, and must be a
-    function that other processes can import.
+    At most `queue_pages` pages wait at a time; `jobs` is the number of analysing processes, 0 for
+    one less than there are cores. `item_seconds` and `item_bytes` limit the time and memory of a
+    page; `patience_seconds` is how long to wait for an unavailable engine. `nlp` names a language
+    model (`chosen_model`), `spam_hosts` a file of hosts that are never followed. With `triples`,
+    statements of pages are stored too. `make_analyzer` replaces `Analyzer`, and must be a function
+    that other processes can import.
     """
 
     jobs: int = 0
@@ -56,7 +54,7 @@ class SteeringOptions:
 
     @property
     def processes(self) -> int:
-        """The number of processes that analyse beside the one that writes."""
+        """The number of analysing processes, without the writing one."""
         return self.jobs or max(1, processors() - 1)
 
 
@@ -79,15 +77,14 @@ _ADDED = "analysed relevant links blacklisted sent triples waiting failed second
 
 @dataclass(slots=True)
 class SteeringReport:
-    """What the analysis by a version of a specification did.
+    """The report of an analysis by a version of a specification.
 
-    `analysed` pages have scores now; `relevant` are those of them that
-    reach the threshold. `links` were scored, `blacklisted` are those of them
-    that are. `sent` counts updates for the queue, `undelivered` those of
-    all runs that the queue has not taken yet, `delivery_problem` why. `triples` are those that are
-    new to their store. `waiting` pages are left for
-    later, `failed` ones are those whose analysis failed or took too long:
-    `errors` lists the first. `stopped` says why the analysis ended early.
+    `analysed` pages now have scores; `relevant` of them reach the threshold. `links` were scored,
+    `blacklisted` of them are blacklisted. `sent` counts updates for the queue, `undelivered` the
+    updates of all runs that the queue has not accepted yet, `delivery_problem` is the reason.
+    `triples` are new to their store. `waiting` pages are left for later; the analysis of `failed`
+    pages failed or took too long: `errors` lists the first. `stopped` is the reason why the
+    analysis ended early.
     """
 
     crawl: str = ""
@@ -139,7 +136,7 @@ class NewPages:
 
 
 class SteeringCommand(StrEnum):
-    """Orders of a listener beside pages."""
+    """Commands of a listener to the process, other than pages."""
 
     SWEEP = "sweep"  # go through the archive for pages that were left, as soon as there is time
     FINISH = "finish"  # end when everything is analysed that waits

@@ -58,7 +58,7 @@ class PageReader:
         return page_view_of_document(document)
 
     def captured(self, page: PageView) -> set[str]:
-        """Return those of the URLs that a page links to that the archive has captures of."""
+        """Return the linked URLs of a page that are captured in the archive."""
         keys = {link.url: _key(link.url) for link in page.links}
         held = self._opened().statuses(sorted(set(keys.values())))
         return {url for url, key in keys.items() if key in held}
@@ -96,9 +96,9 @@ def _key(url: str) -> str:
 
 
 def _stored_payload(task: PageTask) -> StoredPayload | None:
-    """Return the payload of the record at a place, None where another or none is there.
+    """Return the payload of the record at a place, None if it is missing or another.
 
-    A payload that lies in yet another file is not read again.
+    A payload stored in another file is not read.
     """
     place, source = task.place, task.source
     if source is None or ("://" not in source.path and not Path(source.path).exists()):
@@ -125,9 +125,9 @@ class PageBatch(NamedTuple):
 
 
 class PageSweeps:
-    """Goes through an archive as often as asked; asked on the way, once more afterwards.
+    """Repeated sweeps over an archive; a request during a sweep starts one more after it.
 
-    `begin` gives the pages from the start on.
+    `begin` returns the pages from the start.
     """
 
     def __init__(self, begin: Callable[[], Iterator[PageBatch]]) -> None:
@@ -136,7 +136,7 @@ class PageSweeps:
         self._is_asked = False
 
     def ask(self) -> None:
-        """Have the archive gone through from now on."""
+        """Request a sweep over the archive."""
         self._is_asked = True
 
     @property
@@ -157,10 +157,9 @@ class PageSweeps:
 def unanalysed_pages(
     engine: Engine, specification: CrawlSpecification, version: str
 ) -> Iterator[PageBatch]:
-    """Yield the pages of an archive that have no scores of a version, up to a thousand at a time.
+    """Yield the pages of an archive without scores of a version, at most 1,000 at a time.
 
-    They come in the order of urlkeys, those of a batch in the order of
-    their places.
+    Batches are in the order of urlkeys, pages of a batch in the order of their places.
     """
     places = FilePlaces(engine)
     index = engine.crawl_index()
@@ -179,9 +178,8 @@ def _batch(
 ) -> tuple[dict[str, PagePlace], int, str | None]:
     """Return pages from a urlkey on by document id, the captures read, and the next urlkey.
 
-    All pages of a urlkey are in one batch; of several captures of a
-    document the first counts. The archive is not read while these are
-    analysed, which may take long.
+    All pages of a urlkey are in one batch; of several captures of a document the first counts. The
+    archive is not read during the analysis of a batch, which may take long.
     """
     found: dict[str, PagePlace] = {}
     last, count = start, 0
@@ -206,7 +204,7 @@ class ReadCounts:
 
 
 class StoredPages:
-    """Reads pages one by one; `counts` tells where they came from."""
+    """Reads pages one by one; `counts` counts them by source."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

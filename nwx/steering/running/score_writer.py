@@ -51,10 +51,10 @@ class _Pages:
 
 
 class LinkLimits:
-    """Counts the pages of a crawl, in all and by host, and tells which links go beyond.
+    """Counts the pages of a crawl, in all and by host, and finds links above the limits.
 
-    The pages of another version of the specification are analysed anew and
-    counted once: the version that has more of them counts.
+    Pages of another version of the specification are analysed again and counted once: the version
+    with more of them counts.
     """
 
     def __init__(self, specification: CrawlSpecification, index: CrawlIndex) -> None:
@@ -83,7 +83,7 @@ class LinkLimits:
             self._pages.hosts[url_parts(url).host] += 1
 
     def allow(self, url: str, depth: int) -> bool:
-        """Tell whether a URL at a depth may be fetched."""
+        """Return whether a URL at a depth may be fetched."""
         limits, counted = self._limits, (self._pages, self._earlier)
         if limits.depth is not None and depth > limits.depth:
             return False
@@ -100,10 +100,10 @@ _GROWTH, _FEW_DOCUMENTS = 4, 100
 
 
 class CurrentStatistics:
-    """The statistics of the terms of a specification, `terms`, as they were read last.
+    """The term statistics of a specification, `terms`, as last read.
 
-    They are read anew when the archive has several times as many documents,
-    which is looked at now and then: an archive may be empty at first.
+    They are read again when the archive has grown several times, which is checked at intervals: an
+    archive may be empty at first.
     """
 
     def __init__(self, engine: Engine, specification: CrawlSpecification) -> None:
@@ -136,10 +136,10 @@ _REMEMBERED_URLS = 200_000
 
 
 class ScoreWriter:
-    """Writes what analysis found: triples and updates for the queue first, then the scores.
+    """Writes analysis results: first triples and updates for the queue, then the scores.
 
-    A page counts as analysed once its scores are stored. Whoever is killed
-    before stores and sends the same again, which changes nothing.
+    A page counts as analysed once its scores are stored. After a kill before that, the same results
+    are stored and sent again, which changes nothing.
     """
 
     def __init__(
@@ -196,9 +196,9 @@ class ScoreWriter:
         report.blacklisted += sum(link.relevance is None for link in score.links)
 
     def _news(self, place: PagePlace, score: DocumentScore) -> Iterator[UrlUpdate]:
-        """Yield what the queue does not know yet of the links of a page.
+        """Yield updates for links of a page that the queue does not know yet.
 
-        A URL keeps the highest priority that a link to it has.
+        A URL keeps the highest priority of its links.
         """
         depth, via = link_depth(place.hops) + 1, _encodable(place.url)
         for link in score.links:
@@ -217,7 +217,7 @@ class ScoreWriter:
         return link.url == _encodable(link.url) and bool(queue_url(link.url))
 
     def flush(self) -> list[str]:
-        """Store what was taken; return the ids of the documents that are analysed now."""
+        """Store all collected results; return the ids of the documents analysed by now."""
         scores, updates, graphs = self._scores, self._updates, self._graphs
         self._scores, self._updates, self._graphs, self._links = [], [], [], 0
         if graphs and self._triples:
@@ -230,9 +230,9 @@ class ScoreWriter:
         return [score.document_id for score in scores]
 
     def _without_lower(self, updates: list[UrlUpdate]) -> list[UrlUpdate]:
-        """Leave out updates below what earlier runs have sent of a URL.
+        """Leave out updates that do not exceed the relevance earlier runs sent for a URL.
 
-        With a limit of depth it is not known whether a link with a score was sent.
+        With a depth limit all updates are kept: it is unknown whether a scored link was sent.
         """
         specification = self._specification
         if specification.limits.depth is not None:

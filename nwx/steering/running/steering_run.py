@@ -46,9 +46,9 @@ _FEW_PAGES = 100
 
 
 class SteeringRun:
-    """The analysis of pages by a specification: a bounded queue, processes, and what is written.
+    """Analysis of pages by a specification, with a bounded queue, processes and a writer.
 
-    One process has it, and calls `turn` again and again.
+    One process owns it and calls `turn` repeatedly.
     """
 
     def __init__(self, engine: Engine, plan: SteeringPlan) -> None:
@@ -81,7 +81,7 @@ class SteeringRun:
 
     @property
     def wants_more(self) -> bool:
-        """Whether so few pages wait that more should be looked for."""
+        """Return whether so few pages are waiting that more should be fetched."""
         return len(self._waiting) < _FEW_PAGES
 
     @property
@@ -90,7 +90,7 @@ class SteeringRun:
         return bool(self._waiting) or self._pool.pages > 0
 
     def offer(self, tasks: Iterable[PageTask]) -> None:
-        """Take new pages; those that are analysed or in hand are left out."""
+        """Queue new pages; analysed and already queued ones are left out."""
         name, collection = self._specification.name, self._specification.collection
         new = {
             task.place.document_id: task
@@ -106,9 +106,9 @@ class SteeringRun:
         self._waiting.extend(fresh)
 
     def turn(self, others: Sequence[Any] = (), seconds: float = _LOOK_SECONDS) -> list[Any]:
-        """Go on for a moment; return those of the other connections that have something to say.
+        """Process pages for up to `seconds`; return the connections in `others` that are ready.
 
-        Raises NwxError where nothing can be analysed or written.
+        Raises NwxError if nothing can be analysed or written.
         """
         if self._statistics.renew():
             self._pool.use(self._statistics.terms)
@@ -140,11 +140,11 @@ class SteeringRun:
         self._left = 0
 
     def flush(self) -> None:
-        """Store what was found so far."""
+        """Store all results found so far."""
         self._taken.difference_update(self._writer.flush())
 
     def finish(self, stopping: Callable[[], bool] = lambda: False) -> SteeringReport:
-        """Store what was found, wait until it is delivered, and return the figures."""
+        """Store the results, wait until they are delivered, and return the figures."""
         self.flush()
         self._delivery.finish(stopping)
         return self.report()
@@ -185,12 +185,11 @@ def steer_archive(
     progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
 ) -> SteeringReport:
-    """Analyse all pages of an archive that have no scores of this version of the specification.
+    """Analyse all pages without scores of this version of the specification.
 
-    `settings` lead to `engine`, for the processes that analyse. Once
-    `stopping` says so, what was found is stored, and the report is marked
-    interrupted; another call goes on from there. Raises NwxError where
-    nothing can be analysed or written.
+    `settings` must describe `engine`: the analysing processes use them. Once `stopping` returns
+    true, the results so far are stored and the report is marked interrupted; another call continues
+    from there. Raises NwxError if nothing can be analysed or written.
     """
     captures_in_all = engine.count(IndexName.CAPTURES)
     with SteeringRun(engine, SteeringPlan(settings, specification, options)) as run:

@@ -30,9 +30,9 @@ _SHOWN_EVERY = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ArchivedPage:
-    """A page: where its record is, and the timestamp of its newest capture.
+    """A page: the location of its record and the timestamp of its newest capture.
 
-    `capture` has the payload; it is an older one where the newest is a revisit.
+    `capture` has the payload; it is an older one if the newest is a revisit.
     """
 
     capture: Capture
@@ -48,10 +48,7 @@ class ArchivedWeb:
         self._redirects = redirects
 
     def page_at(self, url: str) -> int | None:
-        """Return the number of the page that a URL leads to, through redirects.
-
-        None where it leads to no page of the collection.
-        """
+        """Return the number of the page a URL leads to through redirects, or None if no page."""
         for _ in range(_MOST_REDIRECTS):
             try:
                 key = urlkey(url)
@@ -110,7 +107,7 @@ class _Newest:
             self.redirect = capture.redirect_to
 
     def page(self) -> ArchivedPage | None:
-        """Return the newest page of which there is a payload."""
+        """Return the newest page with a payload, or None."""
         for id, timestamp in reversed(self._pages.items()):
             if id in self._payloads:
                 return ArchivedPage(self._payloads[id], timestamp)
@@ -129,10 +126,10 @@ _NOTHING = GraphPage(0.0, array("l"), array("d"))
 
 
 class AnalysedWeb:
-    """Analyses the pages of a web one by one, as those of a crawl are.
+    """Analyser of the pages of a web, one by one, as a crawl does it.
 
-    What none of the rules `only` covers is outside the crawl, whoever
-    crawls. `links` counts the links within the web.
+    URLs that no `only` rule covers are outside every simulated crawl. `links` counts the links
+    within the web.
     """
 
     def __init__(
@@ -143,7 +140,7 @@ class AnalysedWeb:
         self.links = 0
 
     def analyse(self, number: int) -> GraphPage:
-        """Return what a crawler learns from a page; an unreadable one has no links, and score 0."""
+        """Return the score and links of a page; an unreadable page has score 0 and no links."""
         page = self._web.pages[number]
         try:
             view = self._stored.view(page.capture, page.timestamp)
@@ -177,9 +174,9 @@ class AnalysedWeb:
                     yield target
 
     def _is_its_own(self, url: str, page: ArchivedPage) -> bool:
-        """Return whether a URL is a page's own, and not one that only redirects to it.
+        """Return whether a URL is the page's own and not only a redirect to it.
 
-        A page may be fetched by its own URL when another one is blacklisted.
+        A page can be fetched by its own URL even if a redirecting URL is blacklisted.
         """
         try:
             return urlkey(url) == page.capture.urlkey

@@ -19,11 +19,10 @@ BLACKLISTED = math.nan
 
 @dataclass(frozen=True, slots=True)
 class GraphPage:
-    """What a crawler learns by fetching a page.
+    """Document score and links of a fetched page.
 
-    `score` is its document score. `targets` are the numbers of the pages
-    that it links to, in its order and each once; `relevances` are those of
-    the links, in the same order.
+    `targets` are the numbers of the linked pages, distinct, in document order; `relevances` are the
+    relevances of the links in the same order.
     """
 
     score: float
@@ -32,7 +31,7 @@ class GraphPage:
 
 
 class PageGraph:
-    """The pages of a web by their numbers, analysed when they are asked for first.
+    """Pages of a web by number, analysed on first access.
 
     `hosts` has the host of each page.
     """
@@ -115,11 +114,10 @@ def breadth_first(
 def best_first(
     graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED, follow: float = 0.0
 ) -> Iterator[int]:
-    """Yield pages in the order of their priorities, of equal ones the first known first.
+    """Yield pages by priority; equal priorities are in order of discovery.
 
-    Priorities are those of a crawler's queue: links below `follow` are not
-    sent, of several to a page the most relevant counts, and a page that was
-    blacklisted once is never fetched.
+    Priorities follow the crawler's queue: links below `follow` are not sent, the most relevant of
+    several links to a page counts, and a page blacklisted once is never fetched.
     """
     fetched = FetchedPages(graph, limits)
     priorities: dict[int, float] = {}
@@ -154,16 +152,16 @@ _MOST_LINKS = 20_000_000
 def oracle_order(
     graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED
 ) -> Iterator[int]:
-    """Yield the numbers of pages as they are fetched.
+    """Yield the numbers of pages in the order an oracle would fetch them.
 
-    Relevant pages that are known come first, then the nearest ones that
-    are not known yet with the pages that lead to them, then all others.
+    Known relevant pages are first, then the nearest unknown relevant pages with the pages on the
+    way to them, then all others.
     """
     yield from _Oracle(graph, seeds, limits).pages()
 
 
 class _Oracle:
-    """What was fetched, what is known and not fetched, and which of that is relevant."""
+    """State of an oracle crawl: fetched, known and relevant pages."""
 
     def __init__(self, graph: PageGraph, seeds: Sequence[int], limits: Limits) -> None:
         self._graph = graph

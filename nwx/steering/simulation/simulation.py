@@ -33,7 +33,7 @@ _SHOWN_EVERY = 16
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCrawl:
-    """A crawl: how many pages it fetched, how many of these are relevant.
+    """Numbers of fetched and relevant pages of one simulated crawl.
 
     `curve` has the number of relevant pages after each page.
     """
@@ -50,14 +50,13 @@ class SimulatedCrawl:
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """What became of the simulated crawls.
+    """Results of the simulated crawls.
 
-    `relevant_total` counts the relevant pages of the collection, and
-    `relevant_reachable` those that links lead to from the seeds, within
-    the limits of the specification. `pages` and `reachable` count pages
-    likewise. `scores` has for each of THRESHOLDS the pages with such a
-    document score or a higher one. `from_index` pages were analysed by what the index has of
-    them, as their records could not be read; `unreadable` ones not at all.
+    `relevant_total` counts the relevant pages of the collection, `relevant_reachable` the ones
+    linked from the seeds within the limits of the specification; `pages` and `reachable` count all
+    pages likewise. `scores` has, for each of THRESHOLDS, the number of pages with at least that
+    document score. `from_index` pages were analysed from the index because their records were
+    unreadable; `unreadable` pages were not analysed.
     """
 
     crawl: str
@@ -101,11 +100,10 @@ def simulate(
     budget: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> SimulationReport:
-    """Return how a crawl of a collection would have gone; "" is the whole archive.
+    """Simulate crawls of a collection ("" for the whole archive) and return the results.
 
-    `budget` is a number of pages, None a quarter of those that can be
-    reached. All pages are analysed once. Raises UsageError where the
-    collection has no page, or none at any of the seeds.
+    `budget` is a number of pages, None a quarter of the reachable ones. Every page is analysed
+    once. Raises UsageError if the collection has no page, or none at any seed.
     """
     web = archived_web(engine, collection, progress)
     seeds, missing = _seeds(web, specification, collection)

@@ -1,1 +1,1 @@
-"""Crawl specifications: what a crawl is about, read from files, checked and written."""
+"""Crawl specifications: reading, checking and storing what a crawl is about."""

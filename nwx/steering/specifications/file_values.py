@@ -1,7 +1,6 @@
-"""Values of a crawl specification's file; all that is wrong is noted.
+"""Values of a crawl specification file; every invalid value is noted.
 
-A value that is wrong is noted and given as if it was not there, so that all
-problems are found at once.
+An invalid value is then treated as missing, so that all problems are found in one pass.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -83,7 +82,7 @@ class FileValue:
         return float(found)
 
     def whole_number(self, least: int, most: int) -> int | None:
-        """Return a whole number between two, which are in; None where there is none."""
+        """Return a whole number from `least` to `most`, inclusive; None if missing or invalid."""
         found = self._of_kind(int, "a whole number")
         if found is not None and not least <= found <= most:
             self.note(f"is {shown_value(found)}; it must be from {least:,} to {most:,}")
@@ -113,7 +112,7 @@ class FileValue:
     def tables(
         self, most: int, known: Collection[str], text_key: str = ""
     ) -> "Iterator[FileValue]":
-        """Yield the tables of a list; a text stands for a table with `text_key` alone."""
+        """Yield the tables of a list; a text is read as a table with only `text_key`."""
         for item in self.items(most):
             if text_key and isinstance(item.found, str):
                 yield FileValue({text_key: item.found}, item.path, self.problems)

@@ -24,7 +24,7 @@ class RuleError(UsageError):
 
 
 class ExpressionSet:
-    """Expressions that are searched for together; false where there are none."""
+    """Regular expressions searched for together; false if empty."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
         compiled = [(text, compile_expression(text)) for text in dict.fromkeys(expressions)]
@@ -78,10 +78,10 @@ _WWW = re.compile(r",www\d*(?=:|$)")
 
 
 def normal_surt(prefix: str) -> str:
-    """Return a SURT prefix as prefix of urlkeys: `http://(org,example,)/a` is `org,example)/a`.
+    """Return a SURT prefix as a prefix of urlkeys.
 
-    Without `)` it covers subdomains too: `org,example`. The scheme is left
-    out, as urlkeys have none, and so is `www`.
+    `http://(org,example,)/a` becomes `org,example)/a`. Without `)` subdomains are covered too:
+    `org,example`. Scheme and `www` are removed, as in urlkeys.
     """
     text = _SCHEME.sub("", prefix.strip()).lstrip("(").lower()
     host, bracket, path = text.partition(")")
@@ -93,7 +93,7 @@ def normal_surt(prefix: str) -> str:
 
 
 class SurtPrefixes:
-    """SURT prefixes, found by binary search; false where there are none."""
+    """SURT prefixes, found by binary search; false if empty."""
 
     def __init__(self, prefixes: Iterable[str]) -> None:
         self._hosts: set[str] = set()
@@ -154,9 +154,9 @@ def _shortest(paths: list[str]) -> list[str]:
 
 
 class RuleVerdict(NamedTuple):
-    """What rules say of a URL; `rule` is the one that decided, for people.
+    """Verdict of the rules on a URL; `rule` is the deciding rule, for display.
 
-    `outside`: there are rules of the action `only`, and none covers it.
+    `outside`: rules with the action `only` exist, and none covers the URL.
     """
 
     blacklisted: bool = False
@@ -166,11 +166,10 @@ class RuleVerdict(NamedTuple):
 
 
 class LinkRules:
-    """The rules of a specification.
+    """The link rules of a specification.
 
-    Raises RuleError on an expression that RE2 does not take. The
-    time of a verdict hardly depends on the number of rules for hosts and SURT
-    prefixes, and grows with that of expressions.
+    The time of a verdict hardly depends on the number of host and SURT prefix rules, and grows with
+    the number of expressions. Raises RuleError on an expression that RE2 rejects.
     """
 
     def __init__(self, rules: Sequence[LinkRule]) -> None:
@@ -180,7 +179,7 @@ class LinkRules:
         self._looks_at_key = any(rule.surts for rule in rules)
 
     def verdict(self, url: str) -> RuleVerdict:
-        """Return what the rules say of a URL; blacklisting comes before all else."""
+        """Return the verdict on a URL; blacklisting takes precedence over all other rules."""
         host = url_parts(url).host if self._looks_at_host else ""
         key = _key(url) if self._looks_at_key else ""
         if found := self._covers[RuleAction.BLACKLIST].find(url, host, key):

@@ -67,7 +67,7 @@ def name_problem(name: str) -> str:
 
 
 def url_problem(url: str) -> str:
-    """Return why a text is no URL that a crawler fetches, "" where it is one."""
+    """Return why a crawler cannot fetch a URL, "" if it can."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -91,7 +91,7 @@ def seeds_of(root: FileValue) -> Iterator[str]:
 
 
 def keywords_of(root: FileValue) -> Iterator[Keyword]:
-    """Yield the keywords; a text stands for a keyword of weight 1 in any language."""
+    """Yield the keywords; a text is read as a keyword of weight 1 in any language."""
     seen: dict[tuple[str, str], str] = {}
     known = [field.name for field in fields(Keyword)]
     for table in root["keywords"].tables(MOST_ENTRIES, known, "text"):
@@ -105,7 +105,7 @@ def keywords_of(root: FileValue) -> Iterator[Keyword]:
 
 
 def entities_of(root: FileValue) -> Iterator[Entity]:
-    """Yield the entities; a text stands for an entity with that name alone."""
+    """Yield the entities; a text is read as an entity with only that name."""
     seen: dict[str, str] = {}
     known = [field.name for field in fields(Entity)]
     for table in root["entities"].tables(MOST_ENTRIES, known, "name"):
@@ -173,7 +173,10 @@ def _is_for_all(table: FileValue) -> bool:
 
 
 def _expressions(values: FileValue, sizes: list[int]) -> Iterator[str]:
-    """Yield the expressions of a rule; `sizes` are those of all before, and get those of these."""
+    """Yield the valid expressions of a rule; append their RE2 program sizes to `sizes`.
+
+    `sizes` already has the sizes of all earlier expressions.
+    """
     for item in values.items(MOST_EXPRESSIONS):
         text = item.found
         if not isinstance(text, str) or len(text) > MAX_EXPRESSION_CHARACTERS:

@@ -27,9 +27,9 @@ class _Token(NamedTuple):
 
 
 def value_lines(text: str) -> dict[str, int]:
-    """Return the lines, counted from 1, of all values by their paths: `rules[2].hosts[1]`.
+    """Return the line (from 1) of every value by its path, such as `rules[2].hosts[1]`.
 
-    `text` must be one that can be parsed. Nothing is found in a very long one.
+    `text` must be well-formed. The result is empty for a very long text.
     """
     if len(text) > MOST_SCANNED_CHARACTERS:
         return {}
@@ -45,7 +45,7 @@ def value_lines(text: str) -> dict[str, int]:
 
 
 class _Scan:
-    """Goes once through the tokens of a text that is known to be well-formed."""
+    """Single pass over the tokens of a well-formed text."""
 
     def __init__(self, text: str) -> None:
         self.lines: dict[str, int] = {}
@@ -160,11 +160,10 @@ MOST_PROBLEMS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SpecificationProblem:
-    """One thing that is wrong.
+    """One problem in a specification.
 
-    `place` is a path in which lists are counted from 1 (`keywords[2].weight`),
-    or a column of a text that cannot be parsed, "" where it is all of the
-    text. `line` is 0 where it is not known.
+    `place` is a path with lists counted from 1 (`keywords[2].weight`), a column if the text cannot
+    be parsed, or "" for the whole text. `line` is 0 if unknown.
     """
 
     place: str
@@ -177,7 +176,7 @@ class SpecificationProblem:
 
 
 class FoundProblems:
-    """What was found to be wrong so far."""
+    """The problems found so far."""
 
     def __init__(self) -> None:
         self._found: list[SpecificationProblem] = []
@@ -192,7 +191,7 @@ class FoundProblems:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether further ones are only counted."""
+        """Return whether further problems are only counted."""
         return len(self._found) == MOST_PROBLEMS
 
     def extend(self, problems: Iterable[SpecificationProblem]) -> None:
@@ -212,7 +211,7 @@ class FoundProblems:
 
 
 def _line(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a path, or of what it is in; 0 where neither is known."""
+    """Return the line of a path or of its nearest known parent, 0 if neither is known."""
     while place and place not in lines:
         place = place[: max(place.rfind("."), place.rfind("["), 0)]
     return lines.get(place, 0)

@@ -1,4 +1,4 @@
-"""A crawl specification: what a crawl is about, and how pages and links are scored by it."""
+"""Crawl specification: the topic of a crawl, and how pages and links are scored."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Keyword:
 
 
 class EntityKind(StrEnum):
-    """What an entity is."""
+    """The kind of an entity."""
 
     PERSON = "person"
     ORGANISATION = "organisation"
@@ -30,9 +30,9 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A named thing that a relevant page mentions, under its name or an alias.
+    """A named entity that a relevant page mentions under its name or an alias.
 
-    `identifier` is any, such as the address of its entry in Wikidata.
+    `identifier` is any text, such as the address of its entry in Wikidata.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Entity:
 
 
 class RuleAction(StrEnum):
-    """What becomes of a link that a rule covers.
+    """What a rule does with the links it covers.
 
-    `blacklist`: it is never fetched. `prefer`: it is fetched earlier.
-    `only`: links that no rule of this action covers are not followed.
+    `blacklist`: never fetched. `prefer`: fetched earlier. `only`: links that no rule of this action
+    covers are not followed.
     """
 
     BLACKLIST = "blacklist"
@@ -56,10 +56,10 @@ class RuleAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LinkRule:
-    """A rule that covers a link when an expression, a SURT prefix or a host does.
+    """A rule that covers a link if an expression, a SURT prefix or a host matches.
 
-    Expressions are RE2's, searched for anywhere in the URL. A host covers
-    its subdomains, and a SURT prefix without path (`org,example`) does too.
+    Expressions use RE2 syntax and match anywhere in the URL. A host covers its subdomains, and so
+    does a SURT prefix without path (`org,example`).
     """
 
     action: RuleAction
@@ -79,11 +79,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeights:
-    """How much each part counts in the relevance of a link.
+    """Weights of the parts of a link's relevance.
 
-    `document` is the score of the page that links, `near` that of the text
-    near the link, `role` what links of this role are worth, `preferred`
-    whether a rule prefers the URL, `novelty` whether the URL is new.
+    `document` is the score of the linking page, `near` the score of the text near the link, `role`
+    the value of the link's role, `preferred` whether a rule prefers the URL, `novelty` whether the
+    URL is new.
     """
 
     document: float = 0.35
@@ -95,10 +95,10 @@ class ScoreWeights:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From which score on a page is `relevant`, and from which relevance on a link is followed.
+    """Minimum score of a `relevant` page and minimum relevance of a followed link.
 
-    By default links in the text and in menus are followed, whatever is near
-    them, but not those to log in, of advertisements, calendars and comments.
+    By default links in the text and in menus are followed, whatever text is near them, but not
+    links to log in, of advertisements, calendars and comments.
     """
 
     relevant: float = 0.1
@@ -118,8 +118,8 @@ class DueInterval:
 class CrawlSpecification:
     """What a crawl is about; `name` names the crawl.
 
-    `collection` is the one whose documents are analysed, "" for all.
-    `queue` is the address of the crawler's queue, "" for that of the archive.
+    `collection` is the collection whose documents are analysed, "" for all. `queue` is the address
+    of the crawler's queue, "" for the archive's queue.
     """
 
     name: str
@@ -137,8 +137,8 @@ class CrawlSpecification:
     def version(self) -> str:
         """Return 16 hex digits that change whenever an analysis may have other results.
 
-        Keywords, entities, rules, weights and thresholds count, the order of
-        keywords and entities does not. Takes a while where there are many.
+        Keywords, entities, rules, weights and thresholds count; the order of keywords and entities
+        does not. Slow for long specifications.
         """
         keywords = sorted((one.text, one.weight, one.language) for one in self.keywords)
         entities = sorted(

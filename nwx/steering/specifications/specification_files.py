@@ -65,7 +65,7 @@ def _forbidden_seeds(specification: CrawlSpecification) -> Iterator[Specificatio
 
 
 class _Conditions:
-    """What the rules of an action cover, and where each condition is."""
+    """Conditions of the rules of one action, and where each is defined."""
 
     def __init__(self, rules: tuple[LinkRule, ...], action: RuleAction) -> None:
         self._places: dict[tuple[str, str], str] = {}
@@ -125,9 +125,9 @@ _KEYS = [field.name for field in fields(CrawlSpecification)]
 
 
 def read_specification(text: str, place: str) -> CrawlSpecification:
-    """Return the specification of a TOML or JSON text; `place` names the file in messages.
+    """Return the specification in a TOML or JSON text; `place` names the file in messages.
 
-    Raises SpecificationError with all that is wrong.
+    Raises SpecificationError with all problems.
     """
     problems = FoundProblems()
     text = text.removeprefix("\ufeff")

@@ -35,10 +35,10 @@ class UnknownCrawlError(UsageError):
 
 
 def steering_specification(crawls: CrawlIndex, place: str) -> CrawlSpecification:
-    """Return the specification in a file, which is saved first, or the saved one of a name.
+    """Return the specification in a file (saving it first) or the saved one of that name.
 
-    Raises SpecificationError on a file that is none, SourceError on one that
-    cannot be read, and UnknownCrawlError where there is neither.
+    Raises SpecificationError on an invalid file, SourceError on an unreadable one, and
+    UnknownCrawlError if neither file nor saved specification exists.
     """
     if not names_file(place):
         return specification_of(stored_specification(crawls, place))
@@ -56,7 +56,7 @@ def specification_at(crawls: CrawlIndex, place: str) -> CrawlSpecification:
 
 
 def names_file(place: str) -> bool:
-    """Return whether a text that tells a specification names a file, and no crawl."""
+    """Return whether `place` names a specification file rather than a crawl."""
     return Path(place).suffix.lower() in _SUFFIXES or Path(place).is_file()
 
 
@@ -80,7 +80,7 @@ def save_text(
 ) -> StoredSpecification:
     """Save a specification under its name, as `CrawlIndex.save_specification` does.
 
-    `place` names the text in messages. Raises SpecificationError where it is no specification.
+    `place` names the text in messages. Raises SpecificationError on an invalid specification.
     """
     specification = read_specification(text, place)
     return crawls.save_specification(
@@ -89,9 +89,9 @@ def save_text(
 
 
 def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> StoredSpecification:
-    """Return what was saved last of a crawl, or under a number or with a version.
+    """Return the latest saved specification of a crawl, or the one of a number or version.
 
-    Raises UnknownCrawlError where there is none.
+    Raises UnknownCrawlError if it does not exist.
     """
     number = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None
     found = crawls.specification(name, number=number) if number is not None else None
@@ -136,10 +136,10 @@ _AT_ONCE = 1_000
 
 
 def check_crawls(engine: Engine) -> Iterator[CrawlProblem]:
-    """Yield what is wrong with the index crawls of an archive, nothing where there are none.
+    """Yield the problems of an archive's crawl index; nothing if the archive has none.
 
-    Saved specifications can be read, documents that have scores are there,
-    and there are as many scores and linked URLs as were counted.
+    Checks that saved specifications are readable, that documents with scores exist, and that the
+    numbers of scores and linked URLs equal the stored counts.
     """
     crawls = engine.crawl_index()
     for last in crawls.specifications():
@@ -191,10 +191,10 @@ _KNOWN_TEXTS = 20
 
 
 class SpecificationLimits:
-    """The limits of crawls by their names (`LimitsOf`); changes are heeded after a few seconds.
+    """Limits of crawls by name (`LimitsOf`); changes take effect after a few seconds.
 
-    The delay and the leases in flight are the `usual` ones; pages, and pages
-    of a host, are those of the crawl's specification where it has them.
+    Delay and leases in flight are the `usual` ones; the limits of pages and of pages of a host are
+    taken from the crawl's specification if it sets them.
     """
 
     def __init__(self, crawls: CrawlIndex, usual: LeaseLimits) -> None:

@@ -38,11 +38,10 @@ NamesOf = Callable[[PageView], Iterable[Mention]]
 
 @dataclass(slots=True)
 class TriplesReport:
-    """What a build did.
+    """Counts of a build of triples.
 
-    `pages` were read, of which those that are `known` were not; `mentions`
-    are pages with entities of a specification; `triples` are new ones.
-    `errors` has the first of the pages that could not be read.
+    `pages` were read; `known` pages were skipped. `mentions` counts pages with entities of a
+    specification, `triples` the new triples. `errors` has the first errors of unreadable pages.
     """
 
     pages: int = 0
@@ -56,7 +55,7 @@ class TriplesReport:
 
 
 class ArchiveTriples:
-    """A build of triples from what an archive holds; pages whose graphs are there are not read."""
+    """Build of triples from an archive; pages with stored graphs are not read."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class ArchiveTriples:
         self._captures_in_all = self._passed = self._found = 0
 
     def build(self) -> TriplesReport:
-        """Store what pages state and what analysis found; return what was done."""
+        """Store the triples of pages and of analyses; return the counts."""
         began = time.monotonic()
         self._add_pages()
         self._add_mentions()

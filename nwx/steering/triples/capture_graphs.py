@@ -1,4 +1,4 @@
-"""The graphs of triples of a capture: what it states, what analysis and language models found."""
+"""Graphs of triples of a capture: stated in the page, from analysis, from models."""
 
 import re
 import unicodedata
@@ -80,10 +80,10 @@ class Mention(NamedTuple):
 
 
 def entity_iri(name: str, kind: EntityKind, identifier: str = "") -> NamedNode:
-    """Return the name of an entity in the store.
+    """Return the IRI of an entity in the store.
 
-    It is its identifier where that is an address, entries of Wikidata in one
-    spelling; else kind and name, without regard to case and composition.
+    It is the identifier if that is an address, with Wikidata entries in one spelling; else kind and
+    name, ignoring case and Unicode composition.
     """
     if found := _IDENTIFIED.match(identifier.strip()):
         return NamedNode(f"http://www.wikidata.org/entity/{found[1]}")
@@ -93,7 +93,7 @@ def entity_iri(name: str, kind: EntityKind, identifier: str = "") -> NamedNode:
 
 
 def mention_triples(capture: NamedNode, mentions: Iterable[Mention]) -> Iterator[Triple]:
-    """Yield that a capture mentions entities, and what they are."""
+    """Yield the triples that a capture mentions entities, with their names and kinds."""
     counts: Counter[NamedNode] = Counter()
     first: dict[NamedNode, Mention] = {}
     for mention in mentions:
@@ -110,7 +110,7 @@ def mention_triples(capture: NamedNode, mentions: Iterable[Mention]) -> Iterator
 
 
 def structured_mentions(triples: Iterable[Triple]) -> list[Mention]:
-    """Return the named persons, organisations, places and events among what a page states."""
+    """Return the named persons, organisations, places and events in a page's triples."""
     kinds: dict[NamedNode, EntityKind] = {}
     names: dict[NamedNode, str] = {}
     same: dict[NamedNode, str] = {}
@@ -186,7 +186,7 @@ class CaptureGraph(NamedTuple):
 
 
 def page_graph(page: PageView) -> CaptureGraph:
-    """Return what a page states in markup, and the entities that it names there."""
+    """Return the triples in a page's markup and the entities named in them."""
     capture = capture_iri(page.url, page.timestamp)
     triples = structured_triples(page)
     mentions = mention_triples(capture, structured_mentions(triples))
@@ -201,7 +201,7 @@ def names_graph(page: PageView, names: Iterable[Mention]) -> CaptureGraph:
 
 
 def score_graph(score: DocumentScore, specification: CrawlSpecification) -> CaptureGraph | None:
-    """Return the entities of a specification that a page mentions, None where there are none."""
+    """Return the entities of a specification that a page mentions, or None."""
     capture = capture_iri(score.url, score.timestamp)
     mentions = analysed_mentions(score, specification)
     if not mentions:

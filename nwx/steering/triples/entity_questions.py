@@ -1,4 +1,4 @@
-"""Questions about entities: which there are, and where, when and with whom one is mentioned."""
+"""Queries about entities: list them; where, when and with whom one is mentioned."""
 
 import json
 from collections.abc import MutableMapping
@@ -77,7 +77,7 @@ class EntityQuestions:
     def entities(
         self, text: str = "", kind: EntityKind | None = None, limit: int = 50, offset: int = 0
     ) -> list[EntityRow]:
-        """Return entities whose name has a text in it, those that most captures mention first."""
+        """Return entities whose name contains a text, most mentioned by captures first."""
         filters = f"FILTER(CONTAINS(LCASE(STR(?label)), LCASE({_text(text)})))" if text else ""
         if kind is not None:
             filters += f" FILTER(?type = {KIND_TYPES[kind]})"
@@ -89,7 +89,7 @@ class EntityQuestions:
         )
 
     def facts(self, entity: str, companions: int = 50) -> EntityFacts | None:
-        """Return what is known of an entity, None where nothing is."""
+        """Return names, kind, years and companions of an entity, None if it is unknown."""
         node = iri(entity)
         if node is None:
             return None

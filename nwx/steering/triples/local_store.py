@@ -1,8 +1,8 @@
-"""A store in a folder: Oxigraph's, and copies of it that others read while it is written.
+"""Triple store in a folder: Oxigraph's, with copies for readers during writes.
 
-RocksDB lets one process open a store to write, and another that reads the
-same files meanwhile may see anything. So readers have checkpoints: folders
-of hard links, which are made in milliseconds after a number of writes.
+RocksDB lets one process open a store for writing, and a process reading the same files
+meanwhile may see anything. So readers use checkpoints: folders of hard links, made in
+milliseconds after a number of writes.
 """
 
 import fcntl
@@ -76,12 +76,15 @@ class LocalTripleStore(TripleStore):
             Store.read_only(str(self.current())).dump(output, format=RdfFormat.N_QUADS)
 
     def version(self) -> str:
-        """Return the name of the copy that readers have, "" where there is none."""
+        """Return the name of the readers' copy, "" if none exists."""
         copies = _copies(self.folder)
         return copies[-1].name if copies else ""
 
     def current(self) -> Path:
-        """Return the copy that readers have; raises TripleStoreError where there is none."""
+        """Return the path of the readers' copy.
+
+        Raises TripleStoreError if none exists.
+        """
         copies = _copies(self.folder)
         if not copies:
             raise TripleStoreError(
@@ -124,10 +127,10 @@ class _LocalWriter(TripleWriter):
         return count
 
     def erase(self, names: Sequence[NamedNode]) -> int:
-        """Remove graphs; return how many there were.
+        """Remove graphs; return how many existed.
 
-        The store keeps texts that no triple has any more, so that what
-        stays is written to another one, which takes its place.
+        The store keeps texts that no triple uses any more, so the remaining triples are written to
+        a new store, which replaces it.
         """
         gone = set(names)
         with self._guard, _our_errors(self._folder):
@@ -197,21 +200,21 @@ class _LocalWriter(TripleWriter):
 
 
 def _copy(store: Store, folder: Path, without: set[NamedNode]) -> None:
-    """Write a store with all quads but those of some graphs."""
+    """Write a copy of a store without some graphs."""
     made = Store(str(folder))
     made.bulk_extend(quad for quad in store if quad.graph_name not in without)
     made.flush()
 
 
 def _exchange(folder: Path) -> None:
-    """Put the fresh store in the place of the one before."""
+    """Replace the store by the fresh one."""
     (folder / _STORE).rename(folder / _FORMER)
     (folder / _FRESH).rename(folder / _STORE)
     shutil.rmtree(folder / _FORMER)
 
 
 def _finish_exchange(folder: Path) -> None:
-    """Put right what an interrupted exchange left."""
+    """Complete an interrupted exchange."""
     if (folder / _FORMER).exists() and not (folder / _STORE).exists():
         (folder / _FORMER).rename(folder / _STORE)
     for left in (_FORMER, _FRESH):

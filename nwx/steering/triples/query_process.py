@@ -1,7 +1,7 @@
-"""A SPARQL query in a process of its own, which may take so much time and memory.
+"""SPARQL queries in a separate process, with limits of time and memory.
 
-A query of a hundred characters can ask for more rows than there are atoms,
-and pyoxigraph cannot be told to stop; a process can be killed.
+A query of a hundred characters can ask for more rows than there are atoms, and pyoxigraph
+cannot be interrupted; a process can be killed.
 """
 
 import json
@@ -38,10 +38,10 @@ class StoreGoneError(TripleStoreError):
 
 
 def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAnswer:
-    """Return the answer of the store in a folder that nobody writes to.
+    """Return the answer of the store in a folder; nothing may write to it meanwhile.
 
-    Raises TripleQueryError where the query is wrong or takes too much, and
-    StoreGoneError where the store is not there any more.
+    Raises TripleQueryError if the query is invalid or exceeds the limits, and StoreGoneError if the
+    store no longer exists.
     """
     task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
     process = ChildProcess(serve_query)

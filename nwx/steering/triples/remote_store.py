@@ -96,7 +96,7 @@ class RemoteTripleStore(TripleStore):
         return rows
 
     def version(self) -> str:
-        """Return "remote": the server tells of no versions."""
+        """Return "remote": the server reports no versions."""
         return "remote"
 
 
@@ -123,7 +123,7 @@ class _RemoteWriter(TripleWriter):
         return found
 
     def put(self, graphs: Sequence[CaptureGraph]) -> int:
-        """Store graphs in the place of those of their names; return how many triples they have."""
+        """Store graphs, replacing graphs of the same names; return their number of triples."""
         for text in _updates(graphs):
             self._endpoint.update(text)
         return sum(len(graph.triples) for graph in graphs)

@@ -90,7 +90,7 @@ def _unwrapped(text: str) -> str:
 
 
 class _Cleaning:
-    """Makes JSON-LD bounded, with the contexts that are known in the place of their addresses."""
+    """Bounded JSON-LD, with known contexts inlined for their addresses."""
 
     def __init__(self) -> None:
         self._values = 0
@@ -195,7 +195,7 @@ class _Reading:
         return subject
 
     def _properties(self, item: LexborNode) -> Iterator[LexborNode]:
-        """Yield the elements that are properties of an item, those that it refers to included."""
+        """Yield the property elements of an item, including the ones it refers to."""
         waiting = [*self._referred(item), *_children(item)]
         seen = {item.mem_id}
         while waiting and not self.is_spent:
@@ -284,7 +284,7 @@ _ADDRESS_METADATA = frozenset(
 
 
 def read_metadata(page: PageView, draft: TripleDraft) -> None:
-    """Add what the metadata of a page say to a draft."""
+    """Add the metadata of a page to a draft."""
     subject = page_iri(page.url)
     for name, values in page.metadata.items():
         predicate = _metadata_predicate(name)
@@ -309,11 +309,10 @@ _SCRIPT_TYPE = "application/ld+json"
 
 
 def structured_triples(page: PageView) -> list[Triple]:
-    """Return the triples that a page states in JSON-LD, microdata, OpenGraph and Dublin Core.
+    """Return a page's triples from JSON-LD, microdata, OpenGraph and Dublin Core.
 
-    They come in order, each once, at most MOST_TRIPLES. Things without a
-    name are named after the capture. Nothing is fetched, and no bytes raise
-    an error.
+    In order, distinct, at most MOST_TRIPLES. Things without a name are named after the capture.
+    Nothing is fetched, and no input raises an error.
     """
     draft = TripleDraft(capture_iri(page.url, page.timestamp))
     lower = page.html.lower()

@@ -30,9 +30,9 @@ _SAFE_IN_URN = "-._~:/@!$&'()*+,;=%?"
 
 
 def iri(text: str) -> NamedNode | None:
-    """Return an absolute IRI with unsafe characters escaped, None where it cannot be one.
+    """Return an absolute IRI with unsafe characters escaped, None if `text` cannot be one.
 
-    Terms of schema.org are written in one way, with https and without www.
+    Terms of schema.org are normalized to https without www.
     """
     text = text.strip()
     if not text or len(text) > LONGEST_IRI or not _SCHEME.match(text):
@@ -68,7 +68,7 @@ def names_iri(url: str, timestamp: str) -> NamedNode:
 
 
 def analysis_iri(url: str, timestamp: str, crawl: str) -> NamedNode:
-    """Return the name of what the analysis for a crawl found in a capture."""
+    """Return the name of the graph of a crawl's analysis of a capture."""
     return NamedNode(f"urn:nwx:analysis:{quote(crawl, safe='')}:{timestamp}:{_in_urn(url)}")
 
 
@@ -105,10 +105,10 @@ RdfObject = NamedNode | Literal
 
 
 class TripleDraft:
-    """Triples in the order in which they are found, each once.
+    """Distinct triples in the order in which they are found.
 
-    Things without a name get one by their order in the page, so that the
-    same page always gives the same triples.
+    Things without a name are named by their order in the page, so that the same page always gives
+    the same triples.
     """
 
     def __init__(self, capture: NamedNode) -> None:

@@ -45,25 +45,27 @@ class SparqlQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """The answer to a query: `kind` is `solutions` or `boolean` (SPARQL results in JSON), or
-    `triples` (N-Triples)."""
+    """The answer to a query.
+
+    `kind` is `solutions` or `boolean` (SPARQL results in JSON), or `triples` (N-Triples).
+    """
 
     kind: str
     data: bytes
 
 
 class TripleWriter(ABC):
-    """A store that is open to write; others may read what it held before."""
+    """A store open for writing; others can read its earlier state."""
 
     @abstractmethod
     def held(self, names: "Sequence[NamedNode]") -> "set[NamedNode]":
-        """Return those of the graphs that are there in the present form."""
+        """Return the graphs among `names` that are stored in the current format."""
 
     @abstractmethod
     def put(self, graphs: "Sequence[CaptureGraph]") -> int:
-        """Store graphs in the place of those of their names; return how many triples are new.
+        """Store graphs, replacing graphs of the same names; return the number of new triples.
 
-        Storing the same again changes nothing.
+        Storing the same graphs again changes nothing.
         """
 
     @abstractmethod
@@ -86,15 +88,15 @@ class TripleStore(ABC):
 
     @abstractmethod
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
-        """Open the store to write, alone; wait so long for another who does."""
+        """Open the store for exclusive writing; wait up to `wait_seconds` for another writer."""
 
     @abstractmethod
     def answer(
         self, query: SparqlQuery, limits: QueryLimits, *, is_ours: bool = False
     ) -> QueryAnswer:
-        """Answer a query; raises TripleQueryError where that is not possible or not allowed.
+        """Answer a query; with `is_ours` it is known to query no other servers.
 
-        One that `is_ours` is known to ask no other servers.
+        Raises TripleQueryError if the query fails or is not allowed.
         """
 
     @abstractmethod
@@ -119,11 +121,11 @@ _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
 def harmless_query(text: str) -> str:
-    """Return a query with the same meaning that has no `service` in it.
+    """Return an equivalent query without the keyword `service`.
 
-    In strings and IRIs a letter of the word is written as an escape.
-    Should one of them be something else to the parser, the escape is an
-    error there. Raises TripleQueryError where the word stands elsewhere.
+    In strings and IRIs a letter of the word is replaced by an escape. If the parser reads such a
+    place as something else, the escape is a syntax error. Raises TripleQueryError if the word
+    occurs anywhere else.
     """
     _check_length(text)
     escaped = _TOKEN.sub(_escaped, text)
@@ -201,10 +203,7 @@ class SerializedAnswer:
 
 
 def media_types(kind: str) -> dict[str, str]:
-    """Return the media types that answers of a kind come in, and the names of the forms.
-
-    The first is the usual one.
-    """
+    """Return the media types of answers of a kind with their format names, default first."""
     forms: Mapping[str, tuple[str, object]] = _TRIPLES if kind == "triples" else _SOLUTIONS
     own = {media.partition(";")[0]: form for form, (media, _) in forms.items()}
     further = {media: form for media, form in _SYNONYMS.items() if form in forms}

@@ -32,7 +32,7 @@ _WEB = ("http://", "https://")
 
 
 def triple_store(settings: Settings) -> TripleStore:
-    """Return the store that is set, else that in the folder of the archive.
+    """Return the configured triple store, else the one in the archive's folder.
 
     Raises SettingsError for an archive on Elasticsearch without a setting.
     """
@@ -59,7 +59,7 @@ _Item = TypeVar("_Item")
 
 
 def visible_triples(settings: Settings, engine: Engine) -> TripleStore:
-    """Return the store of an archive, as whoever sees the archive as `engine` may see it."""
+    """Return the triple store of an archive, restricted to what a viewer with `engine` sees."""
     store = triple_store(settings)
     if not engine.hidden_key:
         return store
@@ -85,7 +85,7 @@ class VisibleTripleStore(LocalTripleStore):
         return self._name(version) if version else ""
 
     def current(self) -> Path:
-        """Return the copy of what is visible, made where there is none."""
+        """Return the copy of the visible triples; it is made if missing."""
         source = super().current()
         copy = self.folder / self._name(source.name)
         if not copy.is_dir():
@@ -134,7 +134,7 @@ def _leave_out(store: Store, engine: Engine) -> None:
 
 
 def _hidden_graphs(names: Sequence[NamedNode], engine: Engine) -> Iterator[NamedNode]:
-    """Yield those of graphs of which no visible capture is known."""
+    """Yield the graphs without a visible capture."""
     asked: dict[NamedNode, KeysAtTime] = {}
     for name in names:
         if found := _GRAPH.fullmatch(name.value):
@@ -169,7 +169,7 @@ def _linked(source: str, target: str) -> str:
 
 
 class _WithheldTripleStore(TripleStore):
-    """A store that cannot tell what a viewer may see of it, and therefore shows nothing."""
+    """A store that shows nothing, as it cannot restrict its triples to a viewer."""
 
     def __init__(self, store: TripleStore) -> None:
         self._store = store

@@ -63,7 +63,7 @@ def all_rows(db: sqlite3.Connection, span: CdxSpan) -> Iterator[CdxRow]:
 
 
 def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator[CdxRow]:
-    """Stream the rows of a span behind one of them."""
+    """Stream the rows of a span after one of its rows."""
     condition, values = where(span)
     behind = "<=" if span.newest_first else ">="
     found = db.execute(
@@ -76,7 +76,7 @@ def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator
 
 
 def marks(db: sqlite3.Connection, span: CdxSpan, every: int) -> Iterator[str]:
-    """Stream the urlkey and timestamp of the first of every so many captures of a span."""
+    """Stream the urlkey and timestamp of the first of every `every` captures of a span."""
     condition, values = where(span)
     order = "ORDER BY urlkey, timestamp"
     # Without a collection or revisits to look for, the table of lines alone tells.
@@ -190,7 +190,7 @@ def _first_lines(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> li
 
 
 def _line_groups(db: sqlite3.Connection, span: CdxSpan, form: CdxLineForm) -> Iterator[list[_Line]]:
-    """Stream the lines of a span by the thousand; all of a urlkey and timestamp come together."""
+    """Stream the lines of a span by the thousand, never splitting a urlkey and timestamp."""
     if _is_only(db, span.collection):
         span = replace(span, collection="")
     found = db.execute(*_question(span, form))
@@ -258,7 +258,7 @@ def _held_texts(form: CdxLineForm) -> tuple[str, ...] | None:
 
 @lru_cache(100)
 def _texts(form: CdxLineForm) -> tuple[str, ...]:
-    """Return what makes a line out of all columns of a capture."""
+    """Return the SQL expressions that make a line from the columns of a capture."""
     texts = [
         BARE_DIGEST if place == DIGEST and form.bare_digests else ROW_COLUMNS[place]
         for place in form.places

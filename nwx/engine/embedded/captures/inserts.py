@@ -1,4 +1,4 @@
-"""Captures inserted into their table, without those that are there already."""
+"""Captures inserted into their table, except for existing ones."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ SourceRow = tuple[object, ...]
 
 
 def insert_captures(db: sqlite3.Connection, rows: Sequence[SourceRow], length: int) -> None:
-    """Insert those of some rows that are new, of so many values each.
+    """Insert the new ones of some rows, of `length` values each.
 
-    Numbers go on behind those of captures that were deleted.
+    Numbering continues after the numbers of deleted captures.
     """
     given = last_capture_number(db)
     (highest,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
@@ -46,9 +46,9 @@ def insert_captures(db: sqlite3.Connection, rows: Sequence[SourceRow], length: i
 def _without_first_new(
     db: sqlite3.Connection, rows: Sequence[SourceRow], length: int, number: int
 ) -> Sequence[SourceRow]:
-    """Insert the first row that is new under a number, and return those behind it.
+    """Insert the first new row under a number, and return the rows after it.
 
-    SQLite numbers what follows itself.
+    SQLite numbers the following rows itself.
     """
     command = _insert_command(length)
     numbered = command.replace("(source", "(num, source").replace("VALUES (", "VALUES (?, ")
@@ -60,7 +60,7 @@ def _without_first_new(
 
 @lru_cache(100)
 def _insert_command(length: int, rows: int = 1) -> str:
-    """Return the command for rows of so many values, without those at the end left out."""
+    """Return the INSERT command for rows of `length` values; other columns get defaults."""
     left_out = CAPTURE_COLUMNS[length - 1 :]
     values = ["?"] * length + [f"'{DEFAULT_VALUES[name]}'" for name in left_out]
     columns = ", ".join(("source", *CAPTURE_COLUMNS))

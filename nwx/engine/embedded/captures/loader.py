@@ -26,10 +26,10 @@ _RUN = 500_000
 
 
 class Loader:
-    """What holds the lock of an archive to load or unload captures, until it is unlocked.
+    """Holds the lock of an archive to load or unload captures, until unlocked.
 
-    It is closed afterwards, which takes a while behind a large load. Each
-    call is one transaction: whoever reads sees all of it or nothing.
+    Closed afterwards, which takes a while after a large load. Each call is one transaction: readers
+    see all of it or nothing.
     """
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
@@ -73,12 +73,12 @@ class Loader:
         return deleted
 
     def unlock(self) -> bool:
-        """Let go of the lock, so that others may write; return whether `close` takes a while."""
+        """Release the lock, so that others may write; return whether `close` takes a while."""
         os.close(self._lock)
         return self._log_bytes() > _SHORT_LOG_BYTES
 
     def close(self) -> None:
-        """Bring what is in the log into the database, as far as nobody else needs the log."""
+        """Checkpoint the log into the database, as far as nobody else needs the log."""
         # What was committed is safe in the log, which the next writer brings in otherwise.
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -89,10 +89,10 @@ class Loader:
         return log.stat().st_size if log.exists() else 0
 
     def _shorten_log(self) -> None:
-        """Bring a long log into the database first.
+        """Checkpoint a long log first.
 
-        Other processes may load one after the other, each before what the
-        one before closes: such a log would never begin anew.
+        Otherwise, if processes load one after another, each before the previous one closes, the log
+        never restarts.
         """
         if self._log_bytes() <= _LONG_LOG_BYTES:
             return
@@ -131,10 +131,10 @@ class EndingLoad(Protocol):
 
 
 class EndedLoads:
-    """The loads of an archive whose logs are being brought into its database, by threads.
+    """Finished loads of an archive whose logs threads are merging into its database.
 
-    Whoever loads waits for those before: a log that many loads are written to
-    one after the other, while it is read, would never begin anew.
+    A new load waits for earlier ones: a log that many loads append to while it is read would never
+    restart.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class EndedLoads:
         self._threads: list[threading.Thread] = []
 
     def end(self, load: EndingLoad) -> None:
-        """Unlock an archive at once, and close what has loaded into it, by a thread if need be."""
+        """Unlock an archive at once, and close its loader, in a thread if that takes a while."""
         if not load.unlock():
             load.close()
             return

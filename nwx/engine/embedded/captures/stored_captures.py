@@ -46,7 +46,7 @@ def first_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> list[Cap
 
 
 def further_captures(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
-    """Stream those behind the first."""
+    """Stream the captures after the first."""
     rows = db.execute(
         f"{_question(urlkey)} LIMIT -1 OFFSET {FIRST_CAPTURES}",
         {"digest": digest, "urlkey": urlkey},
@@ -88,7 +88,7 @@ def _sides(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list[Capture
 
 
 def has_keys(db: sqlite3.Connection, starts: Sequence[str]) -> bool:
-    """Tell whether urlkeys begin so, as `Engine.has_keys` does."""
+    """Return whether any urlkey has one of these prefixes, as `Engine.has_keys` does."""
     return any(
         db.execute(_HAS_KEY, (start, start[:-1] + chr(ord(start[-1]) + 1))).fetchone()
         for start in starts
@@ -116,7 +116,7 @@ _NUMBERED = SELECT_CAPTURES.replace("SELECT ", "SELECT num, ", 1)
 
 
 def capture_mark(db: sqlite3.Connection) -> str:
-    """Return the mark behind all captures."""
+    """Return the mark after all captures."""
     return str(last_capture_number(db))
 
 
@@ -143,17 +143,17 @@ def _number(mark: str, end: int) -> int:
 
 
 class StoredCaptures:
-    """What an engine reads of its captures."""
+    """The read methods of an engine for captures."""
 
     _folder: Folder
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Give a connection that knows what was written, for a short answer."""
+        """Yield a connection that sees everything written, for a short answer."""
 
     @abstractmethod
     def _streaming(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Give a connection of its own, which knows what was written until now."""
+        """Yield a separate connection that sees everything written so far."""
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream captures in the order of urlkey, timestamp, file and offset."""
@@ -180,7 +180,7 @@ class StoredCaptures:
             return near_captures(db, asked, most)
 
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Tell whether any capture has a urlkey that begins with one of these texts."""
+        """Return whether any capture has a urlkey that begins with one of these texts."""
         with self._reading() as db:
             return has_keys(db, starts)
 
@@ -198,7 +198,7 @@ class StoredCaptures:
         return cdx_rows.line_blocks(self._reading, self._streaming, span, form)
 
     def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
-        """Stream the places of the first of every so many captures of a span."""
+        """Stream the positions of the first of every `every` captures of a span."""
         with self._streaming() as db:
             yield from cdx_rows.marks(db, span, every)
 
@@ -208,7 +208,7 @@ class StoredCaptures:
             return cdx_rows.collections(db)
 
     def capture_mark(self) -> str:
-        """Return the mark behind all captures that are stored until now."""
+        """Return the mark after all captures stored so far."""
         if not self._folder.exists():
             return ""
         with self._reading() as db:
@@ -217,6 +217,6 @@ class StoredCaptures:
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the captures stored after a mark, each with the mark behind it."""
+        """Stream the captures stored after a mark, each with the mark after it."""
         with self._streaming() as db:
             yield from captures_since(db, mark, until, collection)

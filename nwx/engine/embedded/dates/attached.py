@@ -1,8 +1,7 @@
 """Dates of other indices, joined with the documents of an archive.
 
-An index numbers its ids in its own way. Which of its numbers is which of
-the archive's is looked up once for each id that both have, and again only
-for ids that are new on either side.
+Each index numbers its ids in its own way. Its numbers are mapped to the archive's once for each
+id that both have, and again only for ids new on either side.
 """
 
 import sqlite3
@@ -33,12 +32,11 @@ _PROBES = 64
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """Dates by the index's own numbers, and the archive's numbers for those.
+    """Dates by the index's own numbers, and the corresponding archive numbers.
 
-    `rows` are rowid, number, timestamp and collection. `last` is the last
-    number of an id that was read, `seen` the last row of dates, `size` the
-    first number of the archive that was not known. That is so while
-    nothing has been deleted from the index.
+    `rows` are rowid, number, timestamp and collection. `last` is the last number of an id that was
+    read, `seen` the last row of dates, `size` the first number of the archive that was unknown.
+    Valid while nothing has been deleted from the index.
     """
 
     deletions: int
@@ -49,20 +47,20 @@ class LookedUp:
     numbers: Ints
 
     def is_worth_keeping(self, before: "LookedUp") -> bool:
-        """Tell whether there is much that was not known before."""
+        """Return whether much is new since `before`."""
         known = before.seen + before.size
         new = self.seen + self.size - known
         return before.deletions != self.deletions or new > _WORTH_KEEPING * (new + known)
 
 
 def nothing(deletions: int) -> LookedUp:
-    """Return what is known before anything was looked up."""
+    """Return the empty state before any look-up."""
     none = np.zeros((0, 4), dtype=np.int64)
     return LookedUp(deletions, 0, 0, 0, none, np.zeros(1, dtype=np.int64))
 
 
 def load_lookup(file: Path, db: sqlite3.Connection) -> LookedUp | None:
-    """Return what a file holds, None where it was made of other databases than `db` joins."""
+    """Return the contents of a file, None if it was made from other databases than in `db`."""
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as read:
             arrays = {name: read[name] for name in ("kept", "rows", "numbers", "probes")}
@@ -74,7 +72,7 @@ def load_lookup(file: Path, db: sqlite3.Connection) -> LookedUp | None:
 
 
 def save_lookup(file: Path, db: sqlite3.Connection, found: LookedUp) -> None:
-    """Write what was looked up to a file."""
+    """Write looked-up dates and numbers to a file."""
     new = file.with_suffix(".new.npz")
     kept = np.array([getattr(found, name) for name in _KEPT_NUMBERS], dtype=np.int64)
     probes = _probes(db, found)
@@ -83,10 +81,9 @@ def save_lookup(file: Path, db: sqlite3.Connection, found: LookedUp) -> None:
 
 
 def _probes(db: sqlite3.Connection, found: LookedUp) -> npt.NDArray[np.uint8]:
-    """Return some ids from either side, and the last date: other databases have others there.
+    """Return sample ids from either side, and the last date, to identify the databases.
 
-    So a file that lies beside a database of yesterday, restored from a
-    copy, is not taken for one of today.
+    A file next to an older database restored from a copy is thus not taken as current.
     """
     digest = blake2b()
     for schema, last in (("main", found.last), ("archive", found.size - 1)):
@@ -131,13 +128,13 @@ class AttachedIndex:
             self._db.execute("ATTACH DATABASE ? AS archive", (uri,))
 
     def is_current(self) -> bool:
-        """Tell whether the database that is open is still the one that counts."""
+        """Return whether the open database is still the current one."""
         with self._our_errors():
             self._folder.check()
             return self._folder.database == self._path
 
     def has_changed(self) -> bool:
-        """Tell whether there is something that was not read yet."""
+        """Return whether the index has unread changes."""
         with self._our_errors():
             (version,) = self._db.execute("PRAGMA main.data_version").fetchone()
             return bool(version != self._version)
@@ -145,7 +142,7 @@ class AttachedIndex:
     def read(self, size: int, codes: dict[str, int]) -> Seen:
         """Return the dates of the ids that have a number below `size` in the archive.
 
-        `codes` are those of collections; names that are new are added.
+        `codes` are the codes of collections; new names are added.
         """
         with self._our_errors():
             (self._version,) = self._db.execute("PRAGMA main.data_version").fetchone()
@@ -183,7 +180,7 @@ class AttachedIndex:
         return LookedUp(deletions, last, seen, size, rows, numbers)
 
     def keep(self, size: int) -> None:
-        """Write down what was looked up, where much has come since that was last done."""
+        """Save the look-ups if much has been added since the last save."""
         with self._our_errors():
             before = load_lookup(self._file, self._db) or nothing(-1)
             self.read(size, {})
@@ -196,7 +193,7 @@ class AttachedIndex:
             return reader.stored_dates(self._db, ids)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._db.close()
 
     @contextmanager
@@ -214,7 +211,7 @@ class Attached:
         self._open: list[AttachedIndex] = []
 
     def look(self, db: sqlite3.Connection) -> None:
-        """Open what the archive says is attached."""
+        """Open the indices that the archive lists as attached."""
         addresses = attached(db)
         if addresses == self._addresses and all(one.is_current() for one in self._open):
             return
@@ -226,7 +223,7 @@ class Attached:
         self._addresses = addresses
 
     def have_changed(self) -> bool:
-        """Tell whether one of them has something that was not read yet."""
+        """Return whether any of them has unread changes."""
         return any(not one.is_current() or one.has_changed() for one in self._open)
 
     def read(self, size: int, codes: dict[str, int]) -> list[Seen]:
@@ -234,7 +231,7 @@ class Attached:
         return [one.read(size, codes) for one in self._open]
 
     def keep(self, db: sqlite3.Connection) -> None:
-        """Write down what was looked up, so that opening the archive takes no time."""
+        """Save the look-ups, so that opening the archive takes no time."""
         self.look(db)
         (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
         for one in self._open:
@@ -245,14 +242,14 @@ class Attached:
         return [one.dates(ids) for one in self._open]
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close all of them."""
         for one in self._open:
             one.close()
         self._open, self._addresses = [], {}
 
 
 def keep_joined(archive: Folder) -> None:
-    """Write down what is looked up of attached indices, unless somebody writes to the archive."""
+    """Save the look-ups of attached indices, unless somebody writes to the archive."""
     if not archive.exists():
         return
     with (

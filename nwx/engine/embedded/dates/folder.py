@@ -1,7 +1,7 @@
-"""Dates indices in folders of their own, and what adds to them, or to an archive's own dates.
+"""Dates indices in separate folders, and writers to them or to an archive's own dates.
 
-Such a folder has the tables that an archive has for its dates, and none of
-the others: an archive is a dates index too, for others that attach it.
+Such a folder has only the tables that an archive has for its dates: an archive is also a dates
+index, for others that attach it.
 """
 
 import json
@@ -31,18 +31,17 @@ _WAIT_SECONDS = 60.0
 
 
 class DatesFolder(Folder):
-    """A dates index by itself: `dates.json`, which names the database that counts, and that.
+    """A separate dates index: a database, and `dates.json`, which names the current one.
 
-    A version that is built anew has a database of its own: whoever reads
-    the one before is not disturbed.
+    A rebuilt version has a new database: readers of the previous one are not disturbed.
     """
 
     def exists(self) -> bool:
-        """Tell whether there is a dates index."""
+        """Return whether the dates index exists."""
         return (self.path / _MANIFEST).exists()
 
     def check(self, *, writing: bool = False) -> None:
-        """Look which database counts; raises EngineError where there is none that can be read."""
+        """Find the current database. Raises EngineError if it is missing or unreadable."""
         try:
             found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
             form, version = int(found["format"]), int(found["mapping"])
@@ -87,7 +86,7 @@ class DatesFolder(Folder):
             manifest.rename(self.path / _MANIFEST)
 
     def remove_database(self, number: int) -> None:
-        """Remove the database of a number, where there is one."""
+        """Remove the database of a number, if it exists."""
         for suffix in ("", "-wal", "-shm"):
             (self.path / f"{_DATABASE.format(number)}{suffix}").unlink(missing_ok=True)
 
@@ -102,7 +101,7 @@ class DatesFolder(Folder):
             os.close(handle)
 
     def leave(self) -> None:
-        """Remove what locking made where there is no index, and nothing else."""
+        """Remove the files made by locking if no index exists, and nothing else."""
         with suppress(OSError):
             (self.path / LOCK).unlink()
             self.path.rmdir()
@@ -122,7 +121,7 @@ class DatesFolder(Folder):
 def dates_folder(path: Path) -> Folder:
     """Return the folder of a dates index, or of an archive, whose own dates are one.
 
-    Raises EngineError where there is neither.
+    Raises EngineError if it is neither.
     """
     for folder in (DatesFolder(path), Folder(path)):
         if folder.exists():
@@ -134,7 +133,7 @@ def dates_folder(path: Path) -> Folder:
 
 
 def make_dates_folder(path: Path) -> None:
-    """Make an empty dates index where there is none."""
+    """Create an empty dates index if it is missing."""
     folder = DatesFolder(path)
     with locked(folder):
         if not folder.exists():
@@ -166,7 +165,7 @@ class DatesWriter:
             yield db
 
     def erase(self, wait_seconds: float) -> bool:
-        """Take what was deleted out of the file; return whether nothing of it is left."""
+        """Erase deleted data from the file; return whether nothing of it is left."""
         # Imported here: hardly any archive is ever purged.
         with locked(self._folder, wait_seconds), self._folder.our_errors():
             return erase_deleted(self._connected(), wait_seconds)
@@ -181,7 +180,7 @@ class DatesWriter:
         return self._db
 
     def close(self, columns: Path | None = None) -> None:
-        """Let go of the database, and bring an archive's file of columns up to date."""
+        """Close the database, and update an archive's file of columns."""
         db, self._db = self._db, None
         if db is None:
             return
@@ -196,9 +195,9 @@ class DatesWriter:
 
 @contextmanager
 def building(path: Path) -> Iterator["FolderBuilder"]:
-    """Give what builds the next version of a dates index, which counts when the context ends.
+    """Yield a builder of the next version of a dates index, current when the context ends.
 
-    Nobody else can add to it until then.
+    Nobody else can add to the index until then.
     """
     folder = DatesFolder(path)
     with locked(folder):
@@ -244,7 +243,7 @@ def locked(folder: Folder, wait_seconds: float = _WAIT_SECONDS) -> Iterator[None
 
 
 def joined_file(archive: Folder, name: str) -> Path:
-    """Return the file that spares looking up what an attached index and the archive share."""
+    """Return the file that caches the ids shared by an attached index and the archive."""
     return archive.path / f"joined-{name}.npz"
 
 

@@ -1,4 +1,4 @@
-"""The dates indices of an archive beside its main one, by their names."""
+"""The dates indices of an archive except its main one, by name."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +31,10 @@ DatesReading = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 class EmbeddedDatesIndices:
-    """What attaches, fills and lists the indices of an archive.
+    """Attaches, fills and lists the dates indices of an archive.
 
-    Those that it makes lie in its own folder, below `dates`; others are
-    where they are. `reading` gives the archive's database, `altering` a
-    transaction of it.
+    Indices that it creates are in its own folder, below `dates`; others stay in place. `reading`
+    yields the archive's database, `altering` a transaction of it.
     """
 
     def __init__(self, archive: Folder, reading: DatesReading, altering: Altering) -> None:
@@ -71,7 +70,7 @@ class EmbeddedDatesIndices:
                 yield path.name
 
     def _path(self, name: str, addresses: dict[str, str]) -> Path:
-        """Return where the index of a name lies, or is to be made."""
+        """Return the path of an index by name, existing or to be created."""
         return self._archive.path / addresses.get(name, f"{_OWN}/{name}")
 
     def attach(self, name: str, address: str) -> None:
@@ -122,7 +121,7 @@ class EmbeddedDatesIndices:
         folder.remove()
 
     def append(self, name: str, dates: Sequence[Dates]) -> int:
-        """Add dates to an index, which is made and attached where there is none."""
+        """Add dates to an index; a missing index is made and attached."""
         check_name(name)
         path = self._path(name, self._addresses())
         if not DatesFolder(path).exists() and not Folder(path).exists():
@@ -142,7 +141,7 @@ class EmbeddedDatesIndices:
             return Registry(db).remove_dates(dates_rows(dates))
 
     def erase(self, name: str, wait_seconds: float) -> bool:
-        """Take what was deleted out of an index that the archive made."""
+        """Erase deleted data from an index that the archive made."""
         return self._own_writer(name).erase(wait_seconds)
 
     def _own_writer(self, name: str) -> DatesWriter:
@@ -189,7 +188,7 @@ class EmbeddedDatesIndices:
     def _place(self, place: str) -> Path:
         """Return the folder of an index by its name in the archive, or its path.
 
-        What is neither is a name that the archive may give to a new one.
+        Anything else is a name that the archive may give to a new index.
         """
         addresses = self._addresses()
         own = self._path(place, addresses)
@@ -202,7 +201,7 @@ class EmbeddedDatesIndices:
             writer.close()
 
     def close(self) -> None:
-        """Let go of what was written to."""
+        """Close the indices that were written to."""
         for name in list(self._writers):
             self._forget(name)
 

@@ -1,11 +1,10 @@
 """The analyzer `text` of `mappings/documents.json`, for tantivy.
 
 Elasticsearch's tokenizer `standard` is Lucene's grammar of UAX #29
-(StandardTokenizerImpl.jflex) with the tables of Unicode 12.1. The pattern
-below follows that grammar rule by rule, so that both engines see the same
-tokens. tantivy's regular expressions run without an automaton and are slow,
-so texts are cut here, words of ASCII by a short cut and others once a word,
-and tantivy gets tokens apart by blanks to lower-case and fold.
+(StandardTokenizerImpl.jflex) with the tables of Unicode 12.1. The pattern below follows that
+grammar rule by rule, so that both engines see the same tokens. tantivy's regular expressions
+run without an automaton and are slow, so texts are tokenized here, ASCII words by a fast path
+and others once per word, and tantivy gets blank-separated tokens to lower-case and fold.
 """
 
 import re
@@ -58,7 +57,7 @@ def tokenized(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text as they stand in the index."""
+    """Return the tokens of a text as stored in the index."""
     return text_analyzer().analyze(tokenized(text))
 
 
@@ -97,7 +96,7 @@ def _ascii_tokens(text: str) -> str:
 
 
 def _mixed_tokens(words: list[str]) -> str:
-    """Return the tokens of words of which not all are ASCII."""
+    """Return the tokens of words, not all ASCII."""
     others = [_word_tokens(word) for word in words if not word.isascii()]
     plain = " ".join([word if word.isascii() else "\n" for word in words])
     pieces = [""] * (2 * len(others) + 1)
@@ -167,7 +166,7 @@ def _token_pattern() -> str:
 
 
 def _word_pattern() -> str:
-    """WB5 to WB13b: letters, numbers and Katakana with what may stand between them."""
+    """Return the pattern of a word by rules WB5 to WB13b: letters, numbers, Katakana."""
     newer = rf"\x{{2E5}}-\x{{2EB}}\x{{55A}}\x{{58A}}\x{{A708}}-\x{{A716}}{_ONCE_FORMAT}"
     letter = _extended(rf"[\p{{wb=ALetter}}\p{{wb=Hebrew_Letter}}&&{_AGE}]--[{newer}]")
     hebrew = _extended(rf"\p{{wb=Hebrew_Letter}}&&{_AGE}")

@@ -1,6 +1,6 @@
-"""What is known of documents beside their text, as arrays by the number of the id.
+"""Document columns other than text, as arrays by the number of the id.
 
-The arrays are those of one moment.
+The arrays are a snapshot of one moment.
 """
 
 import sqlite3
@@ -76,7 +76,7 @@ class DocumentColumns:
         before: "DocumentColumns | None" = None,
         others: Others | None = None,
     ) -> Self:
-        """Return the columns of an archive; what is known of those `before` is not read again."""
+        """Return the columns of an archive; data already in `before` is not read again."""
         collections = {name: code for code, name in db.execute("SELECT * FROM collections")}
         columns = cls(stored, collections, _labels(db, before))
         columns.entries = count_rows(db, IndexName.DOCUMENTS)
@@ -89,7 +89,7 @@ class DocumentColumns:
         return columns
 
     def take_dates(self, seen: Seen, derived: Mapping[str, Any] | None = None) -> None:
-        """Set the dates, and what was computed from them before."""
+        """Set the dates, and the arrays already computed from them."""
         self.seen = seen
         self.timestamps = seen.timestamps
         self.rows = DateRows(*seen, self.collections)
@@ -144,7 +144,7 @@ class DocumentColumns:
         return known
 
     def has_value(self, facet: str, values: Collection[str], nums: Ints) -> Bools:
-        """Tell of documents whether a facet that is their own has one of some values."""
+        """Return for each document whether its facet has one of the values; own facets only."""
         wanted = np.zeros(len(self.labels[facet]), dtype=bool)
         wanted[[code for value in values if (code := self._known_values(facet).get(value))]] = True
         return wanted[self.codes(facet)[nums]]
@@ -175,12 +175,12 @@ class DocumentColumns:
 
     @cached_property
     def oldest(self) -> Ints:
-        """The first date of each, a date after all others where there is none."""
+        """The first date of each number; later than all others if it has no dates."""
         return self._edge("oldest", self._starts[:-1], 10**14)
 
     @cached_property
     def newest(self) -> Ints:
-        """The last date of each, 0 where there is none."""
+        """The last date of each number; 0 if it has no dates."""
         return self._edge("newest", self._starts[1:] - 1, 0)
 
     def _edge(self, name: str, places: Ints, missing: int) -> Ints:
@@ -207,12 +207,12 @@ class DocumentColumns:
         return Sets.of(self.seen.nums, self.seen.collections, self.size)
 
     def derived(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what is computed from the dates of the archive's own index, to be kept."""
+        """Return the arrays computed from the dates of the archive's own index, to be stored."""
         edges = {"starts": self._starts, "oldest": self.oldest, "newest": self.newest}
         return edges | self.years.arrays("years") | self.seen_collections.arrays("collections")
 
     def seen_in(self, condition: DateCondition) -> Bools:
-        """Tell of each number whether a date of it meets a condition."""
+        """Return for each number whether one of its dates meets a condition."""
         found = np.zeros(self.size, dtype=bool)
         found[self.seen.nums[self.rows.that_meet(condition)]] = True
         return found
@@ -250,7 +250,7 @@ class DocumentColumns:
 
     @cached_property
     def date_sums(self) -> npt.NDArray[np.uint64]:
-        """A number for each that stands for all its dates: the same where these are the same."""
+        """A checksum of all dates per number: equal for equal dates."""
         hashes = np.zeros(max(self.collection_names, default=0) + 1, dtype=np.uint64)
         for name, code in self.collections.items():
             digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -275,9 +275,9 @@ It is given those of an earlier moment, if there are any, and the documents writ
 
 
 def keep_columns(file: Path, db: sqlite3.Connection, frequent: ReadFrequent | None = None) -> None:
-    """Bring an archive's file of columns up to date, where enough has come.
+    """Update an archive's file of columns if enough has changed.
 
-    The sets of words that are kept there stay as they were where nothing reads others.
+    The stored sets of words stay unchanged if `frequent` is None.
     """
     is_large = frequent is not None and count_rows(db, IndexName.DOCUMENTS) >= LEAST_DOCUMENTS
     save_columns_file(file, db, partial(_derived, frequent), MOMENT if is_large else None)

@@ -40,12 +40,11 @@ _SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What only the archive knows, as queries.
+    """Queries that need data of the archive.
 
-    `joined` gives the documents that meet a date range or a leaf of one of
-    JOINED_FIELDS, `near` those with words near each other in a field, and
-    `own_shown` those of a query on CAPTURE_FIELDS whose own capture is not
-    hidden.
+    `joined` returns the documents that meet a date range or a leaf of one of JOINED_FIELDS, `near`
+    the documents with words near each other in a field, and `own_shown` the documents of a query on
+    CAPTURE_FIELDS whose own capture is not hidden.
     """
 
     joined: Callable[[DateRange | Leaf], Query]
@@ -57,7 +56,7 @@ class Known:
 
 
 def compile_node(node: Node, known: Known) -> Query:
-    """Return the query of a tree; `known` tells what only the archive knows.
+    """Return the query of a tree; `known` resolves what only the archive knows.
 
     The tree is resolved (`nwx.query.tree.resolve_tree`).
     """
@@ -253,7 +252,7 @@ def _common_beginning(one: str, other: str) -> int:
 def _between(
     low: str | None, high: str | None, include_low: bool, include_high: bool, common: int
 ) -> str | None:
-    """Return the expression of the texts between two, None where there are none."""
+    """Return the expression of the texts between two bounds, None if it is empty."""
     if low is None or high is None:
         if high is None:
             return _from(low or "", include_low or low is None)
@@ -287,7 +286,7 @@ def _from(low: str, include: bool) -> str:
 
 
 def _up_to(high: str, include: bool, *, empty: bool = True) -> str | None:
-    """Return the expression of all texts before one; without `empty` the empty one is none."""
+    """Return the expression of all texts before one; without `empty` not the empty text."""
     expression = "()" if include else None
     for place, character in reversed(list(enumerate(high))):
         expression = _any_of(
@@ -308,7 +307,7 @@ def _any_of(*expressions: str | None) -> str | None:
 
 
 def _beginning(first: int, last: int) -> str | None:
-    """Return the expression of texts that begin with one of these characters, if there are any."""
+    """Return the expression of texts that begin with a character in a range, None if empty."""
     first = 0xE000 if 0xD800 <= first <= 0xDFFF else first
     last = 0xD7FF if 0xD800 <= last <= 0xDFFF else last
     if first > last:

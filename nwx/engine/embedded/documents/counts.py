@@ -19,7 +19,7 @@ _MOST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumbers:
-    """The documents that meet all filters, and those that facets with a filter count."""
+    """The documents that meet all filters, and the documents counted by filtered facets."""
 
     nums: Ints
     by_facet: Mapping[str, Ints] = field(default_factory=dict)
@@ -28,12 +28,11 @@ class NarrowedNumbers:
 def narrow_facets(
     columns: DocumentColumns, nums: Ints, plan: SearchPlan, dated: Bools | None
 ) -> NarrowedNumbers:
-    """Return which documents meet the filters of facets that leave out their own, and the dates.
+    """Return the documents that meet dates and filters, overall and per filtered facet.
 
-    `dated` tells the documents that meet the condition of the question's
-    dates, if there is one. For each of those facets come the documents that
-    meet all but its own filter. Each filter is looked at once: what is
-    counted is how many of them a document does not meet.
+    `dated` marks the documents that meet the question's dates, if it has any. Each facet with a
+    filter gets the documents that meet all filters but its own. Each filter is evaluated once, by
+    counting how many filters a document does not meet.
     """
     in_dates = True if dated is None else dated[nums]
     unmet = {
@@ -98,9 +97,9 @@ def _values(
 def _all_counts(
     columns: DocumentColumns, nums: Ints, facets: Sequence[str]
 ) -> dict[str, tuple[Ints, Ints]]:
-    """Return the codes of the values that documents have, and how often, of each facet.
+    """Return for each facet the codes of the documents' values, and their counts.
 
-    Facets with few values are counted together, by all their values at once.
+    Facets with few values are counted together, in one pass.
     """
     together = _few_values(columns, facets)
     found = {}
@@ -141,7 +140,7 @@ def _counts(columns: DocumentColumns, nums: Ints, facet: str) -> tuple[Ints, Int
 
 
 def _taken_off(totals: tuple[Ints, Ints], codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the counts of all documents without those of some."""
+    """Return the counts of all documents minus the counts of some."""
     every, left = totals[0], totals[1].copy()
     left[np.searchsorted(every, codes)] -= counts
     there = left > 0

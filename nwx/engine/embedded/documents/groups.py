@@ -14,7 +14,7 @@ _FEW_FOLDED = 16
 
 
 class Folds:
-    """What folds documents into one hit: those of a group, of which most have one document."""
+    """Folds the documents of a group into one hit; most groups have one document."""
 
     def __init__(self, groups: Ints) -> None:
         self.groups = groups
@@ -76,8 +76,8 @@ _SPARSE = 8
 class Sets:
     """A set of values for each number, where many numbers have the same set.
 
-    `codes` tells the set of each number. The first set is empty, then come
-    those of one value each, then the others.
+    `codes` is the set of each number. The first set is empty, then follow the sets of one value
+    each, then the others.
     """
 
     def __init__(self, codes: Ints, starts: Ints, kinds: Ints, values: Ints) -> None:
@@ -114,7 +114,7 @@ class Sets:
         return cls(*(arrays[f"{name}.{part}"] for part in _ARRAYS))
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """Return what to write down under a name."""
+        """Return the arrays to store under a name."""
         parts = (self.codes, self._starts, self._kinds, self._values)
         return {f"{name}.{part}": array for part, array in zip(_ARRAYS, parts, strict=True)}
 
@@ -150,7 +150,7 @@ class Sets:
 
 
 def _numbered(values: Ints) -> tuple[Ints, Ints]:
-    """Return the values that there are, and which of them each is."""
+    """Return the distinct values, and the index of each value among them."""
     if not len(values):
         return values.astype(np.int64), values.astype(np.int64)
     lowest = int(values.min())

@@ -34,10 +34,10 @@ _WORTH_A_STEP = 50
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A query, whose scores are those of the whole query or below.
+    """A query whose scores are at most the scores of the whole query.
 
-    What no step so far gives a document is a score above `bound`: there is
-    a step that gives it its whole score.
+    A document not found by any step so far scores at most `bound`; for each document found, one
+    step gives its full score.
     """
 
     query: Query
@@ -55,9 +55,9 @@ class _Choice:
 def steps(
     node: Node, filters: Sequence[Query], searcher: DocumentSearcher, total: int
 ) -> Iterator[Step]:
-    """Give the steps to the best of `total` documents of words that must all be found.
+    """Yield the steps to the best of `total` documents, for words that must all match.
 
-    There are none of other trees, nor where all documents are scored sooner.
+    Yields nothing for other trees, or if scoring all documents is faster.
     """
     words = _words(node)
     if words is None:
@@ -73,7 +73,7 @@ def steps(
 
 
 def _words(node: Node) -> list[str] | None:
-    """Return the words of a tree, None where it is not made of words that must all be found."""
+    """Return the words of a tree, None unless it consists of words that must all match."""
     if isinstance(node, Bool):
         if node.should or node.must_not or not node.must:
             return None
@@ -148,9 +148,9 @@ def by_date(
 def by_score(
     view: ArchiveView, ranking: Ranking, allowed: Bools | None, groups: Ints | None, wanted: int
 ) -> list[OrderedHits]:
-    """Return the first by score, equal scores newest first, then by id.
+    """Return the first hits by score; equal scores newest first, then by id.
 
-    `allowed` tells which documents count, where not all that `ranking` finds do.
+    `allowed` marks the documents that count, if not all that `ranking` finds do.
     """
     candidates = _Candidates(view, allowed, groups, wanted)
     for step in ranking.steps or (Step(ranking.query, 0.0),):
@@ -161,7 +161,7 @@ def by_score(
 
 @dataclass(slots=True)
 class _Asked:
-    """The best documents of a query in order of their scores, of which there may be more."""
+    """The best documents of a query, ordered by score; more may exist."""
 
     query: Query
     size: int
@@ -170,7 +170,7 @@ class _Asked:
 
     @property
     def last(self) -> float:
-        """The highest score that those that were not given may have, below 0 of none."""
+        """The highest possible score of documents not returned, below 0 if none remain."""
         return float(self.scores[-1]) if len(self.scores) == self.size else -1.0
 
     def count_above(self, least: float) -> int:
@@ -192,7 +192,7 @@ class _Candidates:
         self._least = -1.0
 
     def are_enough_with(self, step: Step) -> bool:
-        """Add what a step finds; tell whether the first documents are known then."""
+        """Add the results of a step; return whether the first documents are now known."""
         self._asked.append(self._ask(step.query, max(_FIRST_TRY, 2 * self._wanted)))
         bound = step.bound or -1.0
         while True:
@@ -213,7 +213,7 @@ class _Candidates:
         return _Asked(query, size, scores, [address for _, address in hits])
 
     def first(self) -> list[OrderedHits]:
-        """Return the first in order, of those that score more than any other may."""
+        """Return the first hits in order, as far as no other document can score higher."""
         above = [one.count_above(self._least) for one in self._asked]
         pairs = list(zip(self._asked, above, strict=True))
         scores = np.concatenate([one.scores[:count] for one, count in pairs])

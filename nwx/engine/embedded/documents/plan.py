@@ -1,4 +1,4 @@
-"""What a question asks of an archive in a folder: planned once, before anything is looked up."""
+"""Plan of a question to an embedded archive, made before any look-up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DATED_FACETS = ("collection", "year")
 
 @dataclass(frozen=True, slots=True)
 class JoinedLeaf:
-    """A leaf that all documents of a query must meet, or must not; dates or links tell which do."""
+    """A leaf that all documents of a query must, or must not, meet, by dates or links."""
 
     leaf: DateRange | Leaf
     wanted: bool = True
@@ -21,12 +21,11 @@ class JoinedLeaf:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """A question in parts, by what answers them.
+    """A question split by the component that answers each part.
 
-    tantivy answers `text`; columns of dates and links tell which documents
-    meet `joined`, `filters` and `dates`. The facets `apart` are counted
-    without the filter that is about them: `other_dates` has what is left of
-    `dates` for each of those that look at dates. `tree` is the whole query.
+    tantivy answers `text`; columns of dates and links show which documents meet `joined`, `filters`
+    and `dates`. The facets `apart` are counted without their own filter: `other_dates` has the rest
+    of `dates` for each of them that uses dates. `tree` is the whole query.
     """
 
     question: Question

@@ -1,4 +1,4 @@
-"""The columns of documents without those that a viewer may not see."""
+"""The columns of documents without the documents hidden from a viewer."""
 
 from collections.abc import Collection
 
@@ -13,11 +13,10 @@ _ID_DIGITS = 16
 
 
 class RestrictedColumns(DocumentColumns):
-    """Columns as if hidden documents and dates were not there.
+    """Columns as if hidden documents and dates did not exist.
 
-    Numbers are those of the columns of everything; hidden documents are no
-    documents, and have no dates. `partly_hidden` are those of documents that
-    have hidden dates and others.
+    Numbers are the same as in the full columns; hidden documents count as missing and have no
+    dates. `partly_hidden` are the numbers of documents with both hidden and visible dates.
     """
 
     def __init__(self, columns: DocumentColumns, hidden: HiddenDocuments) -> None:
@@ -39,7 +38,7 @@ class RestrictedColumns(DocumentColumns):
 
 
 def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
-    """Tell of each date of columns whether it is hidden."""
+    """Return for each date of the columns whether it is hidden."""
     seen = columns.seen
     found = columns.rows.within(hidden.spans)
     named = np.zeros(columns.size, dtype=bool)
@@ -65,7 +64,7 @@ def _mark(found: Bools, columns: DocumentColumns, num: int, dates: Collection[Se
 
 
 def _nums(columns: DocumentColumns, ids: Collection[str]) -> Ints:
-    """Return the numbers of those of the documents that there are."""
+    """Return the numbers of the documents that exist."""
     if not ids:
         return np.zeros(0, dtype=np.int64)
     starts = np.fromiter((_start(id) for id in ids), dtype=np.int64, count=len(ids))

@@ -46,11 +46,10 @@ _SCROLL_CHUNK = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a plan finds: a query of these documents at least, and their numbers.
+    """Documents that a plan finds: a query that covers them, and their numbers.
 
-    `allowed` tells them apart where the query finds more; it has `filters` too.
-    `anchors` found some of them, whatever their words; `by_words` are others
-    and more.
+    `allowed` restricts the query if it finds more; it includes `filters`. `anchors` found some of
+    the documents, whatever their words; `by_words` contains the others and more.
     """
 
     query: Query
@@ -154,7 +153,7 @@ def trend_of_documents(
 def _find(
     view: ArchiveView, plan: SearchPlan, links: LinkedSearch, *, scores: bool = True
 ) -> _Found:
-    """Return what a plan finds: tantivy answers what it knows, the columns tell the rest."""
+    """Return the documents of a plan, from tantivy and the columns."""
     known = _known(view, links)
     exact = compile_node(plan.text, replace(known, scored=False))
     ranked = compile_node(plan.text, known) if plan.is_scored and scores else exact
@@ -187,7 +186,7 @@ def _both(one: Bools | None, other: Bools | None) -> Bools | None:
 
 
 def _filtered(columns: DocumentColumns, nums: Ints, plan: SearchPlan) -> Ints:
-    """Return those of documents that meet the filters, but for those that facets leave out."""
+    """Return the documents that meet the filters, except filters that facets leave out."""
     for name, values in plan.filters.items():
         if name not in plan.apart:
             nums = nums[columns.has_value(name, values, nums)]
@@ -197,9 +196,9 @@ def _filtered(columns: DocumentColumns, nums: Ints, plan: SearchPlan) -> Ints:
 def _linked_nums(
     view: ArchiveView, plan: SearchPlan, links: LinkedSearch, anchors: FoundTargets
 ) -> Ints:
-    """Return the documents that anchors find, of those that meet all else of a query.
+    """Return the documents found by anchors that meet the rest of a query.
 
-    Conditions on dates, and on links, of the whole query are looked at later.
+    Conditions on dates and links of the whole query are checked later.
     """
     nums = links.nums(anchors)
     nums = _filtered(view.columns, nums[view.columns.is_document[nums]], plan)
@@ -221,7 +220,7 @@ def _known(view: ArchiveView, links: LinkedSearch) -> Known:
 
 
 def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Bools:
-    """Tell of each number whether its document meets a leaf that dates or links tell."""
+    """Return for each number whether its document meets a leaf on dates or links."""
     current_work().check()
     if isinstance(leaf, DateRange):
         return view.columns.seen_in(range_condition(leaf))
@@ -229,7 +228,7 @@ def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Boo
 
 
 def _fitting(fits: Bools) -> Query:
-    """Return the query of documents that a condition fits, told by the smaller side."""
+    """Return the query of the documents that fit, built from the smaller side."""
     nums = np.flatnonzero(fits)
     if 2 * len(nums) <= len(fits):
         found = tantivy_index.nums_query(nums.tolist())

@@ -14,7 +14,7 @@ from nwx.errors import EngineError, EngineVersionError, ErrorText
 
 
 class TantivyError(EngineError):
-    """What tantivy says of the files of an index; `Folder.our_errors` says what to do."""
+    """An error from tantivy on the files of an index; `Folder.our_errors` translates it."""
 
 
 @contextmanager
@@ -32,9 +32,9 @@ def tantivy_errors() -> Iterator[None]:
 
 
 def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
-    """Return the index of a folder, made where there is none.
+    """Return the index of a folder, created if missing.
 
-    Raises EngineVersionError on one that was made with other fields.
+    Raises EngineVersionError on an index with other fields.
     """
     with tantivy_errors():
         if tantivy.Index.exists(str(folder)) and tantivy.Index.open(str(folder)).schema != schema:
@@ -74,7 +74,7 @@ class DocumentSearcher:
             return found
 
     def doc(self, address: tantivy.DocAddress) -> tantivy.Document:
-        """Return what is stored of a document."""
+        """Return the stored fields of a document."""
         with tantivy_errors():
             return self._searcher.doc(address)
 
@@ -97,8 +97,8 @@ class DocumentSearcher:
 class ReadIndex:
     """The index of a folder, open for reading.
 
-    tantivy locks a file of the folder before it reads. Where it may not, it
-    reads links to the files, which lie in a temporary folder.
+    tantivy locks a file of the folder before reading. Without permission for that, it reads links
+    to the files, in a temporary folder.
     """
 
     def __init__(self, schema: tantivy.Schema, folder: Path) -> None:

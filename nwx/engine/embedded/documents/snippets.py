@@ -25,7 +25,7 @@ _KNOWN_WORDS = 100_000
 
 
 class Highlighter:
-    """What makes the snippets of a query."""
+    """Makes the snippets of a query."""
 
     def __init__(self, query: Node) -> None:
         leaves = list(text_leaves(query))
@@ -34,9 +34,9 @@ class Highlighter:
         self._known: dict[str, bool] = {}
 
     def snippet(self, text: str) -> tuple[Piece, ...]:
-        """Return the part of a text with the first matches, or else its beginning.
+        """Return the part of a text with the first matches, else its beginning.
 
-        It begins and ends at words, with an ellipsis where the text goes on.
+        It begins and ends at words, with an ellipsis if the text continues.
         """
         text = text.strip()
         start = self._start(text[:_SCANNED_CHARACTERS])
@@ -48,7 +48,7 @@ class Highlighter:
         return tuple(_pieces(f"{before}{shown}{after}", _merged(self._spans(folded))))
 
     def _start(self, text: str) -> int:
-        """Return where to begin, so that the best match is shown with what stands before it."""
+        """Return where to begin, so that the best match is shown with preceding text."""
         folded = text.lower()
         # To fold takes much longer, and most words are there as they were asked for.
         if not text.isascii() and not self._finds_all(folded, len(text)):
@@ -63,7 +63,7 @@ class Highlighter:
         return blank.end() if blank else start
 
     def _finds_all(self, lower: str, length: int) -> bool:
-        """Tell whether a lower-cased text will do, as long as it was and with all words in it."""
+        """Return whether a lower-cased text kept its length and contains all words."""
         plain = not self._looser and len(lower) == length
         return plain and all(word in lower for word in self._words)
 
@@ -100,7 +100,7 @@ class Highlighter:
                 yield found.span()
 
     def _is_looser(self, word: str) -> bool:
-        """Tell whether a word is found by a pattern or a likeness; the same ones come often."""
+        """Return whether a word matches a pattern or fuzzy term; cached, as words recur."""
         known = self._known.get(word)
         if known is None:
             if len(self._known) >= _KNOWN_WORDS:
@@ -144,7 +144,7 @@ def _aligned(text: str) -> str:
 
 
 def _places(folded: str, word: str, most: int) -> list[int]:
-    """Return the first places where a word stands by itself."""
+    """Return the first positions of a word as a whole word, at most `most`."""
     found: list[int] = []
     place = folded.find(word)
     alone = len(word) == 1 and ord(word) > 0x2E7F  # an ideograph needs no blanks around it

@@ -1,6 +1,6 @@
-"""Columns of the archive's database as arrays, and the file that spares reading them anew.
+"""Columns of the archive's database as arrays, and the file that caches them.
 
-The file is mapped into memory: what a question does not look at is not read.
+The file is mapped into memory: columns that a question does not use are not read.
 """
 
 import os
@@ -53,12 +53,11 @@ def merged_date_columns(parts: Sequence[Seen]) -> Seen:
 
 @dataclass(frozen=True, slots=True)
 class StoredColumns:
-    """Documents by the number of the id, and dates in the order of number and time.
+    """Documents by the number of the id, and dates ordered by number and time.
 
-    `seq` and `seen` tell up to which rows of the database that is so, while
-    nothing has been deleted since. `stamp` is the file's, 0 where there is none.
-    `derived` is what was computed from the dates and kept in the file, empty
-    where rows have come since.
+    `seq` and `seen` are the last database rows included, valid while nothing has been deleted
+    since. `stamp` is the file's, 0 without a file. `derived` holds arrays computed from the dates
+    and kept in the file, empty if rows were added since.
     """
 
     deletions: int
@@ -78,7 +77,7 @@ class StoredColumns:
 
 
 def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> StoredColumns:
-    """Return the columns of now; of those of `before` only what is new is read."""
+    """Return the current columns; beyond `before`, only new rows are read."""
     deletions = count_rows(db, "deletions")
     if before is None or before.deletions != deletions:
         before = _nothing(deletions)
@@ -107,9 +106,9 @@ def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> Stored
 def changed_numbers(
     db: sqlite3.Connection, before: StoredColumns, seq: int | None = None
 ) -> Ints | None:
-    """Return the numbers of the documents written since, None where any was deleted.
+    """Return the numbers of the documents written since, None if any was deleted.
 
-    `seq` is the row of documents that was the last, if it is not that of `before`.
+    `seq` is the last row of documents, if it differs from the one in `before`.
     """
     if count_rows(db, "deletions") != before.deletions:
         return None
@@ -166,10 +165,10 @@ def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | Non
 def save_columns_file(
     file: Path, db: sqlite3.Connection, derive: Derive, needed: str | None = None
 ) -> None:
-    """Write the columns to a file, where enough has come since that was last done.
+    """Write the columns to a file, if enough has changed since the last write.
 
-    `derive` gives what is kept with them. A file without an array that is
-    `needed` is written anew too.
+    `derive` returns the arrays stored with them. A file without an array that is `needed` is also
+    rewritten.
     """
     before = load_columns_file(file, db)
     known = before.seq + before.seen if before is not None else 0

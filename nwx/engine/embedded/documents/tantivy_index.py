@@ -43,13 +43,12 @@ def field_kinds() -> dict[str, str]:
 
 @cache
 def schema() -> tantivy.Schema:
-    """Return the schema: searched fields, and each entry as it was in three stored pieces.
+    """Return the schema: searched fields, and each entry in three stored pieces.
 
-    Some fields are tantivy's alone: the number of the document's id, by which
-    all else is joined; the names of the fields that have a value; the words of
-    all default fields, so that one look tells which documents have a word; and
-    the number again as one bit of a slot, so that sums of bits tell all the
-    numbers of a large result (nwx.engine.embedded.documents.view).
+    Some fields exist in tantivy only: the number of the document's id, used to join all other data;
+    the names of the fields that have a value; the words of all default fields, so that one look-up
+    finds the documents with a word; and the number again as one bit of a slot, so that sums of bits
+    give all the numbers of a large result (nwx.engine.embedded.documents.view).
     """
     builder = tantivy.SchemaBuilder()
     for name, kind in field_kinds().items():
@@ -186,7 +185,7 @@ def entry_of(document: tantivy.Document) -> IndexEntry:
 
 
 class LinkingHead(msgspec.Struct):
-    """What tells a document that has links."""
+    """Identifying fields of a document that has links."""
 
     id: str
     url: str
@@ -206,7 +205,7 @@ _read_links = msgspec.json.Decoder(StoredLinks).decode
 
 
 def links_of(document: tantivy.Document) -> tuple[LinkingHead, StoredLinks]:
-    """Return what tells a document, and its links."""
+    """Return the identifying fields of a document, and its links."""
     head = _read_head(document.get_first(_HEAD) or b"")
     squeezed = document.get_first(_LINKS)
     return head, StoredLinks() if squeezed is None else _read_links(_unsqueezed(squeezed))
@@ -221,7 +220,7 @@ def nums_query(nums: Collection[int]) -> tantivy.Query:
 
 
 def addresses(searcher: DocumentSearcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
-    """Return where the documents of these numbers are, of those that there are."""
+    """Return the addresses of documents by number, missing ones left out."""
     if not nums:
         return {}
     found = searcher.search(
@@ -238,7 +237,7 @@ def nums_of(searcher: DocumentSearcher, places: list[tantivy.DocAddress]) -> lis
 def documents_by_num(
     searcher: DocumentSearcher, nums: Collection[int]
 ) -> Iterator[tuple[int, tantivy.Document]]:
-    """Give the documents of these numbers that there are."""
+    """Yield the existing documents of these numbers."""
     for num, address in addresses(searcher, nums).items():
         yield num, searcher.doc(address)
 
@@ -249,7 +248,7 @@ def date_number(text: str) -> int:
 
 
 class _OfThread(threading.local):
-    """What one thread must not share with others."""
+    """State of one thread, not shared with others."""
 
     def __init__(self) -> None:
         self.decompressor = zstandard.ZstdDecompressor()

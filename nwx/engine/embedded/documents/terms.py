@@ -1,4 +1,4 @@
-"""Terms and texts looked at one by one, for what queries of tantivy do not tell."""
+"""Terms and texts examined one by one, for conditions tantivy queries cannot express."""
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
@@ -19,9 +19,9 @@ _MOST_COMPARED = 50_000
 
 
 class Terms:
-    """The terms of an index, as one question looks at them.
+    """The terms of an index, as used by one question.
 
-    Each list is made once: the terms of all default fields stand in one.
+    Each list is built once: the terms of all default fields are in one list.
     """
 
     def __init__(self, searcher: DocumentSearcher) -> None:
@@ -31,10 +31,10 @@ class Terms:
     def fitting(
         self, field: str, beginning: str, fits: Callable[[str], bool], key: Hashable
     ) -> list[str]:
-        """Return terms that begin with a text and fit, those of `field` among them.
+        """Return terms that begin with a text and fit, including all terms of `field` that do.
 
-        `key` stands for the beginning and the condition. Raises QueryError
-        where too many terms would have to be looked at.
+        `key` identifies the beginning and the condition. Raises QueryError if too many terms would
+        have to be examined.
         """
         field = WORDS if field in DEFAULT_FIELDS else field
         if (field, key) not in self._found:
@@ -62,7 +62,7 @@ def _fitting(terms: list[str], fits: Callable[[str], bool]) -> list[str]:
 def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]:
     """Return words like another, as `Engine.similar_words` does.
 
-    Of those with the same first letter the most frequent 50,000 are compared.
+    Compares the 50,000 most frequent words with the same first letter.
     """
     found = tokens(word)
     if len(found) != 1 or not most_edits(found[0]):
@@ -73,7 +73,7 @@ def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]
 
 
 def is_plain(words: Sequence[str], slop: int) -> bool:
-    """Tell whether tantivy understands the phrase as Lucene does."""
+    """Return whether tantivy interprets the phrase as Lucene does."""
     return not slop or (len(words) == 2 and words[0] != words[1])
 
 
@@ -90,7 +90,7 @@ def near_candidates(field: str, words: Sequence[str], slop: int) -> Query:
 
 
 def are_near(words: Sequence[str], texts: Sequence[str], slop: int) -> bool:
-    """Tell whether words stand in a field of these texts, moved by no more than `slop` in all."""
+    """Return whether words are in a field of these texts, moved by at most `slop` in all."""
     places: dict[str, list[int]] = {word: [] for word in words}
     position = 0
     for text in texts:

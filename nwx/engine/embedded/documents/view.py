@@ -115,7 +115,7 @@ _FEW = 16_384
 
 
 class ArchiveView:
-    """The documents of a moment: their texts, and what is known beside."""
+    """A snapshot of the documents: their texts, and their columns."""
 
     def __init__(self, searcher: DocumentSearcher, columns: DocumentColumns) -> None:
         self.searcher = searcher
@@ -166,9 +166,9 @@ class ArchiveView:
         return StoredSets(sets, self.columns.size, self.columns.stored.seq)
 
     def remembered(self, key: Hashable, query: Query) -> Ints:
-        """Return the numbers of all documents of a query, which `key` stands for, in order.
+        """Return the numbers of all documents of a query, in order, cached by `key`.
 
-        Large results are kept for a while: pages and facets of them are asked for again.
+        Large results are kept for a while, as their pages and facets are requested again.
         """
         with self._guard:
             kept = self._large.get(key)
@@ -183,8 +183,8 @@ class ArchiveView:
     def matching(self, node: Node, query: Query) -> Ints:
         """Return the numbers of all documents of a tree, and of its query, in order.
 
-        Large results of words are put together from the sets of the words.
-        What links tell is not kept: it may change at any time.
+        Large results of words are combined from the sets of the words. Results that depend on links
+        are not kept: they may change at any time.
         """
         if isinstance(node, All):
             return self.all_nums()
@@ -222,7 +222,7 @@ class ArchiveView:
         return np.flatnonzero(self.columns.is_document)
 
     def known(self, nums: Ints) -> Ints:
-        """Return those of documents that SQLite knows: others a killed writer left behind."""
+        """Return the documents that SQLite has; others are left from a killed writer."""
         columns = self.columns
         if self.searcher.num_docs == columns.entries:
             return nums
@@ -234,7 +234,7 @@ class ArchiveView:
         return self.nums(any_field_query(word))
 
     def _having_of_changed(self, word: str, changes: ChangedNumbers) -> Ints:
-        """Return those of documents written since a moment that have a word."""
+        """Return the documents written since a moment that have a word."""
         last = max(changes.since, self.columns.size)
         new = Query.range_query(schema(), NUM, FieldType.Unsigned, changes.since, last)
         replaced = nums_query(changes.replaced.tolist())
@@ -246,9 +246,9 @@ class ArchiveView:
 def frequent_words(
     folder: Folder, columns: DocumentColumns, earlier: StoredSets | None, changed: Ints
 ) -> StoredSets:
-    """Return the sets of the most frequent words of an archive that is written to.
+    """Return the sets of the most frequent words of an archive that is being written to.
 
-    Those of an `earlier` moment are brought forward; `changed` were written since.
+    The sets of an `earlier` moment are updated; `changed` were written since.
     """
     with closing(ReadIndex(schema(), folder.documents)) as index:
         view = ArchiveView(index.searcher(), columns)
@@ -258,7 +258,7 @@ def frequent_words(
 
 
 class ArchiveViews:
-    """What gives the view of now; shared by threads."""
+    """Provides the current view; shared by threads."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -317,7 +317,7 @@ class ArchiveViews:
         return view
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._guard:
             if self._db is not None:
                 self._db.close()

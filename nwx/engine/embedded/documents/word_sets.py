@@ -45,7 +45,7 @@ class ChangedNumbers:
     replaced: Ints
 
     def with_later(self, changed: Ints) -> "ChangedNumbers":
-        """Return these and those that were written after them."""
+        """Return these changes plus the numbers written after them."""
         return ChangedNumbers(self.since, np.union1d(self.replaced, changed[changed < self.since]))
 
 
@@ -56,9 +56,9 @@ class _WordSet:
 
 
 class WordSets:
-    """The sets of words that were asked for, kept up to a number of bytes; threads may share it.
+    """The requested sets of words, kept up to a number of bytes; threads may share it.
 
-    `read` gives the numbers of the documents that have a word.
+    `read` returns the numbers of the documents that have a word.
     """
 
     def __init__(self, read: Callable[[str], Ints], everything: Ints, size: int) -> None:
@@ -80,9 +80,9 @@ class WordSets:
         changes: ChangedNumbers,
         read_changed: Callable[[str, ChangedNumbers], Ints],
     ) -> None:
-        """Take sets that are stored somewhere, as of the moment that `changes` are since.
+        """Use stored sets, as of the moment from which `changes` counts.
 
-        They are not kept in memory; `read_changed` is that of `take_earlier`.
+        They are not kept in memory; `read_changed` is as in `take_earlier`.
         """
         if not self._are_too_many(changes):
             self._stored, self._changes, self._read_changed = stored, changes, read_changed
@@ -99,8 +99,8 @@ class WordSets:
     ) -> None:
         """Keep the sets of an earlier moment; `changed` were written since, and none deleted.
 
-        `read_changed` gives the numbers among such that have a word: the
-        others of a set stay as they were.
+        `read_changed` returns the changed numbers that have a word: the rest of a set stays
+        unchanged.
         """
         changes = before._changes.with_later(changed)
         if self._are_too_many(changes) or self._size < before._size:
@@ -112,12 +112,12 @@ class WordSets:
                 self._kept[word] = _WordSet(kept.bits, is_current=False)
 
     def has(self, words: Collection[str]) -> bool:
-        """Tell whether the sets of all these words are kept."""
+        """Return whether the sets of all these words are kept."""
         with self._guard:
             return all(word in self._kept or word in self._stored for word in words)
 
     def are_worth_reading(self, words: Collection[str]) -> bool:
-        """Tell whether to read the sets of words that are not kept: only one, or all asked before.
+        """Return whether to read the missing sets: only one, or all requested before.
 
         One set takes as long to read as the result itself.
         """
@@ -223,10 +223,10 @@ MOMENT = "words.moment"
 
 @dataclass(frozen=True, slots=True)
 class StoredSets:
-    """Sets of words as they were at a moment.
+    """Sets of words as of one moment.
 
-    Then `size` was the first number that had no document, and `seq` the last
-    row of documents in the database.
+    `size` was then the first number without a document, `seq` the last row of documents in the
+    database.
     """
 
     sets: Mapping[str, Bits]
@@ -234,7 +234,7 @@ class StoredSets:
     seq: int
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what to write down."""
+        """Return the arrays to store."""
         names = np.frombuffer(json.dumps(list(self.sets)).encode(), np.uint8)
         bits = np.concatenate([np.zeros(0, dtype=np.uint64), *self.sets.values()])
         moment = np.array([self.size, self.seq], dtype=np.int64)

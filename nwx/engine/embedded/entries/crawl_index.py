@@ -50,9 +50,9 @@ _LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.n
 
 
 class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
-    """The index crawls in a file beside that of the archive, so that no import is in its way.
+    """The index crawls in a file next to the archive's, so that imports do not block it.
 
-    A write waits for that of another process.
+    A write waits for a write of another process.
     """
 
     form = CRAWLS_FORM
@@ -90,7 +90,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
             return added.rowcount > 0
 
     def replace_specification(self, stored: StoredSpecification) -> None:
-        """Store a specification in the place of that of its name and number."""
+        """Store a specification, replacing the one with its name and number."""
         with self.database.writing(DURABLE) as db:
             db.execute(
                 "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",

@@ -139,7 +139,7 @@ def _score_row(score: DocumentScore) -> tuple[object, ...]:
 
 
 def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-    """Return those of these documents that have scores of a version."""
+    """Return the ids of the documents that have scores of this version."""
     found: set[str] = set()
     analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
@@ -166,7 +166,7 @@ def analyses(db: sqlite3.Connection) -> list[Analysis]:
 
 
 def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
-    """Return what has the scores of a version, "" is the one that was written to last."""
+    """Return the analysis with the scores of a version; "" is the last one written to."""
     row = db.execute(
         "SELECT code, crawl, version FROM analyses WHERE crawl = ? AND ? IN ('', version)"
         " ORDER BY last DESC LIMIT 1",
@@ -178,7 +178,7 @@ def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | 
 def document_scores(
     db: sqlite3.Connection, crawl: str, version: str, after: str
 ) -> list[DocumentScore]:
-    """Return the scores of the next PAGE documents behind an id."""
+    """Return the scores of the next PAGE documents after an id."""
     analysis = analysis_of(db, crawl, version)
     return [] if analysis is None else _scores(db, analysis, after)
 
@@ -194,7 +194,7 @@ def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[Docu
 def score_values(
     db: sqlite3.Connection, analysis: Analysis, after: int
 ) -> tuple[list[tuple[str, float]], int | None]:
-    """Return ids and scores of the next documents behind a row, and the last row."""
+    """Return ids and scores of the next documents after a row, and the last row."""
     if not _is_there(db, analysis):
         return [], None
     command = (
@@ -276,7 +276,7 @@ def count_scores(db: sqlite3.Connection) -> int:
 def link_entries(
     db: sqlite3.Connection, analysis: Analysis, after: bytes | None
 ) -> tuple[list[IndexEntry], bytes | None]:
-    """Return entries of the next linked URLs behind a key, and the last key."""
+    """Return entries of the next linked URLs after a key, and the last key."""
     if not _is_there(db, analysis):
         return [], None
     command = f"SELECT {_LINK}, key FROM links_{analysis.code} WHERE key > ? ORDER BY key LIMIT ?"
@@ -290,7 +290,7 @@ def link_entries(
 def score_entries(
     db: sqlite3.Connection, analysis: Analysis, after: str | None
 ) -> tuple[list[IndexEntry], str | None]:
-    """Return entries of the next documents behind an id, and the last id."""
+    """Return entries of the next documents after an id, and the last id."""
     scores = _scores(db, analysis, after or "") if _is_there(db, analysis) else []
     last = scores[-1].document_id if len(scores) == PAGE else None
     return [score_entry(score) for score in scores], last
@@ -312,9 +312,9 @@ def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
 
 
 def remove_documents(db: sqlite3.Connection, ids: Collection[str], urls: Collection[str]) -> int:
-    """Remove the scores of documents, and the links to these URLs or found on them first.
+    """Remove the scores of documents, and links to these URLs or first found on them.
 
-    Returns how many entries there were.
+    Returns the number of entries removed.
     """
     keys = [(link_key(url, url_parts(url).host), url) for url in urls]
     removed = 0

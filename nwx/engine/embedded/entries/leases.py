@@ -25,14 +25,14 @@ class _Offer:
 
 @dataclass(slots=True)
 class _Bounds:
-    """What may still be leased: of each host, of its queue in a crawl, and of each crawl."""
+    """Remaining leases per host, per host in a crawl, and per crawl."""
 
     hosts: dict[int, int]
     queues: dict[int, int]
     crawls: dict[int, int]
 
     def take(self, offer: _Offer) -> bool:
-        """Tell whether a URL may be leased, and count it if so."""
+        """Return whether a URL may be leased, and count it if so."""
         left = (self.hosts[offer.host], self.queues[offer.queue], self.crawls[offer.crawl])
         if min(left) <= 0:
             return False
@@ -45,7 +45,7 @@ class _Bounds:
 def choose_urls(
     db: sqlite3.Connection, count: int, host: str, crawl: str, now: float, limits: LimitsOf
 ) -> list[str]:
-    """Return the ids of up to so many URLs that may be leased now, the best first."""
+    """Return the ids of at most `count` URLs that may be leased now, the best first."""
     bounds = _Bounds({}, {}, {})
     found = db.execute(
         "SELECT num, name, leased + done FROM crawls WHERE waiting > 0 AND name = ifnull(?, name)",
@@ -71,7 +71,7 @@ def choose_urls(
 
 
 def _offer_next(opened: list[_Offer], offer: _Offer) -> None:
-    """Offer the URL of a host that comes behind one that was taken."""
+    """Offer the URL of a host that follows the one taken."""
     for num, id, priority in offer.others:
         heapq.heappush(opened, replace(offer, rank=-priority, num=num, id=id))
         return

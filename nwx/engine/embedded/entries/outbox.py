@@ -46,7 +46,7 @@ class EmbeddedOutbox(UpdateOutbox):
             db.execute("DELETE FROM outbox WHERE queue = ? AND num <= ?", (queue, up_to))
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget what updates tell of purged pages; return how many were changed or removed."""
+        """Delete data on purged pages from updates; return the number changed or removed."""
         with self._database.reading() as db:
             rows = db.execute("SELECT num, content FROM outbox").fetchall() if db else ()
         changed = []

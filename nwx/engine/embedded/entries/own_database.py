@@ -1,4 +1,4 @@
-"""A SQLite file of an archive beside its main one: opened when it is first needed."""
+"""A SQLite file of an archive besides its main one, opened on first use."""
 
 import sqlite3
 import threading
@@ -25,13 +25,12 @@ STATES_TABLE = "CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseForm:
-    """The name of a file, the script that makes its tables, and how it is opened.
+    """The name of a file, the script that creates its tables, and how it is opened.
 
-    `pragmas` are set where it is written, `read_pragmas` where it is read.
-    `keeps_reader` is for files that are read by many short questions: one
-    connection is kept for them, in place of one a question. `steps` bring a
-    file from each older format to the next. `before_erasing` is run before
-    what was deleted is taken out of the file.
+    `pragmas` are set for writing, `read_pragmas` for reading. `keeps_reader` is for files read by
+    many short questions: one connection is kept instead of one per question. `steps` convert a file
+    from each older format to the next. `before_erasing` runs before deleted data is erased from the
+    file.
     """
 
     name: str
@@ -51,9 +50,9 @@ class DatabaseForm:
 
 
 class OwnDatabase:
-    """A file with a schema, a format and locks of its own; threads may share it.
+    """A file with its own schema, format and locks; threads may share it.
 
-    `make_archive` is called before the file is made.
+    `make_archive` is called before the file is created.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class OwnDatabase:
 
     @contextmanager
     def erasing(self) -> Iterator[sqlite3.Connection | None]:
-        """Give the connection outside of a transaction, None where there is no file."""
+        """Yield the connection outside of a transaction, None without a file."""
         with self._guard, self._folder.our_errors(self.path):
             self._close_reader()
             db = self._writable() if self.path.exists() else None
@@ -133,7 +132,7 @@ class OwnDatabase:
         return sum(file.stat().st_size for file in files)
 
     def close(self) -> None:
-        """Let go of the file; a later use opens it again."""
+        """Close the file; a later use opens it again."""
         with self._guard:
             self._close_reader()
             if self._db is not None:
@@ -216,12 +215,12 @@ class OwnIndex(ABC):
         self.declared = declared
 
     def is_made(self) -> bool:
-        """Tell whether the index was ever written to."""
+        """Return whether the index was ever written to."""
         return self.database.path.exists()
 
     @abstractmethod
     def _count(self) -> int:
-        """Return the number of entries that count as those of the index."""
+        """Return the number of entries that count as entries of the index."""
 
     @abstractmethod
     def entries(self) -> Iterator[IndexEntry]:
@@ -232,12 +231,12 @@ class OwnIndex(ABC):
         return IndexStats(self._count(), self.database.stored_bytes())
 
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep some bytes, which may be millions, in the place of those of that name."""
+        """Store bytes, possibly millions, under a name, replacing earlier ones."""
         with self.database.writing() as db:
             db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
 
     def state(self, name: str) -> bytes | None:
-        """Return the bytes that were put under a name last, None where there are none."""
+        """Return the bytes last stored under a name, None if missing."""
         with self.database.reading() as db:
             command = "SELECT state FROM states WHERE name = ?"
             row = db.execute(command, (name,)).fetchone() if db else None

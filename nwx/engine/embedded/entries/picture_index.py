@@ -85,7 +85,7 @@ PICTURES_FORM = DatabaseForm(
 
 @contextmanager
 def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
-    """Stop what a connection does once a question is over; raises QuestionTimeoutError."""
+    """Interrupt a connection when its question ends. Raises QuestionTimeoutError."""
     db.set_progress_handler(lambda: work.is_over, _CHECKED_STEPS)
     try:
         yield
@@ -104,7 +104,7 @@ def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection | None]:
-    """Give a connection that reads; what it does ends with the question."""
+    """Yield a reading connection, interrupted when the question ends."""
     with database.reading() as db:
         if db is None:
             yield None
@@ -114,7 +114,7 @@ def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection | None]:
 
 
 def compact(database: OwnDatabase) -> None:
-    """Write the file anew without what was deleted, so that its bytes are gone."""
+    """Rewrite the file without deleted data, so that its bytes are gone."""
     with database.erasing() as db:
         if db is not None:
             db.execute("VACUUM")
@@ -122,7 +122,7 @@ def compact(database: OwnDatabase) -> None:
 
 
 class EmbeddedPictureIndex(OwnIndex, PictureIndex):
-    """The index pictures in a file beside that of the archive, so that no import is in its way."""
+    """The index pictures in a file next to the archive's, so that imports do not block it."""
 
     form = PICTURES_FORM
 

@@ -120,12 +120,12 @@ _PAGE_SHOWN = f" AND (entries.page = '' OR NOT {_HIDDEN_PAGE})"
 
 
 def hide(db: sqlite3.Connection, hidden: HiddenDocuments) -> None:
-    """Make the SQL function `is_hidden` tell what is hidden by id, timestamp and collection."""
+    """Make the SQL function `is_hidden` report hidden ids, timestamps and collections."""
     db.create_function("is_hidden", 3, partial(is_hidden, hidden), deterministic=True)
 
 
 def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
-    """Store pictures in the place of those of the same ids."""
+    """Store pictures, replacing the ones with the same ids."""
     for picture in pictures:
         entry = picture_entry(picture)
         values = (picture.id, 0, "", "", "", picture.urlkey, _packed(entry))
@@ -142,7 +142,7 @@ def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
 
 
 def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -> None:
-    """Store appearances in the place of those of the same pages and urlkeys."""
+    """Store appearances, replacing the ones with the same pages and urlkeys."""
     for appearance in appearances:
         entry = appearance_entry(appearance)
         picture = db.execute(
@@ -241,9 +241,9 @@ def appearance_entries_of(
 
 
 def remove_entries(db: sqlite3.Connection, ids: Iterable[str]) -> int:
-    """Remove pictures and appearances on pages of these documents; return how many.
+    """Remove pictures, and appearances on pages of these documents; return their number.
 
-    Appearances of a removed picture stay, without one.
+    Appearances of a removed picture stay, without a picture.
     """
     removed = 0
     for id in ids:

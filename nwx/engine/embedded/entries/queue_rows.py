@@ -22,7 +22,7 @@ EntriesById = dict[str, QueueEntry]
 
 
 def entries_of(db: sqlite3.Connection, ids: Sequence[str]) -> EntriesById:
-    """Return the entries of these ids that there are."""
+    """Return the entries of these ids, missing ones left out."""
     found: EntriesById = {}
     for start in range(0, len(ids), _CHUNK):
         chunk = [bytes.fromhex(id) for id in ids[start : start + _CHUNK]]
@@ -53,9 +53,9 @@ def _entries(
 def write_entries(
     db: sqlite3.Connection, known: Mapping[str, QueueEntry], new: EntriesById
 ) -> None:
-    """Write entries in the place of those known, and correct what is counted of them.
+    """Write entries over the known ones, and correct their counts.
 
-    Called within a transaction that has read the entries known.
+    Called within the transaction that read the known entries.
     """
     queues = _HostQueues(db, new.values())
     _write_urls(db, queues, known, new)
@@ -66,7 +66,7 @@ def write_entries(
 
 
 class _HostQueues:
-    """The numbers of the queues of hosts, made where there is none yet."""
+    """The numbers of the queues of hosts, created if missing."""
 
     def __init__(self, db: sqlite3.Connection, entries: Iterable[QueueEntry]) -> None:
         self._numbers: dict[tuple[str, str], int] = {}
@@ -191,7 +191,7 @@ _CHECKS = (
 
 
 def queue_problems(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield crawls and hosts of which something else is counted than there is, and what."""
+    """Yield crawls and hosts whose stored counts are wrong, each with the difference."""
     for query, message in _CHECKS:
         for (name,) in db.execute(query):
             yield name, message

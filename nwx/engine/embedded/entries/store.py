@@ -35,7 +35,7 @@ _TOTALS_KEPT = 64
 
 
 class EmbeddedEntryStore(OwnIndex, EntryStore):
-    """Entries in a file beside that of the archive, so that no import is in its way."""
+    """Entries in a file next to the archive's, so that imports do not block it."""
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         super().__init__(database, declared)

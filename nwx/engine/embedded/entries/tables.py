@@ -1,4 +1,4 @@
-"""The tables of small entries, the SQL of what is asked of them, and the forms of their files."""
+"""The tables of small entries, the SQL queries on them, and the forms of their files."""
 
 import json
 import sqlite3
@@ -62,7 +62,7 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
 
 
 def _version_and_log(index: IndexName, fields: EntryFields) -> Iterator[str]:
-    """Yield what makes the mark of a version, and keeps a log from changes."""
+    """Yield the SQL that creates the mark of a version, and protects a log from changes."""
     if fields.has_version:
         # Tells the entries of this file from those of another in its place.
         yield "CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL)"
@@ -91,7 +91,7 @@ def order_sql(order: Sequence[tuple[str, bool]], table: str = "") -> str:
 
 
 class Condition:
-    """A condition on rows, in SQL: `text` begins with WHERE where there is any."""
+    """A condition on rows, in SQL: `text` begins with WHERE unless it is empty."""
 
     def __init__(self, fields: EntryFields, where: EntryFilter) -> None:
         self.values: list[object] = []
@@ -147,7 +147,7 @@ def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str
 
 
 def put_entries(db: sqlite3.Connection, fields: EntryFields, entries: Iterable[IndexEntry]) -> None:
-    """Store entries in the place of those of the same ids, and note that there was a change."""
+    """Store entries, replacing the ones with the same ids, and record the change."""
     columns = ", ".join(("id", *fields.columns))
     marks = ", ".join("?" * (1 + len(fields.columns)))
     add = f"INSERT INTO {fields.table} ({columns}) VALUES ({marks})"

@@ -1,8 +1,8 @@
-"""Settings for bulk loading: no replicas and no refreshing, until the last import has ended.
+"""Settings for bulk loading: no replicas, no refreshes, until the last import ends.
 
-What was set before is kept in an entry on the server, with the imports that
-are at work (holders), so that whoever comes later puts it back where one was
-killed. A process of its own (`guard_loading`) puts it back when an import is killed.
+The previous settings are kept in an entry on the server, with the running imports (holders), so
+that a later process restores them if an import was killed. A separate process (`guard_loading`)
+restores them when an import is killed.
 """
 
 import json
@@ -55,7 +55,7 @@ class BulkLoading:
             return ()
 
     def begin(self, holder: str) -> None:
-        """Change the settings for an import, after noting what they were."""
+        """Change the settings for an import, after saving the previous ones."""
         make_blob_index(self._server, self.index, self._settings)
 
         def joined(state: Body) -> Body:
@@ -67,9 +67,9 @@ class BulkLoading:
             self._put(name, _WHILE_LOADING)
 
     def end(self, holder: str) -> None:
-        """Put the settings back, unless another import still needs them as they are.
+        """Restore the settings, unless another import still needs the current ones.
 
-        Does nothing where `begin` had not noted anything yet.
+        Does nothing if `begin` has not saved any.
         """
 
         def left(state: Body) -> Body:
@@ -159,10 +159,10 @@ def _dismiss(guard: ChildProcess) -> None:
 
 
 def guard_loading(connection: "Connection[None, Any]") -> None:
-    """Put settings back when the import at the other end is killed; it says itself that it ends.
+    """Restore settings if the import at the other end is killed; it reports a normal end.
 
-    A server that is away is asked again for ten minutes. Where it stays
-    away, `nwx check` names the import.
+    An unreachable server is retried for ten minutes. If it stays unreachable, `nwx check` names the
+    import.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # what stops the import must not stop this

@@ -13,11 +13,10 @@ _MISSING = {"ignore_unavailable": "true"}
 
 
 def refresh(server: Server, names: str, *, ignore_missing: bool = False) -> None:
-    """Make what was written visible to searches on each copy that answers searches.
+    """Make writes visible to searches on each copy that answers searches.
 
-    `names` are indices, divided by commas. Raises PartialAnswerError where a
-    copy stays out of reach, IndexMissingError for a missing index unless
-    those are ignored.
+    `names` are indices, separated by commas. Raises PartialAnswerError if a copy stays unreachable,
+    IndexMissingError on a missing index unless those are ignored.
     """
     _on_all_copies(server, names, "_refresh", _MISSING if ignore_missing else {})
 
@@ -68,7 +67,7 @@ def _health(name: str, found: Body, *, blocked: bool) -> ShardHealth:
 
 
 def block_writes(server: Server, index: str) -> None:
-    """Let nothing be written to an index, and wait for what is being written.
+    """Block writes to an index, and wait for running ones.
 
     The setting `index.blocks.write` alone does not wait.
     """
@@ -86,9 +85,9 @@ def allow_writes(server: Server, index: str) -> None:
 
 
 def delete_unplaced(server: Server, index: str, filling: str) -> None:
-    """Delete an index unless it has taken the place of another, though no answer came.
+    """Delete an index unless it has replaced another, after a missing response.
 
-    `filling` is the alias by which it is filled, before it has any other.
+    `filling` is the alias for filling it, before it has any other.
     """
     path = f"/{quoted(index)}"
     for state in server.request("GET", path, params={"ignore_unavailable": "true"}).values():

@@ -1,9 +1,8 @@
-"""Answers of some of the shards only: refused, unless a search may be partial.
+"""Answers from some of the shards only: refused, unless a search may be partial.
 
-Each answer with `_shards` is looked at. A shard without an active copy counts
-as failed in a search, but not in `_refresh`, `_flush`, `_forcemerge` and
-`_stats`: there it lacks only among the successful ones, as do copies that are
-not there yet (seen with Elasticsearch 9.2).
+Each answer with `_shards` is checked. A shard without an active copy counts as failed in a
+search, but not in `_refresh`, `_flush`, `_forcemerge` and `_stats`: there it is only missing
+among the successful ones, as are copies not yet allocated (seen with Elasticsearch 9.2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ _Answer = Mapping[str, Any]
 
 
 class PartialAnswers:
-    """What the searches of one question lack."""
+    """The parts missing from the searches of one question."""
 
     def __init__(self) -> None:
         self.missing = 0
@@ -32,7 +31,7 @@ class PartialAnswers:
             self.missing, self.shards = missing, shards
 
     def result(self, found: SearchResult) -> SearchResult:
-        """Return a result with what it lacks, its counts as lower bounds where it lacks some."""
+        """Return a result with its missing parts, its counts as lower bounds if any."""
         if not self.missing:
             return found
         total, documents = (replace(one, relation="gte") for one in (found.total, found.documents))
@@ -50,7 +49,10 @@ _allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None
 
 @contextmanager
 def partial_allowed() -> Iterator[PartialAnswers]:
-    """Let the searches within the context that may be partial be so; give what they lack."""
+    """Allow partial answers in the context; yields an object that records missing parts.
+
+    It applies only to searches that may be partial.
+    """
     token = _allowed.set(PartialAnswers())
     try:
         yield partial_answers() or PartialAnswers()
@@ -61,7 +63,7 @@ def partial_allowed() -> Iterator[PartialAnswers]:
 def searched(
     search: Callable[[Question], SearchResult], question: Question, *, partial: bool
 ) -> SearchResult:
-    """Return the result of a question, one that tells what it lacks where it may be partial."""
+    """Return the result of a question; a partial one reports the missing parts."""
     if not partial:
         return search(question)
     with partial_allowed() as lacking:

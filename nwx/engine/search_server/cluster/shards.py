@@ -43,7 +43,7 @@ _SETTINGS_OF_ITS_OWN = (
 
 
 class Resharding:
-    """Gives the index behind an alias another number of shards."""
+    """Change of the number of shards of the index of an alias."""
 
     def __init__(self, server: Server, alias: str) -> None:
         self._server = server
@@ -75,7 +75,7 @@ class Resharding:
         return how
 
     def undo(self) -> None:
-        """Remove what a killed run left, and let the index be written to."""
+        """Delete leftovers of a killed run, and allow writes to the index."""
         old, _ = self._current()
         self._remove_leftovers(old)
         allow_writes(self._server, old)
@@ -188,7 +188,7 @@ class Resharding:
             progress(WorkProgress(f"starting shards of {self._alias}", int(done), 100))
 
     def _check_same(self, old: str, new: str) -> None:
-        """Raise EngineError where the new index lacks what the old one has."""
+        """Raise EngineError if entries of the old index are missing in the new one."""
         if not shard_health(self._server, old).blocked:
             raise EngineError(
                 f"{old} could be written to meanwhile, as after `nwx reshard --undo`: it stays"
@@ -202,7 +202,7 @@ class Resharding:
             )
 
     def _follow_mapping(self, old: str, new: str) -> None:
-        """Take what was noted in the mapping meanwhile, which no block forbids."""
+        """Copy mapping notes made meanwhile, which the write block does not prevent."""
         mapping = self._state(old)[old]["mappings"]
         self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
 
@@ -247,7 +247,7 @@ class ServerShards(Shards):
         return {index: shard_health(self._server, name) for index, name in names.items()}
 
     def _further(self, *, has_dates: bool) -> dict[str, str]:
-        """Return the aliases of what an archive may have beside its indices."""
+        """Return the aliases that an archive may have in addition to its indices."""
         files = {f"{index}-files": f"{self._schema.name(index)}-files" for index in IndexName}
         dates = self._dates.addresses() if has_dates else {}
         named = {f"{IndexName.DATES}@{name}": index for name, index in dates.items()}

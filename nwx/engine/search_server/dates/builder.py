@@ -1,4 +1,4 @@
-"""A dates index built anew beside the one that is there, and swapped in whole."""
+"""Rebuild of a dates index next to the current one, which it replaces as a whole."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,9 +30,9 @@ class IndexBuilder(DatesBuilder):
 
 @contextmanager
 def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilder]:
-    """Give what builds the next version of a dates index, which counts when the context ends.
+    """Yield a builder of the next version of a dates index, current once the context ends.
 
-    What others add meanwhile to the version before is added to the new one.
+    Dates that others add to the previous version meanwhile are added to the new one.
     """
     old = _version(server, alias)
     written = _last_change(server, alias) if old else -1
@@ -58,7 +58,7 @@ def _state(server: Server, index: str) -> Body:
 
 
 def _version(server: Server, alias: str) -> str:
-    """Return the index that an alias stands for, "" where there is none."""
+    """Return the index of an alias, "" without one."""
     found = list(_state(server, alias))
     if found == [alias]:
         raise EngineError(
@@ -99,7 +99,7 @@ def _last_change(server: Server, index: str) -> int:
 
 
 def _add_later(server: Server, old: str, alias: str, written: int) -> None:
-    """Add to the new version what others wrote to the old one since a change."""
+    """Add dates to the new version that others wrote to the old one since a change."""
     block_writes(server, old)
     refresh(server, old)
     body = {"query": {"range": {"_seq_no": {"gt": written}}}}

@@ -56,9 +56,9 @@ SeenTexts = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """What an entry holds: its dates, the names of the chunks below it, and of what they are.
+    """State of an entry: its dates, the names of its chunks, their years and collections.
 
-    Only a first entry has years and collections: those of all dates of the document.
+    Only a first entry has years and collections: of all dates of the document.
     """
 
     seen: SeenTexts = frozenset()
@@ -103,7 +103,7 @@ def state_of(entry: IndexEntry | None) -> EntryState:
 def with_dates(
     name: str, state: EntryState, wanted: SeenTexts
 ) -> tuple[EntryState, dict[str, SeenTexts]]:
-    """Return an entry with those of some dates that it takes, and the others by their chunks."""
+    """Return the entry with the dates that it has room for, and the other dates by chunk."""
     new = wanted - state.seen
     if not new:
         return state, {}
@@ -145,7 +145,7 @@ def above(name: str) -> list[str]:
 
 
 def stored_entry(id: str, name: str, key: str, state: EntryState) -> IndexEntry:
-    """Return what is stored of an entry."""
+    """Return the stored form of an entry."""
     seen = sorted(state.seen, key=lambda text: (_timestamp(text), text))
     dates = sorted(set(map(_timestamp, seen)))
     entry: IndexEntry = {
@@ -165,7 +165,7 @@ def stored_entry(id: str, name: str, key: str, state: EntryState) -> IndexEntry:
 
 
 def joined_chunks(entries: Iterable[IndexEntry]) -> Iterator[IndexEntry]:
-    """Return entries in the order of their ids, those of one document as one."""
+    """Yield entries in the order of their ids, with the chunks of a document joined."""
     for id, group in groupby(entries, key=lambda entry: document_of(entry["id"])):
         first, *others = group
         if not others and first["id"] == id:
@@ -204,9 +204,9 @@ _STATE = ",".join(("key", "seen", CHUNKS, YEARS, COLLECTIONS))
 
 
 class DatesEntries:
-    """What reads and writes entries.
+    """Reader and writer of dates entries.
 
-    An entry is written only over the state that was read, or not at all.
+    An entry is written only if it still has the state that was read.
     """
 
     def __init__(self, server: Server, index: str) -> None:
@@ -216,7 +216,7 @@ class DatesEntries:
         self._allows_chunks = False
 
     def read(self, places: Collection[Place]) -> dict[Place, Body | None]:
-        """Return what the server has of each of these entries, None of what is not there."""
+        """Return the server's content of each of these entries, None if missing."""
         return self._read(places, _STATE)
 
     def versions(self, places: Collection[Place]) -> dict[Place, tuple[int, int] | None]:
@@ -244,9 +244,10 @@ class DatesEntries:
     def write(
         self, changes: Mapping[Place, tuple[str, EntryState]], known: Mapping[Place, Body | None]
     ) -> set[Place]:
-        """Write the states of entries, each with its key; return those that others wrote first.
+        """Write the states of entries, each with its key; return the conflicting places.
 
-        A state without dates and chunks deletes its entry.
+        A conflict is an entry that others wrote first. A state without dates and chunks deletes its
+        entry.
         """
         if any(name or state.chunks for (_, name), (_, state) in changes.items()):
             self._allow_chunks()
@@ -257,12 +258,12 @@ class DatesEntries:
         return self._refused(list(changes), actions)
 
     def delete(self, known: Mapping[Place, Body]) -> set[Place]:
-        """Delete entries; return those that others wrote to meanwhile."""
+        """Delete entries; return the ones that others wrote to meanwhile."""
         actions = [self._deletion(place, body) for place, body in known.items()]
         return self._refused(list(known), actions)
 
     def discard(self, places: Iterable[Place]) -> None:
-        """Delete entries, whoever wrote to them meanwhile."""
+        """Delete entries, even if others wrote to them meanwhile."""
         ids = (entry_id(*place) for place in places)
         send(self._server, (BulkAction(self._index, id, None, "delete") for id in ids))
 

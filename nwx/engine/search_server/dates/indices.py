@@ -1,7 +1,7 @@
-"""The dates indices of an archive beside its main one, by their names.
+"""The additional dates indices of an archive, by name.
 
-What is attached stands in the mapping of the main index, so that it lies
-with the archive and whoever asks knows it.
+Attached indices are listed in the mapping of the main index, so that the list is stored with
+the archive and visible to all clients.
 """
 
 import threading
@@ -39,10 +39,9 @@ IndexAddresses = dict[str, str]
 
 
 class ServerDatesIndices:
-    """What attaches, fills and lists the indices of an archive.
+    """Attaches, fills and lists the additional dates indices of an archive.
 
-    Those that it makes are called `<main>@<name>`; others are called as
-    they are.
+    New ones are named `<main>@<name>`; existing ones keep their names.
     """
 
     def __init__(self, server: Server, schema: Schema) -> None:
@@ -91,7 +90,7 @@ class ServerDatesIndices:
         return {}
 
     def _change(self, change: Callable[[IndexAddresses], None]) -> None:
-        """Change what is attached, again where another changed it at the same moment."""
+        """Change the list of attached indices; retried on a concurrent change."""
         for _ in range(_ATTEMPTS):
             meta = self._meta()
             wanted: IndexAddresses = dict(meta.get("attached", {}))
@@ -156,7 +155,7 @@ class ServerDatesIndices:
         self._change(partial(_attach, name, index))
 
     def _check(self, index: str) -> None:
-        """Raise EngineError where an index is none of dates, or the main one."""
+        """Raise EngineError if an index is not a dates index, or is the main one."""
         found = self._state(index)
         if len(found) != 1:
             raise EngineError(
@@ -209,7 +208,7 @@ class ServerDatesIndices:
         return sorted(self._own_names())
 
     def addresses(self) -> IndexAddresses:
-        """Return the indices beside the main one by their names, attached or not."""
+        """Return the additional indices by name, attached or not."""
         return {name: self._own(name) for name in self.made()} | self._addresses()
 
     def index_of(self, name: str) -> str:
@@ -217,7 +216,7 @@ class ServerDatesIndices:
         return self._main if name == MAIN_DATES else self._own(name)
 
     def append(self, name: str, dates: Sequence[Dates]) -> int:
-        """Add dates to an index, which is made and attached where there is none."""
+        """Add dates to an index; a missing index is made and attached."""
         if name == MAIN_DATES:
             return self._index(self._main).add(dates)
         check_name(name)
@@ -246,15 +245,15 @@ class ServerDatesIndices:
         return joined_chunks(self.entries(index))
 
     def refresh(self) -> None:
-        """Make all that was written to what is attached visible to searches."""
+        """Make all writes to attached indices visible to searches."""
         others = ",".join(self._addresses().values())
         if others:
             refresh(self._server, others)
 
     def _place(self, place: str) -> str:
-        """Return the index of a name in the archive, or of that name on the server.
+        """Return the index with this name in the archive, or else on the server.
 
-        What is neither is a name that the archive may give to a new one.
+        An unknown name is treated as the name of a new index of the archive.
         """
         if place == MAIN_DATES:
             return self._main

@@ -29,11 +29,10 @@ _Asked = dict[Place, SeenTexts]
 
 
 class Addition:
-    """Dates of some documents on their way into an index.
+    """Addition of the dates of some documents to an index.
 
-    A pass goes from first entries down to chunks. It is done again for
-    documents of which a chunk was written while an entry above it changed:
-    that may no longer list the chunk.
+    A pass descends from first entries to chunks. It is repeated for documents with a chunk written
+    while an entry above it changed, which may no longer list the chunk.
     """
 
     def __init__(self, entries: DatesEntries, dates: Mapping[str, Dates]) -> None:
@@ -52,7 +51,7 @@ class Addition:
         return len(self._added)
 
     def _pass(self, ids: Collection[str]) -> Collection[str]:
-        """Add the dates of documents; return those that are to be looked at again."""
+        """Add the dates of documents; return the ids that need another pass."""
         known: dict[Place, Body | None] = {}
         written: set[Place] = set()
         looked: set[Place] = set()
@@ -69,7 +68,7 @@ class Addition:
         return self._unsure(known, written)
 
     def _step(self, asked: _Asked, known: dict[Place, Body | None], written: set[Place]) -> _Asked:
-        """Write entries; return what is left for chunks, and what others got in the way of."""
+        """Write entries; return the dates left for chunks, and those with conflicts."""
         states = {place: known_state(known[place]) for place in asked}
         after = {place: with_dates(place[1], states[place], asked[place]) for place in asked}
         changes: dict[Place, tuple[str, EntryState]] = {
@@ -103,7 +102,7 @@ class Addition:
         pause(min(self._conflicts, 4))
 
     def _unsure(self, known: Mapping[Place, Body | None], written: set[Place]) -> Collection[str]:
-        """Return the documents of which a chunk was written, and an entry above it changed."""
+        """Return the documents with a written chunk below an entry that changed meanwhile."""
         over = {(id, name) for id, chunk in written for name in above(chunk)}
         unsure = {id for id, _ in over & written}
         looked = [place for place in over if place[0] not in unsure]
@@ -124,7 +123,7 @@ def _ahead(asked: _Asked) -> set[Place]:
 
 
 def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None:
-    """Move what was written to chunks of a document while the entries above them were deleted."""
+    """Move dates written to chunks of a document while the entries above were deleted."""
     while True:
         listed = entries.whole([id]).get(id, {})
         found = entries.read([(id, name) for name in names if name not in listed])
@@ -138,10 +137,10 @@ def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None
 
 
 class Removal:
-    """Dates of some documents on their way out of an index.
+    """Removal of the dates of some documents from an index.
 
-    They are taken out of all entries that may hold them. First entries of
-    documents with chunks then name what is left, or all of them go.
+    They are removed from all entries that may hold them. First entries of documents with chunks are
+    then updated to the remaining dates, or all entries are deleted.
     """
 
     def __init__(self, entries: DatesEntries, dates: Mapping[str, Dates]) -> None:
@@ -161,7 +160,7 @@ class Removal:
         return len(self._removed)
 
     def _step(self, asked: _Asked) -> _Asked:
-        """Write entries; return what may be in chunks, and what others got in the way of."""
+        """Write entries; return the dates that may be in chunks, and those with conflicts."""
         known = self._entries.read(asked)
         states = {place: known_state(body) for place, body in known.items()}
         changes: dict[Place, tuple[str, EntryState]] = {
@@ -187,7 +186,7 @@ class Removal:
         return {(id, one): some for one, some in chunks.items() if one in state.chunks}
 
     def _tidy(self, id: str) -> None:
-        """Let the first entry of a document with chunks name what is left, or delete all."""
+        """Update the first entry of a document with chunks to the dates left, or delete all."""
         listed: set[str] = set()
         while whole := self._entries.whole([id]).get(id, {}):
             states = {name: known_state(body) for name, body in whole.items()}
@@ -237,7 +236,7 @@ Pair = tuple[str, str]
 class DatesStore:
     """The dates of documents in one index.
 
-    Who comes second to an entry reads again and adds to what is there then.
+    On a conflict the second writer reads the entry again and adds to its new state.
     """
 
     def __init__(self, server: Server, index: str) -> None:
@@ -265,7 +264,7 @@ class DatesStore:
 
 
 def dates_of_batch(batch: Batch) -> Iterator[Dates]:
-    """Give the dates of a batch, those of the captures of its documents included."""
+    """Yield the dates of a batch, including dates of the captures of its documents."""
     yield from batch.dates
     for document in (*batch.documents, *batch.amended):
         capture = document.capture

@@ -25,9 +25,9 @@ _WITHOUT = "without "
 class FacetFilters:
     """The filters that a search leaves to its post filter.
 
-    `own` are those of facets that are a document's own. `dated` is the
-    condition on its dates, None where no facet leaves a part of it out,
-    and `other_dates` what is left of that condition for each such facet.
+    `own` are the filters of facets on fields of the document itself. `dated` is the condition on
+    its dates, None if no facet leaves a part of it out; `other_dates` is the remaining condition
+    for each such facet.
     """
 
     own: Mapping[str, Query] = field(default_factory=dict)
@@ -112,11 +112,10 @@ class Folded:
 
 
 class Folding:
-    """What counts folded documents; threads may share it.
+    """Counter of folded documents; threads may share it.
 
-    In an index of one shard a search counts them by itself, unless more than
-    _MOST_FOLDS hits are of several documents. With several shards it does
-    where there are few documents.
+    In an index of one shard the search itself counts them, unless more than _MOST_FOLDS hits have
+    several documents. With several shards it does so if there are few documents.
     """
 
     def __init__(self, server: Server, documents: str) -> None:
@@ -125,7 +124,7 @@ class Folding:
         self._one_shard = True
 
     def aggregations(self, collapse: Collapse, most: int | None) -> Body:
-        """Return what a search counts for `read`; it finds `most` documents, if that is known."""
+        """Return the aggregations for `read`; `most` bounds the documents found, if known."""
         if collapse is Collapse.NONE:
             return {}
         fold = FOLDS[collapse]
@@ -137,9 +136,9 @@ class Folding:
         return _estimate(fold)
 
     def read(self, collapse: Collapse, query: Query, answer: Body, hits: Sequence[Body]) -> Folded:
-        """Return what is folded: all of it, and into each of the hits of a page.
+        """Return the folded counts: in total, and for each of the hits of a page.
 
-        `answer` is that of the search with `aggregations`, `query` its query.
+        `answer` is the answer of the search with `aggregations`, `query` its query.
         """
         documents: int = answer["hits"]["total"]["value"]
         if collapse is Collapse.NONE or documents == 0:
@@ -183,7 +182,7 @@ class Folding:
 
 
 def _total(hits: int) -> Total:
-    """Return a total of hits, which is told as far as pages reach."""
+    """Return a total of hits, exact up to RESULT_WINDOW, above it a lower bound."""
     return Total(hits) if hits <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte")
 
 

@@ -45,9 +45,9 @@ _HIGHEST = (9999, 12, 31, 23, 59, 59)
 
 
 def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
-    """Return the query of a tree; `joined` gives the queries of what other indices tell.
+    """Return the query of a tree; `joined` returns the queries of leaves in other indices.
 
-    The tree is resolved (`nwx.query.tree.resolve_tree`).
+    The tree must be resolved (`nwx.query.tree.resolve_tree`).
     """
     match node:
         case All():
@@ -177,9 +177,9 @@ def _range(node: Range, field: str, kind: str) -> Query:
 
 
 def digits_range(field: str, low: str, high: str) -> Query:
-    """Return the query of a span, of 14 digits each and both inclusive; "" is open.
+    """Return the query of a span, both ends 14 digits and inclusive; "" is open.
 
-    Digits need not be a date that there is: the 31st of June is after the 30th.
+    Digits need not be a valid date: the 31st of June is after the 30th.
     """
     bounds = {}
     if low:
@@ -192,7 +192,7 @@ def digits_range(field: str, low: str, high: str) -> Query:
 
 
 def _nearest(digits: str) -> tuple[str, int]:
-    """Return the nearest date that there is, and whether it is before (-1) or after (1)."""
+    """Return the nearest valid date, and whether it is before (-1) or after (1)."""
     if not _TIMESTAMP.fullmatch(digits):
         raise QueryError(
             ErrorText("%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40]))
@@ -219,7 +219,7 @@ def _to_digits(parts: list[int]) -> str:
 
 
 def highlight_query(node: Node, field: str) -> Query:
-    """Return the query of what to mark in a text field: all words of a tree, in whatever field."""
+    """Return the query of matches to mark in a text field: all words, of any field."""
     parts = [_leaf(part, field) for part in text_leaves(node) if not is_any(part)]
     return {"bool": {"should": parts}} if parts else NOTHING
 
@@ -235,7 +235,7 @@ def own_query(one: DateCondition) -> Query:
 
 
 def seen_query(one: DateCondition, among: Query) -> Query:
-    """Return the query of those of some entries of dates that meet a condition."""
+    """Return the query of the dates entries in `among` that meet a condition."""
     return {"bool": {"filter": [among, dates_query(one)]}}
 
 
@@ -252,7 +252,7 @@ def dates_query(one: DateCondition) -> Query:
 
 
 def any_of(queries: Iterable[Query]) -> Query:
-    """Return the query of what one of some queries finds."""
+    """Return the query that matches any of several queries."""
     parts = list(queries)
     if not parts:
         return NOTHING

@@ -40,7 +40,7 @@ _Part = tuple[str, str, Query]
 
 
 class FacetCounts:
-    """What reads the facets of a result."""
+    """Reader of the facets of a result."""
 
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
@@ -57,15 +57,13 @@ class FacetCounts:
         total: int,
         hidden: HiddenParts = NOTHING_HIDDEN,
     ) -> Mapping[str, tuple[FacetValue, ...]]:
-        """Return the facets that aggregations (`terms_of`) counted.
+        """Return the facets counted by aggregations (`terms_of`).
 
-        `query` is that of the documents which they count, `total` how many
-        those are. Years and collections look at all dates of a document that
-        are not hidden.
-        They look at its own date only where both the documents of the result
-        and the documents with several dates are more than limits.MAX_IDS, and
-        not at an index that is attached where both the documents of the
-        result and the entries of that index are.
+        `query` matches the counted documents, `total` is their number. Years and collections use
+        all dates of a document that are not hidden. They use its own date only if both the
+        documents of the result and the documents with several dates are more than limits.MAX_IDS.
+        An attached index is ignored if both the documents of the result and the entries of that
+        index are more than that.
         """
         counts = _read(facets, aggregations)
         dated = [facet for facet in facets if facet in DATED_FACETS]
@@ -93,7 +91,7 @@ class FacetCounts:
         return self._counted(many, (self._documents, query), own, every)
 
     def _of_others(self, facets: Sequence[str], query: Query) -> Counts:
-        """Count the values of documents that only indices beside the main one know."""
+        """Count the values of documents that only the additional indices have."""
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         for index in self._parallel.others():
             among = numbers(self._server, self._documents, query)
@@ -141,7 +139,7 @@ class FacetCounts:
         return counts
 
     def _each(self, query: Query, parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
-        """Give parts with how many documents each finds of those of a query."""
+        """Yield each part with the number of documents of a query that it matches."""
         filters = {"filters": {"filters": [part for _, _, part in parts]}}
         body = {"query": query, "size": 0, "aggs": {"parts": filters}}
         found = search_page(self._server, self._documents, body)["aggregations"]["parts"]
@@ -167,7 +165,7 @@ class FacetCounts:
     def _counted(
         self, fewer: tuple[str, Query], more: tuple[str, Query], among: Body, again: Body
     ) -> tuple[Counts, Counts]:
-        """Count what both sides have: by `among` on the one with more, by `again` on the other."""
+        """Count documents on both sides: by `among` on the larger one, by `again` on the other."""
         nothing = Counts({name: Counter() for name in among})
         some = numbers(self._server, *fewer)
         if not some:

@@ -1,4 +1,4 @@
-"""What a viewer may not see, as parts of queries of the index of documents."""
+"""What a viewer may not see, as parts of queries of the documents index."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ from nwx.query.question import DateCondition
 
 @dataclass(frozen=True, slots=True)
 class PartlyHidden:
-    """A document by its number, and its dates, those that are seen and those that are hidden.
+    """A document by its number, with its visible and its hidden dates.
 
-    `own_is_hidden` tells that the capture its entry was made from is.
+    `own_is_hidden` is True if the capture of its entry is hidden.
     """
 
     number: int
@@ -36,10 +36,10 @@ class PartlyHidden:
 
 
 class PartlyHiddenDates:
-    """The documents that are partly hidden, with their dates.
+    """The partly hidden documents, with their dates.
 
-    A condition that a hidden date meets, and no date that is seen, is not
-    met: `unmet` are those documents.
+    A condition met by a hidden date, but by no visible date, is not met: `unmet` returns those
+    documents.
     """
 
     def __init__(self, documents: Iterable[PartlyHidden]) -> None:
@@ -60,7 +60,7 @@ class PartlyHiddenDates:
         return self.numbers[np.setdiff1d(lost, self._visible.meeting(one))]
 
     def lost_values(self, facet: str) -> Sequence[tuple[str, DateNumbers]]:
-        """Return each value that only hidden dates have, and the documents of which they do.
+        """Return each value with the documents that have it only by hidden dates.
 
         The facets are `year` and `collection`.
         """
@@ -125,12 +125,11 @@ _NO_DATES = PartlyHiddenDates(())
 
 @dataclass(frozen=True, slots=True)
 class HiddenParts:
-    """The documents and dates that a search leaves out.
+    """The documents and dates to leave out of a search.
 
-    `rules` is what they were read from, `documents` the queries of the
-    documents of which nothing is shown, `dates` the documents of which some
-    dates are. Spans are not about documents of the numbers `apart`. `own` are
-    those whose own date is hidden, and not by a span.
+    `rules` are the rules they were read from, `documents` the queries of fully hidden documents,
+    `dates` the partly hidden documents. Spans do not apply to documents with the numbers `apart`.
+    `own` are the documents whose own date is hidden, and not by a span.
     """
 
     rules: HiddenDocuments = NONE_HIDDEN
@@ -140,36 +139,36 @@ class HiddenParts:
     own: Sequence[int] = ()
 
     def shown(self, query: Query) -> Query:
-        """Return the query of what is shown of the documents of a query."""
+        """Return the query restricted to visible documents."""
         if not self.documents:
             return query
         return {"bool": {"must": [query], "must_not": list(self.documents)}}
 
     def met(self, one: DateCondition, query: Query) -> Query:
-        """Return the query of what meets a condition by a date that is shown.
+        """Return the query of documents that meet a condition by a visible date.
 
-        `query` is that of the documents that any date lets meet it.
+        `query` matches the documents that meet it by any date.
         """
         return without(query, self.dates.unmet(one))
 
     def own_shown(self, query: Query) -> Query:
-        """Return the query of what matches where a capture that its entry was made from is shown.
+        """Return a query restricted to documents with a visible capture of their entry.
 
-        `query` asks for the place or the time of that capture.
+        `query` is on the location or the time of that capture.
         """
         return without(query, self.dates.own_hidden)
 
     def by_own_date(self, query: Query) -> Query:
-        """Return the query of the documents of a query whose own date is shown.
+        """Return the query restricted to documents whose own date is visible.
 
-        It names spans where it can, so that it is short however many documents they hide.
+        It uses spans where possible, so it is short even if they hide many documents.
         """
         hidden = [*self._in_spans(own_query(span_condition(one)) for one in self.rules.spans)]
         hidden += numbers_queries(self.own)
         return {"bool": {"must": [query], "must_not": hidden}} if hidden else query
 
     def entries(self, further: Query) -> Query:
-        """Return the query of those of some entries of dates that have no date in a span."""
+        """Return the query of the dates entries in `further` without a date in a span."""
         hidden = [*self._in_spans(dates_query(span_condition(one)) for one in self.rules.spans)]
         return {"bool": {"filter": [further], "must_not": hidden}} if hidden else further
 
@@ -181,7 +180,7 @@ class HiddenParts:
             yield hidden
 
     def seen(self, id: str, dates: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Give those of the dates of a document that are shown."""
+        """Yield the visible dates of a document."""
         hides = self.rules.hides_date
         return (one for one in dates if not hides(id, *one))
 
@@ -208,10 +207,10 @@ def numbers_queries(numbers: Sequence[int]) -> list[Query]:
 def hidden_queries(
     documents: Sequence[int], spans: Sequence[HiddenSpan], kept: Sequence[int]
 ) -> tuple[Query, ...]:
-    """Return the queries of the documents of which nothing is shown.
+    """Return the queries of the fully hidden documents.
 
-    These are those of the numbers `documents`, and those whose own date lies
-    in one of the spans, but for those of the numbers `kept`.
+    These are the numbers `documents`, and all documents whose own date is in one of the spans,
+    except the numbers `kept`.
     """
     queries = numbers_queries(documents)
     if spans:
@@ -230,10 +229,10 @@ def span_condition(span: HiddenSpan) -> DateCondition:
 
 
 def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
-    """Return the query of those of some entries of dates of which a part may lie in spans.
+    """Return the query of the dates entries in `further` that may be partly in spans.
 
-    Entries whose dates all lie in spans of all collections are left out, but for
-    those of documents with chunks: another entry may have a date that does not.
+    Entries whose dates are all in spans of all collections are left out, except for documents with
+    chunks: another entry may have a date outside of them.
     """
     hidden = any_of(dates_query(span_condition(one)) for one in spans)
     shown = any_of([*(digits_range("dates", *gap) for gap in _gaps(spans)), *IN_CHUNKS])

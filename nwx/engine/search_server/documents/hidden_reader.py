@@ -1,4 +1,4 @@
-"""What reads, and keeps, the parts of queries that leave out what a viewer may not see."""
+"""Reader and cache of the query parts that leave out what a viewer may not see."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,9 +41,9 @@ class _Found:
 
 
 class HiddenReader:
-    """What gives the parts of what is hidden; threads may share it.
+    """Cached reader of hidden parts; threads may share it.
 
-    They are read anew when what is hidden, or the dates of any document, changed.
+    They are reread when the hidden documents, or the dates of any document, change.
     """
 
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
@@ -54,7 +54,7 @@ class HiddenReader:
         self._kept: LRUCache[str, _Parts] = LRUCache(_KEPT)
 
     def read(self, hidden: HiddenDocuments) -> HiddenParts:
-        """Return the parts of what is hidden."""
+        """Return the hidden parts, as parts of queries."""
         if not hidden:
             return NOTHING_HIDDEN
         state = self._state() if hidden.dates or hidden.spans else None
@@ -97,7 +97,7 @@ class HiddenReader:
         return HiddenParts(hidden, documents, PartlyHiddenDates(partly), apart, sorted(own))
 
     def _dated(self, hidden: HiddenDocuments) -> dict[int, _Found]:
-        """Return the documents of which some dates may be hidden, with all their dates."""
+        """Return the documents that may have hidden dates, with all their dates."""
         numbers = [number_of(id) for id in hidden.dates]
         if hidden.spans:
             numbers += self._mixed(hidden)
@@ -108,7 +108,7 @@ class HiddenReader:
         return found
 
     def _mixed(self, hidden: HiddenDocuments) -> Iterator[int]:
-        """Give the numbers of the entries of dates of which spans may hide a part."""
+        """Yield the numbers of the dates entries that spans may partly hide."""
         for index, further in self._dates.further():
             # What is attached may have the only date that is shown, or hidden, of a document.
             query = mixed_entries(MANY, hidden.spans) if further == MANY else further
@@ -145,6 +145,6 @@ def _pair(seen: str) -> SeenDate:
 
 
 def _parted(hidden: HiddenDocuments, number: int, one: _Found) -> PartlyHidden:
-    """Return a document with those of its dates that are shown, and those that are not."""
+    """Return a document with its visible and its hidden dates."""
     lost = [date for date in one.dates if hidden.hides_date(one.id, *date)]
     return PartlyHidden(number, sorted(one.dates.difference(lost)), lost, one.own in lost)

@@ -59,8 +59,8 @@ def packed_query(numbers: frozenset[int]) -> Query:
 def pack_numbers(numbers: frozenset[int]) -> msgspec.Raw:
     """Return the parameters of SCRIPT for a list, as JSON.
 
-    `rests` has the last 50 bits of each number, in order, and `begins` the
-    place there of the first number of each bucket, and where the last ends.
+    `rests` has the last 50 bits of each number, in order, and `begins` the index in it of the first
+    number of each bucket, and the end of the last.
     """
     ordered = np.fromiter(numbers, np.uint64, len(numbers))
     ordered.sort()
@@ -84,7 +84,7 @@ _COUNTED_SECONDS = 60.0
 
 
 def terms_query(numbers: Collection[int]) -> Query:
-    """Return the query of the documents of a list, each of which is looked up."""
+    """Return the query of the documents of a list; each number is looked up."""
     if isinstance(numbers, frozenset) and len(numbers) > limits.SHORT_LIST:
         return {"terms": {NUMBER: encoded(numbers)}}
     return {"terms": {NUMBER: list(numbers)}}
@@ -97,10 +97,10 @@ def encoded(numbers: frozenset[int]) -> msgspec.Raw:
 
 
 class ListQueries:
-    """What gives the queries of lists of documents; threads may share it.
+    """Queries for lists of documents; threads may share it.
 
-    Of long lists it is a script that documents are compared with, where the
-    server runs scripts and has not so many documents that it takes longer.
+    The query of a long list is a script that compares documents with the list, if the server runs
+    scripts and the number of documents does not make that slower.
     """
 
     def __init__(self, server: Server, documents: str) -> None:
@@ -117,7 +117,7 @@ class ListQueries:
         return terms_query(numbers)
 
     def is_compared(self, numbers: Collection[int], among: int | None = None) -> bool:
-        """Tell whether documents are compared with a list by a script."""
+        """Return whether documents are compared with a list by a script."""
         if len(numbers) <= limits.LOOKED_UP or not self._scripts_run():
             return False
         count = self._documents_count() if among is None else among
@@ -133,7 +133,7 @@ class ListQueries:
         return found
 
     def _scripts_run(self) -> bool:
-        """Tell whether the server runs the script: it may be set up to run none."""
+        """Return whether the server runs the script; servers may be set up to run none."""
         if self._runs_scripts is None:
             try:
                 count_hits(self._server, self._documents, packed_query(frozenset()), 0)
@@ -150,7 +150,7 @@ _CHANGES: Body = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What is another when other entries meet a query, or the same ones changed.
+    """State that changes when other entries match a query, or the same ones changed.
 
     A server numbers its changes, and an entry has the number of its last one.
     """
@@ -161,11 +161,10 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class AskedList:
-    """The documents that meet a query in an index, as they are now.
+    """The documents that currently match a query in an index.
 
-    `kept` are their numbers where these were read before and are the same
-    still. A list is `settled` where it was the same when it was last asked
-    for: it is worth to be read, and kept.
+    `kept` are their numbers if they were read before and are unchanged. A list is `settled` if it
+    was the same at the last request: then it is worth reading and keeping.
     """
 
     index: str
@@ -185,15 +184,14 @@ class KeptList:
     numbers: frozenset[int]
 
     def search(self) -> Search:
-        """Return the search that tells whether they are still the same."""
+        """Return the search that checks whether the numbers are unchanged."""
         return _state_search(self.index, self.query)
 
 
 class RememberedNumbers:
-    """The numbers of the documents that meet a query in an index; threads may share it.
+    """Cached numbers of the documents that match a query in an index; threads may share it.
 
-    To ask whether they are still the same takes a fraction of the time
-    that sending them does.
+    Checking that they are unchanged takes a fraction of the time of sending them.
     """
 
     def __init__(self, server: Server) -> None:
@@ -222,9 +220,9 @@ class RememberedNumbers:
         return found
 
     def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
-        """Tell by the answers to their searches whether lists are others now.
+        """Return whether lists have changed, by the answers to their searches.
 
-        Such a list is asked for before it is used again.
+        A changed list is requested again before its next use.
         """
         states = [_state(answer) for answer in answers]
         with self._guard:
@@ -235,7 +233,7 @@ class RememberedNumbers:
     def ask(
         self, lists: Sequence[tuple[str, Query]], beside: Sequence[Search] = ()
     ) -> tuple[list[AskedList], list[Body]]:
-        """Return what is known of lists, and the answers of other searches, by one request."""
+        """Return the state of lists, and the answers of other searches, by one request."""
         states = [_state_search(*one) for one in lists]
         answers = search_each(self._server, [*states, *beside])
         asked = [

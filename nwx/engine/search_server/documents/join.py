@@ -55,13 +55,12 @@ _Joiner = Callable[[DateCondition, bool], Query]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A question's query in the index of documents; not `whole` where it finds a part only.
+    """Query of a question in the documents index; not `whole` if it finds only a part.
 
-    `most` is a number of documents that it does not find more of, if known.
-    It is right where the lists `kept` that it was made with are still the same.
-    Where facets leave out their own filters, `apart` has those, `asked` is
-    the query without any of them, and `counted` the query of the documents
-    that a facet of dates counts.
+    `most` is an upper bound of the documents found, if known. It is valid while the lists `kept`
+    that it was made with are unchanged. If facets leave out their own filters, `apart` has these
+    filters, `asked` is the query without any of them, and `counted` the query of the documents
+    counted by each facet of dates.
     """
 
     query: Query
@@ -75,11 +74,11 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """The documents that meet each condition; a question has at most `most`, if that is known.
+    """The documents that meet each condition; a question has at most `most`, if known.
 
-    Not `whole` where there are too many of some condition, which is left out.
-    `count` is how many documents a question may have, if that is known, and
-    `kept` the lists that were not asked for again.
+    Not `whole` if a condition matches too many documents; it is left out then. `count` is an upper
+    bound of the documents of a question, if known, and `kept` the lists that were not requested
+    again.
     """
 
     found: Lists
@@ -104,12 +103,11 @@ class Join:
     ) -> Resolved:
         """Return the query of a question.
 
-        Of two sides the smaller is looked up: the entries of dates that meet
-        a condition, or the documents that meet all else. Where both are more
-        than limits.MAX_IDS, documents are walked in the order of `sort` until
-        `wanted` of them are found, and the query finds those only. Lists that
-        are kept are asked for again unless `trusting`: then who asks finds out
-        with the search itself whether they are still the same (`changed`).
+        The smaller of two sides is looked up: the entries of dates that meet a condition, or the
+        documents that meet all else. If both are more than limits.MAX_IDS, documents are scanned in
+        the order of `sort` until `wanted` of them match, and the query finds only these. Kept lists
+        are requested again unless `trusting`: then the caller checks with the search itself whether
+        they are unchanged (`changed`).
         """
         met = self._meeting(query, all_conditions(query), trusting)
         if met.whole:
@@ -118,7 +116,7 @@ class Join:
         return self._walk(query, superset_query(query, met.found), sort, wanted)
 
     def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
-        """Tell by the answers to their searches whether some lists are not what was kept."""
+        """Return whether some kept lists have changed, by the answers to their searches."""
         return self._remembered.changed(kept, answers)
 
     def _listed(self, met: _Met) -> _Listed:
@@ -127,9 +125,9 @@ class Join:
     def resolve_apart(
         self, query: DocumentQuery, facets: Sequence[str], *, trusting: bool = False
     ) -> Resolved | None:
-        """Return the query of a question, and that without the filters of some facets.
+        """Return the query of a question, and the one without the filters of some facets.
 
-        None where there are too many documents on both sides (see `resolve`).
+        None if there are too many documents on both sides (see `resolve`).
         """
         broad = query
         for facet in facets:
@@ -191,16 +189,17 @@ class Join:
         return _Met(found, kept=tuple(kept))
 
     def _is_quick(self, numbers: frozenset[int]) -> bool:
-        """Tell whether a search with a list takes little more than without it."""
+        """Return whether a search with a list takes little longer than without it."""
         few = len(numbers) <= limits.LOOKED_UP
         return few or (len(numbers) <= limits.MAX_IDS and self._lists.is_compared(numbers))
 
     def _asked(
         self, query: DocumentQuery, conditions: Sequence[DateCondition]
     ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None]:
-        """Return what is known of the lists of conditions, and the documents of a query.
+        """Return the state of the lists of conditions, and the documents of a query.
 
-        None of many documents; they are not asked for where all lists are kept, and short.
+        The documents are None if there are many; they are not requested if all lists are kept and
+        short.
         """
         further = self._dates.further()
         lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
@@ -218,10 +217,10 @@ class Join:
         return by_condition, few
 
     def _shortened(self, query: DocumentQuery, known: Lists) -> _Met:
-        """Return lists with the documents of a query only, where these are not too many.
+        """Return lists reduced to the documents of a query, if these are not too many.
 
-        The server compares each document with the list, which takes less
-        than to look up each one of the list.
+        The server compares each document with the list, which is faster than looking up each number
+        of the list.
         """
         longest = max(known.values(), key=len)
         if len(longest) <= limits.SHORT_LIST:
@@ -306,9 +305,9 @@ def all_conditions(query: DocumentQuery) -> list[DateCondition]:
 
 
 def joined_query(query: DocumentQuery, found: _Found, listed: _Listed = terms_query) -> Query:
-    """Return the query where the documents of each condition are known.
+    """Return the query, given the documents of each condition.
 
-    `listed` gives the query of a list of documents.
+    `listed` returns the query of a list of documents.
     """
     return _query(query, lambda one, wanted: _joined(query, one, found[one], listed))
 

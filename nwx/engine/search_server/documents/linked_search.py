@@ -41,12 +41,11 @@ class ScoredUrls:
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuery(DocumentQuery):
-    """The documents that a question is about, those found by links included.
+    """The documents of a question, including documents found by links.
 
-    `leaves` has the queries of the leaves that are joined from inlinks.
-    Documents of the URLs of `found` are in where they meet `rest`.
-    All scores of the documents' own words are equal unless `scored`.
-    What is `hidden` is left out.
+    `leaves` has the queries of the leaves that are joined from inlinks. Documents of the URLs of
+    `found` are included if they meet `rest`. All scores of the documents' own words are equal
+    unless `scored`. `hidden` documents are left out.
     """
 
     leaves: Mapping[Leaf, Query] = field(default_factory=dict)
@@ -97,7 +96,7 @@ class ServerWords:
         self._known: LRUCache[str, tuple[str, ...]] = LRUCache(_KNOWN_TEXTS)
 
     def read(self, texts: Sequence[str]) -> None:
-        """Ask for the words of several texts at once, of those that are not known."""
+        """Request the words of all unknown texts at once."""
         with self._guard:
             new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if not new:
@@ -140,7 +139,7 @@ class LinkedSearches:
         self._words = ServerWords(server, documents)
 
     def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
-        """Return what links do in a search that leaves out what is hidden."""
+        """Return the link data for a search that leaves out hidden documents."""
         table = self._blobs.table(hidden.rules)
         ranking = None
         if table is not None:
@@ -162,7 +161,7 @@ class RankedHit:
 
 
 class LinkedSearch:
-    """What links do in one search; `query` is the question with what they find."""
+    """Link data of one search; `query` is the question extended by documents found by links."""
 
     def __init__(
         self,
@@ -242,7 +241,7 @@ class LinkedSearch:
         return found
 
     def score_parts(self, target: int, text: float, factor: float) -> ScoreParts:
-        """Return what the score of a hit is made of."""
+        """Return the components of the score of a hit."""
         domains = 0
         if self._ranking is not None:
             domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
@@ -271,9 +270,9 @@ def _rounded(score: float) -> float:
 
 
 def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
-    """Give targets in steps of so many, those with most linking pages first.
+    """Yield targets in steps of about `size`, with the most linking pages first.
 
-    Targets with as many linking pages are in one step.
+    Targets with equally many linking pages are in the same step.
     """
     counts = table.counts("documents").astype(np.int64)
     order = np.argsort(-counts, kind="stable")
@@ -286,7 +285,7 @@ def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
 
 
 def ranking_body(fold: str, wanted: int) -> Body:
-    """Return the part of a search that `ranked_hits` goes on from."""
+    """Return the request body of the search that `ranked_hits` continues from."""
     return {
         "size": max(wanted, FACTOR_WINDOW),
         "_source": False,

@@ -1,9 +1,9 @@
-"""Orders by date, where a document is as old and as new as all its dates say.
+"""Sort orders by date that use all dates of a document, not only its own.
 
-A document's own date stands in its entry, further ones in indices of dates
-only. The first `wanted` by own date, and the first `wanted` of each index by
-its dates, hold between them the first `wanted` of all: no date of a document
-can put it behind the place that one of its dates gives it.
+A document's own date is stored in its entry, further ones only in dates indices. The first
+`wanted` by own date, plus the first `wanted` of each index by its dates, contain the first
+`wanted` overall: further dates cannot move a document to a later position than any one of its
+dates gives it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -59,7 +59,7 @@ class DateOrder:
         self._hidden = hidden
 
     def body(self, fold: str, wanted: int) -> Body:
-        """Return the part of a search that `first` goes on from."""
+        """Return the request body of the search that `first` continues from."""
         return {"size": max(wanted, limits.FEW), "sort": self.own_sort(), **_fields(fold)}
 
     def own_sort(self) -> list[Body]:
@@ -87,7 +87,7 @@ class DateOrder:
     def _partly_hidden(
         self, query: Query, fold: str, wanted: int, total: int
     ) -> Iterator[Candidate]:
-        """Give the first of the documents that have hidden dates, by those that are shown."""
+        """Yield the first documents that have hidden dates, by their visible dates."""
         numbers, dates = self._hidden.dates.in_order(newest=self._newest)
         if len(numbers) and total <= limits.SHORT_LIST:
             found = np.isin(numbers, numbers_of(self._server, self._documents, query) or [])
@@ -108,7 +108,7 @@ class DateOrder:
             begin, size = begin + size, limits.PAGE
 
     def _of_numbers(self, query: Query, fold: str, numbers: Collection[int]) -> Iterator[Candidate]:
-        """Give those of the documents of some numbers that a query finds."""
+        """Yield the documents of a query with these numbers."""
         body = {"query": within(query, list(numbers)), "size": limits.PAGE, **_fields(fold)}
         for hit in search_page(self._server, self._documents, body)["hits"]["hits"]:
             yield _candidate(hit, fold)
@@ -134,7 +134,7 @@ class DateOrder:
         return _Best(candidates)
 
     def _by_dates_of(self, among: "Among", fold: str, wanted: int) -> Iterator[Candidate]:
-        """Give the first of those that an index has dates of; none beyond the limit is needed."""
+        """Yield the first documents with dates in an index, none beyond the limit."""
         mode = {"order": "desc", "mode": "max"} if self._newest else {"order": "asc", "mode": "min"}
         body = {"query": among.entries(newest=self._newest), **_DATED}
         folds: set[int] = set()
@@ -220,7 +220,7 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """The first by own date: all there are, or those up to a date that is their limit."""
+    """The first candidates by own date: all of them, or up to the date `limit`."""
 
     candidates: list[Candidate]
     complete: bool = False
@@ -277,7 +277,7 @@ class InlinkOrder:
     def first(
         self, query: Query, fold: str, wanted: int, total: int, newest: NewestFirst
     ) -> list[int]:
-        """Return the numbers of the first documents of a result of so many, one of each fold."""
+        """Return the first `wanted` numbers of a result with `total` documents, one per fold."""
         folds: dict[int, int] = {}
         linked: set[int] = set()
         for found in self._steps(query, fold, total):

@@ -55,10 +55,10 @@ _BY_ID: list[Body] = [{"id": "asc"}]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A question with what links add to it, and how its page is ordered and read.
+    """A question with its link data, and the order and reading of its page.
 
-    The facets `apart` are counted without the filter that is about them.
-    Hits are in the `order` of dates, or of scores where it is None.
+    The facets `apart` are counted without their own filter. Hits are in the `order` of dates, or by
+    score if it is None.
     """
 
     question: Question
@@ -143,14 +143,13 @@ class Searching:
         return DateOrder(self._server, self._documents, self._dates, sort, hidden)
 
     def _linked(self, question: Question) -> LinkedSearch:
-        """Return a question with what links add to it, and what is hidden leaves out."""
+        """Return a question with its link data, without hidden documents."""
         return self._links.search(resolve(question), self._hidden.read(question.hidden))
 
     def _answer(self, plan: _Plan) -> tuple[Resolved, Body]:
         """Return the query of a plan and its answer.
 
-        Lists that are kept are looked at beside the search, which is asked
-        again where they changed.
+        Kept lists are checked in the same request as the search, which is repeated if they changed.
         """
         resolved = self._resolved(plan, trusting=True)
         main = Search(self._documents, self._body(plan, resolved))
@@ -172,7 +171,7 @@ class Searching:
     def _facet_values(
         self, plan: _Plan, resolved: Resolved, answer: Body
     ) -> dict[str, tuple[FacetValue, ...]]:
-        """Return the facets, those that leave out their own filter too."""
+        """Return the facets, including the ones that leave out their own filter."""
         query, size = plan.links.query, plan.question.facet_size
         found, total = flat(answer.get("aggregations", {})), answer["hits"]["total"]["value"]
         read = partial(self._facets.read, hidden=query.hidden)
@@ -192,7 +191,7 @@ class Searching:
     def _facet_without(
         self, query: LinkedQuery, facet: str, size: int
     ) -> Mapping[str, tuple[FacetValue, ...]]:
-        """Return a facet of other documents than those of the result, by a search of its own."""
+        """Return a facet of documents other than the result's, by a separate search."""
         resolved = self._join.resolve(query, _BY_ID, 0)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
         body["aggs"] = terms_of([facet], size)

@@ -33,7 +33,7 @@ class DocumentsIndex:
         self._index = index
 
     def known(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the precedence of those that are there."""
+        """Return the precedence of the stored documents among `ids`."""
         found = entries_by_id(self._server, self._index, ids, "false")
         return {id: entry["_version"] for id, entry in found.items()}
 
@@ -45,7 +45,7 @@ class DocumentsIndex:
     def write(self, documents: Iterable[Document], *, amends: bool = False) -> Counter[str]:
         """Write documents and count the outcomes: created, updated, conflict (known).
 
-        Those that amend are written in the place of their equals too.
+        With `amends` they also replace documents of equal precedence.
         """
         wanted = _first_of_each(documents)
         counts: Counter[str] = Counter()
@@ -91,9 +91,9 @@ _MOST_OPTIONS = 50
 
 
 def similar_words(server: Server, index: str, word: str, most: int, *, partial: bool) -> list[str]:
-    """Return words like another, as `Engine.similar_words` does.
+    """Return words similar to `word`, like `Engine.similar_words`.
 
-    The term suggester of the server looks them up in each text field.
+    The term suggester of the server looks it up in each text field.
     """
     asked = {
         field: {
@@ -150,10 +150,10 @@ _Piece = tuple[str, bool]
 
 
 class Highlighting:
-    """The request for snippets, and the reading of its answer.
+    """Request for snippets, and reader of its answer.
 
-    Matches are marked by a word made up for each request, so that no
-    archived text can pretend to be marked.
+    Matches are marked by a random word made for each request, so that archived text cannot imitate
+    a mark.
     """
 
     def __init__(self, query: Node) -> None:
@@ -161,7 +161,7 @@ class Highlighting:
         self._query = query
 
     def body(self, limit_name: str) -> Body:
-        """Return the part of the request; `limit_name` is what the server calls its limit."""
+        """Return the highlight request; `limit_name` is the server's name of its limit."""
         return {
             "fields": {"content": {}},
             "type": "unified",
@@ -199,9 +199,9 @@ def to_hit(
     versions: int = 1,
     snippet: tuple[_Piece, ...] = (),
 ) -> Hit:
-    """Return a hit; `dates` are those of its document where there are more than its own.
+    """Return a hit; `dates` has all dates of documents with more than their own.
 
-    Dates that are hidden are left out.
+    Hidden dates are left out.
     """
     source = hit["_source"]
     seen = {(source["timestamp"], source.get("collection", ""))}

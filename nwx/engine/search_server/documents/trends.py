@@ -96,7 +96,7 @@ class TrendDates:
     hidden: HiddenParts
 
     def of_one_date(self, query: Query) -> Query:
-        """Return the query of entries of a single date, of those that count."""
+        """Return the query of entries with a single date, if that date counts."""
         hidden = [dates_query(span_condition(one)) for one in self.hidden.rules.spans]
         return {"bool": {"filter": [seen_query(self.condition, query), ONCE], "must_not": hidden}}
 
@@ -153,10 +153,10 @@ class TrendCounts:
     def _by_table(
         self, queries: Sequence[LinkedQuery], wanted: Sequence[TrendDates]
     ) -> Sequence[_Sums | None]:
-        """Return the sums of each query, None where too many documents have several dates.
+        """Return the sums of each query, None if too many documents have several dates.
 
-        The server counts documents by the dates of their entries. Of a query
-        it names those that may have more, or those that are not found.
+        The server counts documents by the dates of their entries. For each query it lists the
+        documents that may have more dates, or the ones not found.
         """
         # Dates that do not meet the filters do not count: their documents need not be left out.
         resolved = [
@@ -194,7 +194,7 @@ class TrendCounts:
     def _among(self, parts: Sequence["_Part"], table: FurtherDates) -> list[set[int] | None]:
         """Return the numbers of the documents of each part that may have several dates.
 
-        None of too many.
+        None if there are too many.
         """
         asked = [part.named(table) for part in parts]
         searches = [Search(self._documents, one) for one in asked if one]
@@ -238,7 +238,7 @@ class TrendCounts:
         return sums.points()
 
     def _lists(self, query: Query) -> Iterator[list[int]]:
-        """Stream the numbers of the documents of a query; those of many in parts of their range."""
+        """Stream the numbers of the documents of a query; large results in ranges of numbers."""
         parts = max(1, -(-count_hits(self._server, self._documents, query) // _PART))
         ends = [part * _NUMBERS // parts for part in range(parts + 1)]
         for low, high in pairwise(ends):
@@ -258,13 +258,13 @@ class TrendCounts:
         yield from self._between(query, middle, high)
 
     def _known_elsewhere(self, some: Sequence[int]) -> set[int]:
-        """Return those of documents that indices beside the main one know dates of."""
+        """Return the documents in `some` with dates in the additional indices."""
         inside = within(FIRST_ENTRIES, some)
         others = self._parallel.others() if some else ()
         return {one for index in others for one in numbers(self._server, index, inside) or ()}
 
     def _count_once(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
-        """Count those of documents that have a single date: the server does."""
+        """Count the documents in `some` that have a single date, on the server."""
         by_period = _by_period("dates", wanted)
         query = wanted.of_one_date(within(EVERYTHING, some))
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
@@ -273,7 +273,7 @@ class TrendCounts:
         sums.add_counts(counts, counts)
 
     def _count_many(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
-        """Count those of documents that have several dates, all of which are read."""
+        """Count the documents in `some` that have several dates, reading all dates."""
         body: Body = {"query": within(MANY, some), "_source": False}
         body["docvalue_fields"] = ["id", "seen"]
         sort = [{NUMBER: "asc"}, {"id": "asc"}]  # a document may have several entries
@@ -304,7 +304,7 @@ class TrendCounts:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The documents of a query: how many they are, of all there are."""
+    """The documents of a query: `count` of `every` document in the index."""
 
     query: Query
     wanted: TrendDates
@@ -312,9 +312,9 @@ class _Part:
     every: int
 
     def named(self, table: FurtherDates) -> Body | None:
-        """Return the search that names those that may have several dates, or those not found.
+        """Return the search for documents that may have several dates, or for the ones not found.
 
-        It is empty where nothing need be asked, None where there are too many.
+        Empty if no search is needed, None if there are too many.
         """
         if not self.count or (self._is_most and self.count == self.every):
             return {}

@@ -1,1 +1,1 @@
-"""Small entries of an archive on a server: a store for each index, and what stands beside it."""
+"""Small entries of an archive on a server: one store per index, and its states."""

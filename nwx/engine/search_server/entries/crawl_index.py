@@ -45,10 +45,10 @@ _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}
 
 
 class ServerCrawlIndex(CrawlIndex):
-    """The index `<prefix>-crawls`, made when it is first written to.
+    """The index `<prefix>-crawls`, made on the first write.
 
-    The best link to a URL is kept by versions that nwx gives (`external`):
-    the server takes an entry only over one of a lower relevance.
+    The best link to a URL is kept by versions assigned by nwx (`external`): the server accepts an
+    entry only over one of lower relevance.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:

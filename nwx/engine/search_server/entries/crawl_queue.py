@@ -49,10 +49,9 @@ _Changed = list[tuple[QueueEntry, QueueEntry]]
 class ServerCrawlQueue(CrawlQueue):
     """The queue in the index `<prefix>-queue`.
 
-    An entry is only written over the version that was read of it, so that no
-    URL is leased twice. Updates of a request that fails in the middle may
-    have been taken in part; they are sent again. `pages` and `pages_per_host`
-    of limits may be exceeded by what several processes lease at the same moment.
+    An entry is only written over the version that was read, so that no URL is leased twice. Updates
+    of a request that fails midway may have been stored in part; they are sent again. The limits
+    `pages` and `pages_per_host` may be exceeded by concurrent leases of several processes.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:
@@ -87,7 +86,7 @@ class ServerCrawlQueue(CrawlQueue):
         known: Mapping[str, QueueEntry],
         stored: Mapping[str, StoredEntry],
     ) -> set[str]:
-        """Write entries; return the ids of those that somebody else wrote meanwhile."""
+        """Write entries; return the ids of those written by others meanwhile."""
         numbers = iter(self._numbers.take(len(new)))
         entries = {
             id: url_entry(id, entry if entry.number else replace(entry, number=next(numbers)))
@@ -138,9 +137,9 @@ class ServerCrawlQueue(CrawlQueue):
     def _claim(
         self, found: Sequence[LeaseCandidate], seconds: float, limits: LimitsOf, full: set[str]
     ) -> list[QueueEntry]:
-        """Lease those candidates that their hosts allow and nobody else has taken meanwhile.
+        """Lease the candidates allowed by their hosts and not taken by others meanwhile.
 
-        Hosts that allow no more for now are added to `full`.
+        Hosts at their limit are added to `full`.
         """
         until = ceil(time.time() + seconds)
         wanted = Counter(one.entry.host for one in found)

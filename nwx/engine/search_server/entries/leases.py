@@ -1,4 +1,4 @@
-"""Which waiting URLs may be leased next, and what is leased of each host."""
+"""Selection of the next waiting URLs to lease, and the leases of each host."""
 
 import hashlib
 import time
@@ -36,7 +36,7 @@ class HostState:
         return min(left, 1) if limits.delay_seconds > 0 else left
 
     def with_leases(self, number: int, until: int, now: float) -> "HostState":
-        """Return the state once so many more are leased; leases that have ended are forgotten."""
+        """Return the state with `number` more leases; expired leases are dropped."""
         kept = {key: count for key, count in self.leases.items() if key > now}
         kept[until] = kept.get(until, 0) + number
         return HostState(now, kept)
@@ -175,7 +175,7 @@ class LeaseCandidate:
 
 @dataclass(slots=True)
 class _CrawlBounds:
-    """What may still be leased of a crawl, and of its hosts as far as that is bounded."""
+    """Remaining lease limits of a crawl, and of its hosts if limited."""
 
     limits: LeaseLimits
     pages: int
@@ -193,7 +193,7 @@ class LeaseCandidates:
     def find(
         self, count: int, host: str, crawl: str, now: float, without: Collection[str]
     ) -> list[LeaseCandidate]:
-        """Return up to so many URLs, the best first; none of the hosts `without`."""
+        """Return at most `count` URLs, the best first; none of the hosts `without`."""
         bounds = {name: self._bounds(name) for name in self._crawls(crawl)}
         offers: list[LeaseCandidate] = []
         for name, one in bounds.items():
@@ -260,7 +260,10 @@ def _full_hosts(bounds: _CrawlBounds) -> Iterator[str]:
 
 
 def _of_each_host(limits: LeaseLimits, count: int) -> Body:
-    """Return what has a search find so many URLs of each host at most."""
+    """Return the collapse body of a search for at most `count` URLs per host.
+
+    `limits` may lower this number: to 1 with a delay between leases of a host.
+    """
     most = [one for one in (limits.in_flight, limits.pages_per_host, count) if one is not None]
     number = 1 if limits.delay_seconds > 0 else min(most)
     found: Body = {"field": "host"}
@@ -285,7 +288,7 @@ def of_crawl(crawl: str) -> list[Body]:
 def _within(
     offers: Sequence[LeaseCandidate], bounds: Mapping[str, _CrawlBounds], count: int
 ) -> Iterator[LeaseCandidate]:
-    """Give the first so many offers that keep to the bounds of their crawls."""
+    """Yield the first `count` offers within the bounds of their crawls."""
     of_hosts: Counter[tuple[str, str]] = Counter()
     of_crawls: Counter[str] = Counter()
     for offer in offers:

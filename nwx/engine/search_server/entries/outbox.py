@@ -24,8 +24,8 @@ _NUMBERS_A_MICROSECOND = 1_000
 class ServerOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
-    Numbers grow with the time at which updates were added; of several
-    processes that add at the same moment either may come first.
+    Numbers grow with the time at which updates were added; updates added by several processes at
+    the same moment may be in any order.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:
@@ -69,7 +69,7 @@ class ServerOutbox(UpdateOutbox):
         self._pending[queue] = [(number, id) for number, id in known if number > up_to]
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget what updates tell of purged pages; return how many were changed or removed."""
+        """Delete data on purged pages from updates; return the number changed or removed."""
 
         def forgotten(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             changed: dict[str, IndexEntry | None] = {}
@@ -106,7 +106,7 @@ class GrowingNumbers:
         self._last = 0
 
     def take(self, count: int) -> range:
-        """Return so many new numbers."""
+        """Reserve and return `count` new numbers."""
         step = _NUMBERS_A_MICROSECOND
         with self._guard:
             first = max(self._last + step, time.time_ns() // 1_000 * step + self._own)

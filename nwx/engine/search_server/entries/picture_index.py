@@ -100,9 +100,9 @@ def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
-    """Return the search for pictures of a like hash; the score is the number of equal bits.
+    """Return the search for pictures of a similar hash; the score is the number of equal bits.
 
-    Each bit is a word, so that no script is needed, which servers may not run.
+    Each bit is a word, so no script is needed, which servers may not run.
     """
     equal = [{"constant_score": {"filter": {"term": {BITS: bit}}}} for bit in bits_of(hash)]
     return {
@@ -320,7 +320,7 @@ class ServerPictureIndex(PictureIndex):
         return count_hits(self._server, self._index, {"match_all": {}}) if self.is_made() else 0
 
     def _refreshed(self) -> bool:
-        """Make what was written visible to searches; return whether there is an index."""
+        """Make writes visible to searches; return whether the index exists."""
         if self.is_made():
             refresh(self._server, self._index)
         return self._is_made
@@ -358,6 +358,6 @@ def _own(picture: Picture) -> IndexEntry:
 
 
 def _joined(appearance: Appearance, picture: IndexEntry | None) -> IndexEntry:
-    """Return the entry of an appearance with its words and what it has of its picture."""
+    """Return the entry of an appearance with its words and the fields of its picture."""
     copied = {name: picture[name] for name in _COPIED if name in picture} if picture else {}
     return appearance_entry(appearance) | words_of_appearance(appearance) | copied

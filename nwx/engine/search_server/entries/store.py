@@ -52,7 +52,7 @@ class StoredEntry:
 
 
 class ServerEntryStore(EntryStore):
-    """The index `<prefix>-NAME`, made when it is first written to, and its states beside it."""
+    """The index `<prefix>-NAME`, made on the first write, and its states."""
 
     def __init__(
         self, server: Server, schema: Schema, settings: ServerSettings, index: IndexName
@@ -71,13 +71,13 @@ class ServerEntryStore(EntryStore):
         return self._is_made
 
     def make(self) -> None:
-        """Make the index where there is none."""
+        """Make the index if missing."""
         if not self.is_made():
             self._schema.create_lazily(self._name)
             self._is_made = True
 
     def refresh(self) -> bool:
-        """Make what was written visible to searches; return whether there is an index."""
+        """Make writes visible to searches; return whether the index exists."""
         if self.is_made():
             refresh(self.server, self.alias)
         return self._is_made
@@ -125,9 +125,9 @@ class ServerEntryStore(EntryStore):
     def write(
         self, entries: Mapping[str, IndexEntry | None], known: Mapping[str, StoredEntry]
     ) -> set[str]:
-        """Write entries over those that are known, others anew; return the ids of all that failed.
+        """Write entries over the known ones, others as new; return the ids of failed writes.
 
-        One fails where somebody else wrote it meanwhile.
+        A write fails if another process wrote the entry meanwhile.
         """
         actions = [self._action(id, entry, known.get(id)) for id, entry in entries.items()]
         outcomes = zip(entries, self._send(actions), strict=True)
@@ -259,9 +259,9 @@ def _group(bucket: dict[str, Any]) -> EntryGroup:
 class EntryVersion:
     """An entry of the index `<alias>-files`, read by its id, as fresh as the last write.
 
-    It is marked as changing before entries are written, and gets a new version
-    after: while it is, each reader is given another version, and so reads
-    the entries anew, also where the writer was stopped half-way.
+    It is marked as changing before entries are written, and gets a new version afterwards: while it
+    is marked, each reader gets a different version and so rereads the entries, also if the writer
+    was stopped midway.
     """
 
     def __init__(self, server: Server, index: str, settings: ServerSettings) -> None:
