@@ -268,7 +268,7 @@ def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: P
 KILLED = """
 import os, signal, sys, threading
 import nwx.dedup.added_dates
-from nwx.cli.deduplicate import add_dates
+from nwx.cli.main import main
 from nwx.dedup import date_lists
 
 # dates are added in as many steps as those of a long list
@@ -287,7 +287,7 @@ def killed_on_the_way(*arguments, **options):
 
 nwx.dedup.added_dates.read_dates = killed_on_the_way
 sys.argv = ["add-dates", *sys.argv[3:]]
-add_dates.main()
+main()
 """
 
 

@@ -25,9 +25,9 @@ LEASE_SECONDS = 4
 PROGRAM = """
 import sys, time
 from nwx.cli.main import main
-from nwx.importing.file_queue import holder
+from nwx.importing import file_queue
 machine, hours = sys.argv.pop(1), int(sys.argv.pop(1))
-holder._machine = lambda: machine
+file_queue._machine = lambda: machine
 true_time = time.time
 time.time = lambda: true_time() + 3600 * hours
 main()

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sort", default="", metavar="FEATURE", help="Sort the list by a feature, or by `value`."
 )
-@click.option(
-    "--order", default="", type=click.Choice(["asc", "desc"]), help="Ascending or descending order."
-)
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending order.")
 @click.option(
     "--top",
     "limit",

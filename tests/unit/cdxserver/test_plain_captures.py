@@ -76,7 +76,10 @@ def test_any_values_together(values: tuple[str, ...]) -> None:
     _check(" ".join(values))
 
 
-@given(st.integers(0, len(USUAL)), st.text(st.characters(exclude_characters="\n"), max_size=3))
+@given(
+    st.integers(0, len(USUAL)),
+    st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=3),
+)
 def test_lines_with_anything_in_them(place: int, put: str) -> None:
     _check(USUAL[:place] + put + USUAL[place + len(put) :])
 
