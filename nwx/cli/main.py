@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean
 from nwx.cli.restricted import UNRESTRICTED
 from nwx.errors import NwxError, QueryError, SpecificationError, UsageError
@@ -156,20 +157,22 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="nwx", message="nwx %(version)s")
-@click.option(
+@option.text(
     "--engine",
-    metavar="PLACE",
+    "PLACE",
     help="The archive: a folder, the http(s) address of an Elasticsearch server, or"
     " the opensearch+http(s) address of an OpenSearch server."
     "  [default: NWX_ENGINE, else the folder `archive`]",
+    default=None,
 )
-@click.option("--prefix", metavar="TEXT", help="Server: prefix of index names.")
-@click.option("--shards", metavar="N", help="Server: shards of each new index.")
-@click.option("--replicas", metavar="N", help="Server: replicas of each new index.")
-@click.option(
+@option.text("--prefix", "TEXT", "Server: prefix of index names.", default=None)
+@option.text("--shards", "N", "Server: shards of each new index.", default=None)
+@option.text("--replicas", "N", "Server: replicas of each new index.", default=None)
+@option.text(
     "--expected-captures",
-    metavar="N",
-    help="Server: captures that new indices are to have in the end.",
+    "N",
+    "Server: captures that new indices are to have in the end.",
+    default=None,
 )
 @click.option(
     "--partial",
@@ -177,19 +180,15 @@ class _Commands(click.Group):
     default=None,
     help="Server: search without the shards that do not answer, and say so.",
 )
-@click.option("--api-key", metavar="KEY", help="Elasticsearch: API key.")
-@click.option("--username", metavar="NAME", help="Server: user name.")
-@click.option("--password", metavar="TEXT", help="Server: password of the user.")
-@click.option("--ca-file", metavar="FILE", help="Server: file of CA certificates to trust.")
+@option.text("--api-key", "KEY", "Elasticsearch: API key.", default=None)
+@option.text("--username", "NAME", "Server: user name.", default=None)
+@option.text("--password", "TEXT", "Server: password of the user.", default=None)
+@option.text("--ca-file", "FILE", "Server: file of CA certificates to trust.", default=None)
 @click.option(
     "--insecure", flag_value="1", default=None, help="Server: do not verify certificates."
 )
-@click.option("--timeout", metavar="SECONDS", help="Server: seconds to wait for an answer.")
-@click.option(
-    f"--{UNRESTRICTED}",
-    is_flag=True,
-    help="Show also what access rules hide from everybody.",
-)
+@option.text("--timeout", "SECONDS", "Server: seconds to wait for an answer.", default=None)
+@option.flag(f"--{UNRESTRICTED}", "Show also what access rules hide from everybody.")
 @click.pass_context
 def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
     """Make web archives searchable, measurable and cheap to keep.
@@ -258,9 +257,9 @@ def _hint(error: click.ClickException) -> None:
     if not isinstance(error, click.NoSuchOption):
         return
     name = error.option_name
-    for option in cli.params:
-        if name in option.opts:
-            value = f" {option.metavar}" if option.metavar else ""
+    for one in cli.params:
+        if name in one.opts:
+            value = f" {one.metavar}" if one.metavar else ""
             click.echo(f"{name} goes before the command: nwx {name}{value} …", err=True)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
 from nwx.settings import Settings
@@ -17,38 +18,23 @@ if TYPE_CHECKING:
     from nwx.extract.extractors import Extractor
 
 
-def date_options(function: click.decorators.FC) -> click.decorators.FC:
-    """Add --from and --to."""
-    for flag, name, words in (("--to", "to", "earlier"), ("--from", "from_", "later")):
-        given = f"Captured on this date or {words}."
-        function = click.option(flag, name, default="", metavar="DATE", help=given)(function)
-    return function
-
-
-def filter_options(function: click.decorators.FC) -> click.decorators.FC:
-    """Add an option for each filter."""
-    for name in reversed(FILTERS):
-        option = click.option(
-            f"--{name}", multiple=True, metavar="VALUE", help=f"Only this {name}; may be repeated."
-        )
-        function = option(function)
-    return function
-
-
-verify_option = click.option("--verify", is_flag=True, help="Verify the digests of all records.")
-parser_option = click.option(
-    "--parser",
-    type=click.Choice(PARSERS),
-    default="fast",
-    show_default=True,
-    help="How to read HTML.",
+date_options = option.together(
+    option.text("--from", "DATE", "Captured on this date or later.", into="from_"),
+    option.text("--to", "DATE", "Captured on this date or earlier."),
 )
-item_seconds_option = click.option(
+filter_options = option.together(
+    *(option.texts(f"--{name}", "VALUE", f"Only this {name}; may be repeated.") for name in FILTERS)
+)
+"""An option for each filter."""
+
+verify_option = option.flag("--verify", "Verify the digests of all records.")
+parser_option = option.choice("--parser", PARSERS, "How to read HTML.", default="fast")
+item_seconds_option = option.value(
     "--item-seconds",
-    type=click.FloatRange(0, min_open=True),
+    click.FloatRange(0, min_open=True),
+    None,
+    "Processor time for extracting the text of one document, in seconds.",
     default=20.0,
-    show_default=True,
-    help="Processor time for extracting the text of one document, in seconds.",
 )
 
 
@@ -75,9 +61,8 @@ extractor_option = click.option(
 
 def bulk_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option, given as `bulk`."""
-    return click.option(
+    return option.flag(
         "--bulk",
-        is_flag=True,
         help="On a search server: load without replicas and refreshing; both are put back"
         " at the end, also where the import is killed.",
     )(command)
@@ -101,45 +86,35 @@ def bulk_loading(settings: Settings, *, wanted: bool) -> Iterator[None]:
 LISTEN_HOST = click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
 )
-LISTEN_PORT = click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8080,
-    show_default=True,
-    help="Port to listen on; 0 picks a free one.",
+LISTEN_PORT = option.value(
+    "--port", click.IntRange(0, 65535), None, "Port to listen on; 0 picks a free one.", default=8080
 )
-SERVER_WORKERS = click.option(
+SERVER_WORKERS = option.value(
     "--workers",
-    type=click.IntRange(1),
+    click.IntRange(1),
+    None,
+    "Processes that answer.  [default: the processors, up to 4]",
     default=None,
-    help="Processes that answer.  [default: the processors, up to 4]",
+    show_default=False,
 )
-SERVER_THREADS = click.option(
-    "--threads",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="Requests that each process answers at the same time.",
+SERVER_THREADS = option.count(
+    "--threads", None, "Requests that each process answers at the same time.", default=8
 )
-USERS_FILE_OPTION = click.option(
+USERS_FILE_OPTION = option.text(
     "--users-file",
-    default="",
-    metavar="FILE",
-    help="File of the accounts.  [NWX_USERS_FILE; users.db in the folder of the archive]",
+    "FILE",
+    "File of the accounts.  [NWX_USERS_FILE; users.db in the folder of the archive]",
 )
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-_INDEX_OPTIONS = (
-    click.option(
+index_options = option.together(
+    option.choice(
         "--fields",
-        type=click.Choice(["9", "11", "wget"]),
+        ["9", "11", "wget"],
+        "Fields of a CDX line; wget: those that wget --warc-dedup reads.",
         default="11",
-        show_default=True,
-        help="Fields of a CDX line; wget: those that wget --warc-dedup reads.",
     ),
-    click.option("--cdxj", is_flag=True, help="Write CDXJ."),
+    option.flag("--cdxj", "Write CDXJ."),
     click.option(
         "--sort/--no-sort",
         "in_order",
@@ -147,17 +122,8 @@ _INDEX_OPTIONS = (
         show_default=True,
         help="Sort lines by bytes, as CDX look-ups need, or keep the order of the records.",
     ),
-    click.option(
-        "--post-append", is_flag=True, help="Add method and body of POST requests to the urlkey."
-    ),
+    option.flag("--post-append", "Add method and body of POST requests to the urlkey."),
 )
-
-
-def index_options(command: _Command) -> _Command:
-    """Give a command the options that say what lines are written."""
-    for option in reversed(_INDEX_OPTIONS):
-        command = option(command)
-    return command
 
 
 def index_options_of(
@@ -172,41 +138,26 @@ def index_options_of(
     return IndexOptions(form, in_order, post_append)
 
 
-lines_option = click.option(
-    "--lines",
-    type=click.IntRange(1),
-    default=LINES_A_BLOCK,
-    show_default=True,
-    help="Lines per block.",
-)
-_CLUSTER_OPTIONS = (
-    click.option(
+lines_option = option.count("--lines", None, "Lines per block.", default=LINES_A_BLOCK)
+cluster_options = option.together(
+    option.value(
         "--shards",
-        type=click.IntRange(1, 100_000),
+        click.IntRange(1, 100_000),
+        None,
+        "Number of data files, of about the same size.",
         default=1,
-        show_default=True,
-        help="Number of data files, of about the same size.",
     ),
-    click.option(
+    option.value(
         "--splits",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="File of split points, one a line, as each build writes to cluster.splits.",
+        option.FILE,
+        "FILE",
+        "File of split points, one a line, as each build writes to cluster.splits.",
     ),
-    click.option(
-        "--summary",
-        is_flag=True,
-        help="Also write the index as cluster.summary; give pywb only one of the two.",
+    option.flag(
+        "--summary", "Also write the index as cluster.summary; give pywb only one of the two."
     ),
     lines_option,
 )
-
-
-def cluster_options(command: _Command) -> _Command:
-    """Give a command the options that say how a cluster is built."""
-    for option in reversed(_CLUSTER_OPTIONS):
-        command = option(command)
-    return command
 
 
 def cluster_options_of(

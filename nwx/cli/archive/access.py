@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.archive.access_files import export_rules, import_rules
 from nwx.cli.output import clean, counted, date_words, print_json
 from nwx.cli.restricted import is_unrestricted
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 
 
 _ACTIONS = ("allow", "block", "exclude", "embargo", "local")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_COLLECTION = click.option("--collection", default="", metavar="NAME", help="Of this collection.")
-_DIGEST = click.option("--digest", default="", metavar="DIGEST", help="With this payload.")
-_FILE = click.option("--file", default="", metavar="NAME", help="From this archive file.")
+_COLLECTION = option.text("--collection", "NAME", "Of this collection.")
+_DIGEST = option.text("--digest", "DIGEST", "With this payload.")
+_FILE = option.text("--file", "NAME", "From this archive file.")
 _HIDDEN = "(nwx --unrestricted access shows it)"
 
 
@@ -65,20 +65,19 @@ def command_user() -> str:
 @_COLLECTION
 @_DIGEST
 @_FILE
-@click.option("--from", "since", default="", metavar="DATE", help="Captured from this date on.")
-@click.option("--to", default="", metavar="DATE", help="Captured until this date.")
-@click.option("--until", default="", metavar="DATE", help="Embargo: shown from this date on.")
-@click.option("--years", type=int, metavar="N", help="Embargo: shown N years after capture.")
-@click.option("--user", "users", multiple=True, metavar="NAME", help="For this user; repeatable.")
-@click.option(
+@option.text("--from", "DATE", "Captured from this date on.", into="since")
+@option.text("--to", "DATE", "Captured until this date.")
+@option.text("--until", "DATE", "Embargo: shown from this date on.")
+@option.value("--years", click.INT, "N", "Embargo: shown N years after capture.")
+@option.texts("--user", "NAME", "For this user; repeatable.", into="users")
+@option.texts(
     "--address",
-    "addresses",
-    multiple=True,
-    metavar="NETWORK",
-    help="For viewers in this network (10.0.0.0/8); repeatable.",
+    "NETWORK",
+    "For viewers in this network (10.0.0.0/8); repeatable.",
+    into="addresses",
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Why; shown to readers.")
-@_JSON
+@option.JSON
 @click.pass_obj
 def add_rule(settings: Settings, /, what: str, as_json: bool, **given: Any) -> None:
     """Add a rule: ACTION is allow, block, exclude, embargo or local.
@@ -135,7 +134,7 @@ def _scope(what: str, collection: str, digest: str, file: str) -> "Scope":
 
 
 @command.command("list")
-@_JSON
+@option.JSON
 @click.pass_obj
 def list_rules(settings: Settings, as_json: bool) -> None:
     """List the rules; those that hide captures without what they are about.
@@ -208,7 +207,7 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 
 @command.command("remove")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@_JSON
+@option.JSON
 @click.pass_obj
 def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
     """Remove rules by their ids, as `nwx access list` prints them; the log keeps them.
@@ -242,10 +241,10 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
 @_COLLECTION
 @_DIGEST
 @_FILE
-@click.option("--date", default="", metavar="DATE", help="Captured then.  [default: now]")
-@click.option("--user", default="", metavar="NAME", help="Asked by this user.")
-@click.option("--address", default="", metavar="ADDRESS", help="Asked from this address.")
-@_JSON
+@option.text("--date", "DATE", "Captured then.  [default: now]")
+@option.text("--user", "NAME", "Asked by this user.")
+@option.text("--address", "ADDRESS", "Asked from this address.")
+@option.JSON
 @click.pass_obj
 def check_url(settings: Settings, /, url: str, as_json: bool, **given: str) -> None:
     """Show which rule decides about a capture of URL, and what it says.
@@ -307,9 +306,11 @@ def _decision_words(decision: "Decision") -> str:
 
 
 @command.command("log")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Entries.")
-@click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many first.")
-@_JSON
+@option.count("--limit", None, "Entries.", default=50)
+@option.value(
+    "--offset", click.IntRange(0), None, "Leave out so many first.", default=0, show_default=False
+)
+@option.JSON
 @click.pass_obj
 def show_log(settings: Settings, limit: int, offset: int, as_json: bool) -> None:
     """Show who changed which rules, the last change first; no command changes the log."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.restricted import is_unrestricted
 from nwx.errors import SourceError, UsageError
@@ -24,18 +25,13 @@ _STANDARD_INPUT = "standard input"
 
 @click.command("import")
 @click.argument("file")
-@click.option(
+@option.choice(
     "--action",
-    type=click.Choice(["allow", "block", "exclude"]),
-    help="FILE is a list of URLs and SURT prefixes, for all that begins with these.",
+    ["allow", "block", "exclude"],
+    "FILE is a list of URLs and SURT prefixes, for all that begins with these.",
 )
-@click.option(
-    "--reason",
-    default="",
-    metavar="TEXT",
-    help="Why, where FILE does not say it.  [default: the name of FILE]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.text("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
+@option.JSON
 @click.pass_obj
 def import_rules(
     settings: Settings, file: str, action: str | None, reason: str, as_json: bool
@@ -85,9 +81,7 @@ def _read(file: str, reason: str, action: "Action | None") -> "list[ReadRule]":
 
 @click.command("export")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
-@click.option(
-    "--json", "as_json", is_flag=True, help="Write all of each rule, as `nwx access import` reads."
-)
+@option.flag("--json", "Write all of each rule, as `nwx access import` reads.", into="as_json")
 @click.pass_obj
 def export_rules(settings: Settings, file: Path, as_json: bool) -> int:
     """Write the rules to FILE (- is standard output) as pywb reads them: .aclj.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.bulk.progress import ShowProgress
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import place_and_message
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import print_above, progress_bar
@@ -26,12 +27,11 @@ _PROBLEMS_SHOWN = 20
 
 
 @click.command("check")
-@click.option(
+@option.texts(
     "--cdx",
-    "files",
-    multiple=True,
-    metavar="CDX",
-    help="Compare with the captures that a CDX or CDXJ file names (- is standard input).",
+    "CDX",
+    "Compare with the captures that a CDX or CDXJ file names (- is standard input).",
+    into="files",
 )
 @click.option(
     "-e",
@@ -41,22 +41,11 @@ _PROBLEMS_SHOWN = 20
     metavar="LIST",
     help="With --cdx: captures on LIST are expected to be missing.",
 )
-@click.option(
-    "--collection", default="", metavar="NAME", help="With --cdx: check only this collection."
-)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="List all problems, not only the first 100 of each kind.",
-)
-@click.option(
-    "--end-loading",
-    is_flag=True,
-    help="First put back the settings that killed imports with --bulk left.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option.text("--collection", "NAME", "With --cdx: check only this collection.")
+@option.flag("--all", "List all problems, not only the first 100 of each kind.", into="everything")
+@option.flag("--end-loading", "First put back the settings that killed imports with --bulk left.")
+@option.JSON
+@option.NO_PROGRESS
 @click.pass_obj
 def command(
     settings: Settings,

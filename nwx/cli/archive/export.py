@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
@@ -59,26 +60,15 @@ class _Options:
     help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
     " or warc.  [default: by the ending of OUT]",
 )
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="NAME",
-    help="Results as CSV or JSON: a field of each; may be repeated.",
+@option.texts(
+    "--field", "NAME", "Results as CSV or JSON: a field of each; may be repeated.", into="fields"
 )
-@click.option(
-    "--from", "date_from", default="", metavar="DATE", help="Results: captured from then on."
-)
-@click.option("--to", "date_to", default="", metavar="DATE", help="Results: captured until then.")
-@click.option(
-    "--with-resources", is_flag=True, help="Results as WARC: include what their pages load."
-)
-@click.option(
-    "--year", type=click.IntRange(1, 9999), metavar="YEAR", help="Links: of captures of this year."
-)
-@click.option("--collection", default="", metavar="NAME", help="Of this collection.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.text("--from", "DATE", "Results: captured from then on.", into="date_from")
+@option.text("--to", "DATE", "Results: captured until then.", into="date_to")
+@option.flag("--with-resources", "Results as WARC: include what their pages load.")
+@option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: of captures of this year.")
+@option.text("--collection", "NAME", "Of this collection.")
+@option.REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """Write captures, links or results of a search to files for other programs.

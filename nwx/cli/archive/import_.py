@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from nwx.cli import option
 from nwx.cli.crawl.steering_reports import (
     AnalysisChoices,
     listening,
@@ -28,7 +29,7 @@ from nwx.cli.options import (
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.errors import EngineError, UsageError
-from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT, ReadError
+from nwx.model import STANDARD_INPUT, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,11 +44,10 @@ if TYPE_CHECKING:
 _OF_EXTRACTION = ("verify", "parser", "item_seconds", "external", "extractors", "name")
 """Options that are about how archive files are read."""
 
-documents_option = click.option(
+documents_option = option.texts(
     "--documents",
-    multiple=True,
-    metavar="FOLDER",
-    help="Import what `nwx spark extract` wrote to FOLDER, in the place of the archive files.",
+    "FOLDER",
+    "Import what `nwx spark extract` wrote to FOLDER, in the place of the archive files.",
 )
 
 
@@ -95,11 +95,8 @@ _ERRORS_SHOWN = 10
     metavar="LIST",
     help="Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
 )
-@click.option(
-    "--unmet",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the list entries that matched no capture to FILE.",
+@option.value(
+    "--unmet", option.FILE, "FILE", "Write the list entries that matched no capture to FILE."
 )
 @click.option(
     "--no-dedup",
@@ -108,39 +105,21 @@ _ERRORS_SHOWN = 10
     default=True,
     help="Make a document of each capture, even if its URL and digest are known.",
 )
-@click.option(
-    "--manifest",
-    "manifests",
-    multiple=True,
-    metavar="FILE",
-    help="Import the files listed in FILE.",
-)
-@click.option(
-    "--collection",
-    default=DEFAULT_COLLECTION,
-    show_default=True,
-    metavar="NAME",
-    help="Collection of the captures.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Files to read in parallel.  [default: number of cores]",
-)
+@option.texts("--manifest", "FILE", "Import the files listed in FILE.", into="manifests")
+@option.COLLECTION
+@option.FILE_JOBS
 @documents_option
-@click.option("--name", metavar="NAME", help="The file name to record for standard input (-).")
+@option.text("--name", "NAME", "The file name to record for standard input (-).", default=None)
 @verify_option
 @parser_option
 @item_seconds_option
-@click.option(
+@option.value(
     "--lease",
-    "lease_seconds",
-    type=click.FloatRange(1),
+    click.FloatRange(1),
+    "SECONDS",
+    "Let others take files over when this import shows no sign of life for so long.",
+    into="lease_seconds",
     default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Let others take files over when this import shows no sign of life for so long.",
 )
 @click.option(
     "--external",
@@ -152,9 +131,8 @@ _ERRORS_SHOWN = 10
 @extractor_option
 @steer_options
 @bulk_option
-@click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.flag("--strict", "Exit with code 1 after any error.")
+@option.REPORT
 @click.pass_obj
 def command(
     settings: Settings,

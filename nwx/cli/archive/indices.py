@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
@@ -18,7 +19,7 @@ _Health = Mapping[str, Mapping[str, Any]]
 
 
 @click.command("stats")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.JSON
 @click.pass_obj
 def stats_command(settings: Settings, as_json: bool) -> int:
     """Show the size of each index, and on a search server how its shards do.
@@ -102,7 +103,7 @@ _Claims = Mapping[tuple[str, str], Claim]
 
 
 @click.command("files")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@option.flag("--json", "Print JSON lines.", into="as_json")
 @click.pass_obj
 def files_command(settings: Settings, as_json: bool) -> None:
     """List the imported files, those being imported, and those that could not be read.
@@ -189,12 +190,10 @@ _INDICES = [
 
 @click.command("reshard")
 @click.argument("index", type=click.Choice(_INDICES), metavar="INDEX")
-@click.option(
-    "--shards", type=click.IntRange(1), metavar="N", help="Shards of the index from now on."
-)
-@click.option("--undo", is_flag=True, help="Let INDEX be written to again after a killed reshard.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option.count("--shards", "N", "Shards of the index from now on.")
+@option.flag("--undo", "Let INDEX be written to again after a killed reshard.")
+@option.JSON
+@option.NO_PROGRESS
 @click.pass_obj
 def reshard_command(
     settings: Settings, index: str, shards: int | None, undo: bool, as_json: bool, quiet: bool

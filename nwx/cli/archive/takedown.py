@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.settings import Settings
@@ -22,13 +23,12 @@ _RECORDS_SHOWN = 20
 
 @click.command("takedown")
 @click.argument("target", metavar="URL|DIGEST|FILE")
-@click.option("--collection", default="", metavar="NAME", help="Only captures of this collection.")
-@click.option("--from", "date_from", default="", metavar="DATE", help="Only from this date on.")
-@click.option("--to", "date_to", default="", metavar="DATE", help="Only until this date.")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept with the rule and its log.")
-@click.option("--purge", is_flag=True, help="Remove the captures from all indices for good.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.text("--collection", "NAME", "Only captures of this collection.")
+@option.text("--from", "DATE", "Only from this date on.", into="date_from")
+@option.text("--to", "DATE", "Only until this date.", into="date_to")
+@option.text("--reason", "TEXT", "Why; kept with the rule and its log.")
+@option.flag("--purge", "Remove the captures from all indices for good.")
+@option.REPORT
 @click.pass_obj
 def command(
     settings: Settings,

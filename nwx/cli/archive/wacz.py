@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.options import date_options
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
@@ -44,21 +45,17 @@ class _Options:
 @click.command("wacz")
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("query", nargs=-1)
-@click.option("--urls", metavar="FILE", help="Pack the captures of these URLs, one a line.")
-@click.option(
-    "--collection", multiple=True, metavar="NAME", help="Only captures of this collection."
-)
+@option.text("--urls", "FILE", "Pack the captures of these URLs, one a line.", default=None)
+@option.texts("--collection", "NAME", "Only captures of this collection.")
 @date_options
-@click.option("--title", default="", metavar="TEXT", help="Title of the WACZ.")
-@click.option("--description", default="", metavar="TEXT", help="Description of the WACZ.")
+@option.text("--title", "TEXT", "Title of the WACZ.")
+@option.text("--description", "TEXT", "Description of the WACZ.")
 @click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
-@click.option(
+@option.flag(
     "--with-resources",
-    is_flag=True,
-    help="Include what the pages need to be played: images, style sheets, scripts, frames.",
+    "Include what the pages need to be played: images, style sheets, scripts, frames.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Pack a selection of captures into a WACZ file.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.crawl.monitor_options import (
     MonitorChoices,
     monitor_options,
@@ -20,7 +21,7 @@ from nwx.cli.output import clean, counted, json_text, size_words
 from nwx.cli.progress import stop_signals
 from nwx.cli.quality.watched_playback import playback_listener
 from nwx.errors import UsageError
-from nwx.model import DEFAULT_COLLECTION, ReadError
+from nwx.model import ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,45 +65,21 @@ class _Options:
 
 @click.command("watch")
 @click.argument("folders", nargs=-1, metavar="DIR...", type=_FOLDER)
-@click.option(
-    "--completed", type=_FOLDER, metavar="DIR", help="Move imported files to this folder."
+@option.value("--completed", _FOLDER, "DIR", "Move imported files to this folder.")
+@option.value("--failed", _FOLDER, "DIR", "Move files that cannot be imported to this folder.")
+@option.COLLECTION
+@option.value(
+    "--interval", click.FloatRange(0.1), "SECONDS", "Seconds between two scans.", default=2.0
 )
-@click.option(
-    "--failed",
-    type=_FOLDER,
-    metavar="DIR",
-    help="Move files that cannot be imported to this folder.",
-)
-@click.option(
-    "--collection",
-    default=DEFAULT_COLLECTION,
-    show_default=True,
-    metavar="NAME",
-    help="Collection of the captures.",
-)
-@click.option(
-    "--interval",
-    type=click.FloatRange(0.1),
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds between two scans.",
-)
-@click.option(
+@option.value(
     "--settle",
-    type=click.FloatRange(0),
+    click.FloatRange(0),
+    "SECONDS",
+    "Seconds without a change after which a file is complete, if it was never .open.",
     default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds without a change after which a file is complete, if it was never .open.",
 )
-@click.option("--once", is_flag=True, help="Import the files that are complete now, then exit.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Files to read in parallel.  [default: number of cores]",
-)
+@option.flag("--once", "Import the files that are complete now, then exit.")
+@option.FILE_JOBS
 @verify_option
 @parser_option
 @click.option(
@@ -114,19 +91,21 @@ class _Options:
 )
 @extractor_option
 @steer_options
-@click.option(
+@option.text(
     "--monitor",
-    metavar="NAME",
-    help="Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
+    "NAME",
+    "Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
+    default=None,
 )
 @monitor_options
-@click.option(
+@option.text(
     "--check-playback",
-    "sample",
-    metavar="SAMPLE",
-    help="Check the playback of new pages in a browser: so many of each file, or a share (5%).",
+    "SAMPLE",
+    "Check the playback of new pages in a browser: so many of each file, or a share (5%).",
+    into="sample",
+    default=None,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
+@option.flag("--json", "Print events as JSON lines.", into="as_json")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Import archive files from folders as a crawler closes them.

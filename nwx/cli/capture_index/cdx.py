@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_loading, bulk_option, index_options, index_options_of
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.errors import CdxError, UsageError
-from nwx.model import DEFAULT_COLLECTION, STANDARD_INPUT
+from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class _Options:
 @click.command("cdx")
 @click.argument("files", nargs=-1)
 @index_options
-@click.option("--beside", is_flag=True, help="Write FILE.cdx (or .cdxj) next to each FILE.")
+@option.flag("--beside", "Write FILE.cdx (or .cdxj) next to each FILE.")
 @click.option(
     "-o",
     "--output",
@@ -51,20 +52,15 @@ class _Options:
     metavar="FILE",
     help="Write one index to FILE, which appears when complete.  [default: standard output]",
 )
-@click.option(
+@option.value(
     "--tmp",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    metavar="FOLDER",
-    help="Folder for temporary files.  [default: TMPDIR]",
+    click.Path(path_type=Path, file_okay=False, exists=True),
+    "FOLDER",
+    "Folder for temporary files.  [default: TMPDIR]",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Files to read in parallel.  [default: number of cores]",
-)
-@click.option("--strict", is_flag=True, help="Exit with code 1 after any error.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.FILE_JOBS
+@option.flag("--strict", "Exit with code 1 after any error.")
+@option.QUIET
 def cdx_command(**given: Any) -> int:
     """Write CDX files for archive files.
 
@@ -117,22 +113,11 @@ def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
 
 @click.command("cdx-load")
 @click.argument("files", nargs=-1)
-@click.option(
-    "--collection",
-    default=DEFAULT_COLLECTION,
-    show_default=True,
-    metavar="NAME",
-    help="Collection of the captures.",
-)
+@option.COLLECTION
 @bulk_option
-@click.option("--strict", is_flag=True, help="Load nothing from a file that has a bad line.")
-@click.option(
-    "--at-once",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Store N captures at a time.  [default: all of a file]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@option.flag("--strict", "Load nothing from a file that has a bad line.")
+@option.count("--at-once", "N", "Store N captures at a time.  [default: all of a file]")
+@option.flag("--json", "Print the counts as JSON.", into="as_json")
 @click.pass_obj
 def cdx_load_command(
     settings: Settings,

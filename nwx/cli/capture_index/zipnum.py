@@ -1,14 +1,14 @@
 """nwx zipnum"""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.bulk.resources import MEMORY_BYTES, processors
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
 from nwx.cli.options import cluster_options, cluster_options_of, lines_option
 from nwx.cli.output import clean, counted, print_json, size_words
@@ -24,23 +24,19 @@ if TYPE_CHECKING:
     from nwx.zipnum.verification import VerifyReport
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 _PROBLEMS_SHOWN = 20
-_LINES_AS_BEFORE = click.option(
-    "--lines",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Lines per new block.  [default: as in the first block]",
+_LINES_AS_BEFORE = option.count(
+    "--lines", "N", "Lines per new block.  [default: as in the first block]"
 )
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_WORK_OPTIONS = (
-    click.option(
+_work_options = option.together(
+    option.value(
         "--memory",
-        type=SIZE,
+        SIZE,
+        None,
+        "Memory limit of all processes; the rest goes to disk, in the cluster's folder.",
         default=MEMORY_BYTES,
         show_default="512M",
-        help="Memory limit of all processes; the rest goes to disk, in the cluster's folder.",
     ),
     click.option(
         "--jobs",
@@ -49,20 +45,13 @@ _WORK_OPTIONS = (
         metavar="N",
         help="Number of processes.  [default: number of cores]",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-    click.option("--quiet", is_flag=True, help="Show only errors."),
+    option.REPORT,
 )
 
 
 @click.group("zipnum")
 def command() -> None:
     """Build, read, verify and repair ZipNum clusters."""
-
-
-def _work_options(function: _Command) -> _Command:
-    for option in reversed(_WORK_OPTIONS):
-        function = option(function)
-    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,23 +179,20 @@ _JOBS = click.option(
     metavar="N",
     help="Number of processes.  [default: number of cores]",
 )
-_ALLOW = click.option(
+_ALLOW = option.texts(
     "--allow",
-    multiple=True,
-    metavar="PLACE",
-    help="Folder or address prefix outside the cluster that its .loc file may point to.",
+    "PLACE",
+    "Folder or address prefix outside the cluster that its .loc file may point to.",
 )
-_LIMIT = click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="Maximum number of lines."
-)
+_LIMIT = option.count("--limit", "N", "Maximum number of lines.")
 
 
 @command.command("verify")
 @click.argument("cluster")
 @_ALLOW
 @_JOBS
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option.flag("--json", "Print the report as JSON.", into="as_json")
+@option.NO_PROGRESS
 def verify_command(
     cluster: str, allow: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
 ) -> int:

@@ -3,6 +3,7 @@
 import click
 
 from nwx.bulk.resources import usual_workers
+from nwx.cli import option
 from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
 from nwx.cli.output import clean
 from nwx.errors import UsageError
@@ -11,35 +12,30 @@ from nwx.settings import Settings
 
 @click.command("cdx-server")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("--archive", is_flag=True, help="Also answer from the archive (--engine).")
+@option.flag("--archive", "Also answer from the archive (--engine).")
 @LISTEN_HOST
 @LISTEN_PORT
 @SERVER_WORKERS
-@click.option(
+@option.value(
     "--threads",
-    type=click.IntRange(2),
+    click.IntRange(2),
+    None,
+    "Queries that each process answers at the same time.",
     default=8,
-    show_default=True,
-    help="Queries that each process answers at the same time.",
 )
-@click.option(
+@option.text(
     "--replay-url",
-    default="",
-    metavar="URL",
-    help="Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
+    "URL",
+    "Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
 )
-@click.option(
-    "--cdx-token",
-    default="",
-    metavar="TEXT",
-    help="Token that allows writing captures to the archive.  [NWX_CDX_TOKEN]",
+@option.text(
+    "--cdx-token", "TEXT", "Token that allows writing captures to the archive.  [NWX_CDX_TOKEN]"
 )
-@click.option(
+@option.texts(
     "--cdx-origin",
-    "cdx_origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Let pages of this origin read answers, as https://replay.example; * for all.",
+    "ORIGIN",
+    "Let pages of this origin read answers, as https://replay.example; * for all.",
+    into="cdx_origins",
 )
 @click.pass_obj
 def command(

@@ -2,6 +2,7 @@
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
@@ -11,15 +12,14 @@ from nwx.settings import Settings
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="[B]", required=False, default="")
-@click.option(
+@option.text(
     "--spec",
-    "specification",
-    default="",
-    metavar="SPEC",
-    help="Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",
+    "SPEC",
+    "Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",
+    into="specification",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option.JSON
+@option.NO_PROGRESS
 @click.pass_obj
 def command(
     settings: Settings, a: str, b: str, specification: str, as_json: bool, quiet: bool

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, clean_lines, counted, date_words, print_json
 from nwx.cli.restricted import open_for_reading
 from nwx.model import STANDARD_INPUT
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
     from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
 
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_VERSION = click.option(
+_VERSION = option.text(
     "--version",
-    metavar="VERSION",
-    default="",
-    help="A number or version that `nwx crawls versions` lists.  [default: the last]",
+    "VERSION",
+    "A number or version that `nwx crawls versions` lists.  [default: the last]",
 )
 
 
@@ -43,7 +42,7 @@ def command() -> None:
 
 
 @command.command("list")
-@_JSON
+@option.JSON
 @click.pass_obj
 def list_crawls(settings: Settings, as_json: bool) -> None:
     """List the crawl specifications of the archive."""
@@ -99,7 +98,7 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 
 @command.command()
 @click.argument("file")
-@_JSON
+@option.JSON
 @click.pass_obj
 def add(settings: Settings, file: str, as_json: bool) -> None:
     """Add the crawl specification in FILE (- is standard input), or a new version of it.
@@ -133,7 +132,7 @@ def _saved_json(saved: "StoredSpecification") -> dict[str, Any]:
 
 @command.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@_JSON
+@option.JSON
 def check_files(files: Sequence[str], as_json: bool) -> int:
     """Check crawl specifications without adding them.
 
@@ -175,11 +174,11 @@ def _summary(specification: Any) -> str:
 @command.command("show")
 @click.argument("name")
 @_VERSION
-@click.option(
+@option.choice(
     "--format",
-    "form",
-    type=click.Choice(["toml", "json"]),
-    help="Write it anew, without comments.  [default: the text as it was added]",
+    ["toml", "json"],
+    "Write it anew, without comments.  [default: the text as it was added]",
+    into="form",
 )
 @click.pass_obj
 def show_specification(settings: Settings, name: str, version: str, form: Any) -> None:
@@ -198,7 +197,7 @@ def show_specification(settings: Settings, name: str, version: str, form: Any) -
 
 @command.command("versions")
 @click.argument("name")
-@_JSON
+@option.JSON
 @click.pass_obj
 def list_versions(settings: Settings, name: str, as_json: bool) -> None:
     """List all that was saved of a crawl specification, the last first."""
@@ -248,15 +247,13 @@ def remove(settings: Settings, name: str) -> None:
 
 @command.command()
 @click.argument("name")
-@click.option("--host", default="", metavar="HOST", help="List only the URLs of HOST.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of URLs."
+@option.text("--host", "HOST", "List only the URLs of HOST.")
+@option.count("--limit", None, "Number of URLs.", default=20)
+@option.value(
+    "--offset", click.IntRange(0), None, "Leave out so many first.", default=0, show_default=False
 )
-@click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many first.")
-@click.option(
-    "--version", default="", metavar="HASH", help="Scores of this version.  [default: the last]"
-)
-@_JSON
+@option.text("--version", "HASH", "Scores of this version.  [default: the last]")
+@option.JSON
 @click.pass_obj
 def links(
     settings: Settings,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, date_words, json_text
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
@@ -21,41 +22,35 @@ _AT_ONCE = 1_000
 
 
 @click.command("due")
-@click.option(
-    "--since",
-    default="",
-    metavar="SPAN|DATE",
-    help="What was not captured for so long (12h, 30d, 8w, 1y), or since a date.",
+@option.text(
+    "--since", "SPAN|DATE", "What was not captured for so long (12h, 30d, 8w, 1y), or since a date."
 )
-@click.option(
+@option.text(
     "--spec",
-    "name",
-    default="",
-    metavar="NAME",
-    help="Intervals, rules and collection of this crawl specification: a name or a file.",
+    "NAME",
+    "Intervals, rules and collection of this crawl specification: a name or a file.",
+    into="name",
 )
-@click.option("--collection", default="", metavar="NAME", help="Only of this collection.")
-@click.option("--at", default="", metavar="DATE", help="What is due then.  [default: now]")
-@click.option(
+@option.text("--collection", "NAME", "Only of this collection.")
+@option.text("--at", "DATE", "What is due then.  [default: now]")
+@option.value(
     "--shortest",
-    type=click.FloatRange(0, min_open=True),
+    click.FloatRange(0, min_open=True),
+    "DAYS",
+    "The shortest interval that is estimated.",
     default=1.0,
-    show_default=True,
-    metavar="DAYS",
-    help="The shortest interval that is estimated.",
 )
-@click.option(
+@option.value(
     "--longest",
-    type=click.FloatRange(0, min_open=True),
+    click.FloatRange(0, min_open=True),
+    "DAYS",
+    "The longest interval that is estimated.",
     default=365.0,
-    show_default=True,
-    metavar="DAYS",
-    help="The longest interval that is estimated.",
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="So many URLs at most.")
-@click.option("--queue", "into_queue", is_flag=True, help="Put them into the crawler's queue.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per URL.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.count("--limit", "N", "So many URLs at most.")
+@option.flag("--queue", "Put them into the crawler's queue.", into="into_queue")
+@option.flag("--json", "Print a JSON object per URL.", into="as_json")
+@option.QUIET
 @click.pass_obj
 def command(
     settings: Settings,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, json_text
 from nwx.cli.progress import stop_signals
 from nwx.errors import NwxError
@@ -21,44 +22,36 @@ if TYPE_CHECKING:
 @click.command("heritrix")
 @click.argument("job", metavar="JOB", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--crawl", required=True, metavar="NAME", help="Crawl whose URLs are fetched.")
-@click.option(
+@option.text(
     "--queue",
-    default="",
-    metavar="URL",
-    help="Address of a queue elsewhere; its token is in NWX_QUEUE_TOKEN.  [default: the archive's]",
+    "URL",
+    "Address of a queue elsewhere; its token is in NWX_QUEUE_TOKEN.  [default: the archive's]",
 )
-@click.option(
-    "--ahead",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="URLs that Heritrix has at a time.",
+@option.value(
+    "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=50
 )
-@click.option(
+@option.value(
     "--close-after",
-    type=click.FloatRange(0),
+    click.FloatRange(0),
+    "SECONDS",
+    "Time after which Heritrix closes a WARC file, so that nwx can read it; 0 for never.",
     default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time after which Heritrix closes a WARC file, so that nwx can read it; 0 for never.",
 )
-@click.option(
+@option.value(
     "--lease",
-    type=click.FloatRange(60, 86_400),
+    click.FloatRange(60, 86_400),
+    "SECONDS",
+    "Time after which a URL that was not fetched is given again.",
     default=3600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time after which a URL that was not fetched is given again.",
 )
-@click.option(
+@option.value(
     "--interval",
-    type=click.FloatRange(0.1),
+    click.FloatRange(0.1),
+    "SECONDS",
+    "Time between two looks at the job.",
     default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time between two looks at the job.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print counts as JSON lines.")
+@option.flag("--json", "Print counts as JSON lines.", into="as_json")
 @click.pass_obj
 def command(
     settings: Settings,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.crawl.monitor_options import (
     AlertLines,
     crawl_collection,
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
 
 @click.command("monitor")
 @click.argument("name", metavar="[NAME]", required=False, default="")
-@click.option(
+@option.text(
     "--collection",
-    default="",
-    metavar="NAME",
-    help="Collection whose captures are counted.  [default: that of the crawl NAME, else default]",
+    "NAME",
+    "Collection whose captures are counted.  [default: that of the crawl NAME, else default]",
 )
 @monitor_options
 @click.option(
@@ -43,17 +43,12 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder whose disk must not get full, beside those of the log and of the archive.",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(0.1, 3_600),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds between two looks.",
+@option.value(
+    "--interval", click.FloatRange(0.1, 3_600), "SECONDS", "Seconds between two looks.", default=5.0
 )
-@click.option("--once", is_flag=True, help="Look once, print the report, and exit.")
-@click.option("--anew", is_flag=True, help="Forget what was counted before.")
-@click.option("--json", "as_json", is_flag=True, help="Print each report as a line of JSON.")
+@option.flag("--once", "Look once, print the report, and exit.")
+@option.flag("--anew", "Forget what was counted before.")
+@option.flag("--json", "Print each report as a line of JSON.", into="as_json")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Watch a crawl as it runs: sums by minute and host, and alerts.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean
 from nwx.cli.restricted import is_unrestricted, open_for_reading
 from nwx.errors import UsageError
@@ -91,33 +92,25 @@ def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
     )
 
 
-def monitor_options(command: Any) -> Any:
-    """Add the options for how a crawl is monitored to a command."""
-    for option in (
-        click.option(
-            "--thresholds",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            metavar="FILE",
-            help="When to alert: the table [alerts] of a TOML file.  [default: NWX_THRESHOLDS]",
-        ),
-        click.option(
-            "--alert-command",
-            default="",
-            metavar="COMMAND",
-            help="Program that gets each alert as JSON on standard input.",
-        ),
-        click.option(
-            "--webhook", default="", metavar="URL", help="Address that gets each alert as JSON."
-        ),
-        click.option(
-            "--crawl-log",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="PATH",
-            help="crawl.log of Heritrix to follow as it is written, rotated files included.",
-        ),
-    ):
-        command = option(command)
-    return command
+monitor_options = option.together(
+    option.value(
+        "--crawl-log",
+        option.FILE,
+        "PATH",
+        "crawl.log of Heritrix to follow as it is written, rotated files included.",
+    ),
+    option.text("--webhook", "URL", "Address that gets each alert as JSON."),
+    option.text(
+        "--alert-command", "COMMAND", "Program that gets each alert as JSON on standard input."
+    ),
+    option.value(
+        "--thresholds",
+        click.Path(path_type=Path, exists=True, dir_okay=False),
+        "FILE",
+        "When to alert: the table [alerts] of a TOML file.  [default: NWX_THRESHOLDS]",
+    ),
+)
+"""The options for how a crawl is monitored."""
 
 
 def crawl_collection(settings: Settings, name: str) -> str:

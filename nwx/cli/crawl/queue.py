@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.bulk.resources import usual_workers
+from nwx.cli import option
 from nwx.cli.crawl.queue_export import export_urls
 from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.cli.output import clean, counted, json_text, print_json
@@ -26,20 +27,16 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1_000
 
-_CRAWL = click.option(
-    "--crawl", default="", metavar="NAME", help="The name of the crawl.  [default: none]"
-)
-_OF_CRAWL = click.option(
-    "--crawl", default="", metavar="NAME", help="Only of this crawl.  [default: all crawls]"
-)
-_FILE = click.option(
+_CRAWL = option.text("--crawl", "NAME", "The name of the crawl.  [default: none]")
+_OF_CRAWL = option.text("--crawl", "NAME", "Only of this crawl.  [default: all crawls]")
+_FILE = option.text(
     "--file",
-    "file",
-    metavar="FILE",
-    help="Also the URLs in FILE, one a line; - for standard input.",
+    "FILE",
+    "Also the URLs in FILE, one a line; - for standard input.",
+    into="file",
+    default=None,
 )
 _URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("queue", invoke_without_command=True)
@@ -47,33 +44,22 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @LISTEN_PORT
 @SERVER_WORKERS
 @SERVER_THREADS
-@click.option(
-    "--queue-token",
-    default="",
-    metavar="TEXT",
-    help="Token that allows using the queue.  [NWX_QUEUE_TOKEN]",
+@option.text("--queue-token", "TEXT", "Token that allows using the queue.  [NWX_QUEUE_TOKEN]")
+@option.value(
+    "--delay", click.FloatRange(0), "SECONDS", "Seconds between two leases of a host.", default=1.0
 )
-@click.option(
-    "--delay",
-    type=click.FloatRange(0),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds between two leases of a host.",
-)
-@click.option(
+@option.value(
     "--in-flight",
-    type=click.IntRange(0),
+    click.IntRange(0),
+    "N",
+    "URLs of a host that are leased at the same time; 0 for any number.",
     default=1,
-    show_default=True,
-    metavar="N",
-    help="URLs of a host that are leased at the same time; 0 for any number.",
 )
-@click.option(
+@option.value(
     "--pages-per-host",
-    type=click.IntRange(0),
-    metavar="N",
-    help="URLs leased of a host in a crawl whose specification says nothing.",
+    click.IntRange(0),
+    "N",
+    "URLs leased of a host in a crawl whose specification says nothing.",
 )
 @click.pass_context
 def command(
@@ -131,14 +117,10 @@ def _opened(settings: Settings) -> "Engine":
 
 @command.command("list")
 @_OF_CRAWL
-@click.option("--host", default="", metavar="HOST", help="Only of this host.")
-@click.option(
-    "--state",
-    type=click.Choice(["waiting", "leased", "done", "blacklisted"]),
-    help="Only of this state.",
-)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="List so many URLs at most.")
-@_JSON
+@option.text("--host", "HOST", "Only of this host.")
+@option.choice("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
+@option.count("--limit", "N", "List so many URLs at most.")
+@option.JSON
 @click.pass_obj
 def list_urls(
     settings: Settings, crawl: str, host: str, state: str | None, limit: int | None, as_json: bool
@@ -172,16 +154,16 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
 @_URLS
 @_FILE
 @_CRAWL
-@click.option(
+@option.value(
     "--priority",
-    type=click.FloatRange(0, 1),
+    click.FloatRange(0, 1),
+    None,
+    "From 0 to 1; the highest is fetched first.",
     default=0.5,
-    show_default=True,
-    help="From 0 to 1; the highest is fetched first.",
 )
-@click.option("--via", default="", metavar="URL", help="The page that links to them.")
-@click.option("--again", is_flag=True, help="Fetch those again that were fetched.")
-@_JSON
+@option.text("--via", "URL", "The page that links to them.")
+@option.flag("--again", "Fetch those again that were fetched.")
+@option.JSON
 @click.pass_obj
 def add_urls(
     settings: Settings,
@@ -207,7 +189,7 @@ def add_urls(
 @_URLS
 @_FILE
 @_CRAWL
-@_JSON
+@option.JSON
 @click.pass_obj
 def blacklist(
     settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
@@ -226,7 +208,7 @@ def blacklist(
 @_URLS
 @_FILE
 @_CRAWL
-@_JSON
+@option.JSON
 @click.pass_obj
 def lift(
     settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
@@ -285,7 +267,7 @@ def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
 
 @command.command("counts")
 @_OF_CRAWL
-@_JSON
+@option.JSON
 @click.pass_obj
 def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
     """Count the URLs of the queue by their state."""
@@ -302,13 +284,8 @@ def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@click.option(
-    "--queue-token",
-    default="",
-    metavar="TEXT",
-    help="Token of the queues there.  [NWX_QUEUE_TOKEN]",
-)
-@_JSON
+@option.text("--queue-token", "TEXT", "Token of the queues there.  [NWX_QUEUE_TOKEN]")
+@option.JSON
 @click.pass_obj
 def deliver(
     settings: Settings, addresses: tuple[str, ...], queue_token: str, as_json: bool

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
@@ -20,32 +21,17 @@ _AT_ONCE = 1_000
 
 
 @click.command("export")
-@click.option("--crawl", default="", metavar="NAME", help="Only of this crawl.  [default: all]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(_FORMS),
-    default="urls",
-    show_default=True,
-    help="What the crawler reads.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Number of URLs at most.",
-)
-@click.option(
+@option.text("--crawl", "NAME", "Only of this crawl.  [default: all]")
+@option.choice("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
+@option.count("--limit", "N", "Number of URLs at most.", default=1000)
+@option.value(
     "--min-priority",
-    type=click.FloatRange(0, 1),
+    click.FloatRange(0, 1),
+    "P",
+    "Only URLs with this priority or a higher one.",
     default=0.0,
-    show_default=True,
-    metavar="P",
-    help="Only URLs with this priority or a higher one.",
 )
-@click.option("--take", is_flag=True, help="Note them as fetched: the next export has others.")
+@option.flag("--take", "Note them as fetched: the next export has others.")
 @click.pass_obj
 def export_urls(
     settings: Settings, crawl: str, form: str, limit: int, min_priority: float, take: bool

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.crawl.simulated_crawl import check_simulation, simulate_crawl
 from nwx.cli.crawl.steering_reports import (
     AnalysisChoices,
@@ -37,37 +38,32 @@ class _Options:
 
 @click.command("steer")
 @click.argument("specification", metavar="SPEC")
-@click.option(
+@option.text(
     "--simulate",
-    "simulated",
-    metavar="COLLECTION",
-    help="Crawl this collection in place of the web, and send nothing.",
+    "COLLECTION",
+    "Crawl this collection in place of the web, and send nothing.",
+    into="simulated",
+    default=None,
 )
-@click.option(
-    "--budget",
-    type=click.IntRange(1),
-    metavar="N",
-    help="With --simulate: pages to fetch.  [default: a quarter of those within reach]",
+@option.count(
+    "--budget", "N", "With --simulate: pages to fetch.  [default: a quarter of those within reach]"
 )
-@click.option(
+@option.value(
     "--chart",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="With --simulate: draw the harvest rates into this file, .svg or .png.",
+    option.FILE,
+    "FILE",
+    "With --simulate: draw the harvest rates into this file, .svg or .png.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Processes that analyse (default: CPUs)."
-)
-@click.option(
+@option.count("--jobs", "N", "Processes that analyse (default: CPUs).")
+@option.value(
     "--item-seconds",
-    type=click.FloatRange(0, min_open=True),
+    click.FloatRange(0, min_open=True),
+    None,
+    "Processor time for the analysis of one page, in seconds.",
     default=20.0,
-    show_default=True,
-    help="Processor time for the analysis of one page, in seconds.",
 )
 @analysis_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Analyse pages by a crawl specification, and send links to the queue.

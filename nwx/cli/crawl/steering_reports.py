@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 _ERRORS_SHOWN = 5
 _TELL_SECONDS = 5.0
 
-_steer: Callable[[Any], Any] = click.option(
+_steer = option.text(
     "--steer",
-    metavar="SPEC",
+    "SPEC",
     help="Analyse new pages by a crawl specification (a file, or its name in the archive),"
     " and send links to the crawler's queue.",
+    default=None,
 )
 
 
@@ -54,27 +56,19 @@ def taken_choices(given: dict[str, Any]) -> AnalysisChoices:
     return AnalysisChoices(given.pop("nlp"), given.pop("spam_hosts"), given.pop("triples"))
 
 
-def analysis_options(command: Any) -> Any:
-    """Add the options for how pages are analysed to a command."""
-    for option in (
-        click.option("--triples", is_flag=True, help="Store what analysed pages state as triples."),
-        click.option(
-            "--spam-hosts",
-            type=click.Path(exists=True, dir_okay=False),
-            metavar="FILE",
-            help="Hosts whose links are never followed, one a line.",
-        ),
-        click.option(
-            "--nlp", default="", metavar="spacy:MODEL", help="Analyse text by a spaCy model."
-        ),
-    ):
-        command = option(command)
-    return command
+analysis_options = option.together(
+    option.text("--nlp", "spacy:MODEL", "Analyse text by a spaCy model."),
+    option.value(
+        "--spam-hosts",
+        click.Path(exists=True, dir_okay=False),
+        "FILE",
+        "Hosts whose links are never followed, one a line.",
+    ),
+    option.flag("--triples", "Store what analysed pages state as triples."),
+)
+"""The options for how pages are analysed."""
 
-
-def steer_options(command: Any) -> Any:
-    """Add --steer to a command, and the options for how pages are analysed then."""
-    return _steer(analysis_options(command))
+steer_options = option.together(_steer, analysis_options)
 
 
 _NO_CHOICES = AnalysisChoices("", None, triples=False)

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.cli.restricted import open_for_reading
@@ -39,17 +40,16 @@ def command() -> None:
 
 
 @command.command("build")
-@click.option("--collection", default="", metavar="NAME", help="Read the pages of this collection.")
-@click.option("--names", is_flag=True, help="Find names in the text of pages too.")
-@click.option("--nlp", default="", metavar="spacy:MODEL", help="Find names by a spaCy model.")
-@click.option(
+@option.text("--collection", "NAME", "Read the pages of this collection.")
+@option.flag("--names", "Find names in the text of pages too.")
+@option.text("--nlp", "spacy:MODEL", "Find names by a spaCy model.")
+@option.value(
     "--places",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Find names, and these places: one a line, or a table of GeoNames.",
+    click.Path(path_type=Path, exists=True, dir_okay=False),
+    "FILE",
+    "Find names, and these places: one a line, or a table of GeoNames.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.REPORT
 @click.pass_obj
 def build(
     settings: Settings,
@@ -130,25 +130,16 @@ def export(settings: Settings, /, file: Path) -> None:
 
 @command.command("query")
 @click.argument("sparql", required=False)
-@click.option("--file", type=click.File(), metavar="FILE", help="Read the query from FILE.")
-@click.option(
+@option.value("--file", click.File(), "FILE", "Read the query from FILE.")
+@option.choice(
     "--format",
-    "form",
-    type=click.Choice(_FORMS),
+    _FORMS,
+    "Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",
+    into="form",
     default="table",
-    show_default=True,
-    help="Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=300.0,
-    show_default=True,
-    help="Time limit.",
-)
-@click.option(
-    "--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most rows."
-)
+@option.value("--seconds", click.FloatRange(0, min_open=True), None, "Time limit.", default=300.0)
+@option.count("--rows", None, "Most rows.", default=1_000_000)
 @click.pass_obj
 def answer_query(
     settings: Settings,

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, TMP, print_problems, sources_of
 from nwx.cli.output import counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
-from nwx.model import DEFAULT_COLLECTION, MAIN_DATES
+from nwx.model import MAIN_DATES
 from nwx.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -22,13 +23,7 @@ _LEAST_OF_ORIGINAL = 3
 
 @click.command("add-dates", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("lists", nargs=-1)
-@click.option(
-    "--collection",
-    default=DEFAULT_COLLECTION,
-    show_default=True,
-    metavar="NAME",
-    help="Collection of the captures.",
-)
+@option.COLLECTION
 @click.option(
     "--into",
     default=MAIN_DATES,
@@ -36,26 +31,17 @@ _LEAST_OF_ORIGINAL = 3
     metavar="NAME",
     help="Dates index to add to; it is created and attached if it does not exist.",
 )
-@click.option(
-    "--build", metavar="NAME", help="Build this dates index and replace the existing one."
+@option.text(
+    "--build", "NAME", "Build this dates index and replace the existing one.", default=None
 )
-@click.option(
-    "--from",
-    "sources",
-    multiple=True,
-    metavar="INDEX",
-    help="With --build: include the dates of this index.",
-)
-@click.option(
-    "--documents-only",
-    is_flag=True,
-    help="With --build: leave out dates of keys without a document in the archive.",
+@option.texts("--from", "INDEX", "With --build: include the dates of this index.", into="sources")
+@option.flag(
+    "--documents-only", "With --build: leave out dates of keys without a document in the archive."
 )
 @FIELDS_OPTION
 @TMP
-@click.option("--strict", is_flag=True, help="Add nothing if any line cannot be read.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.flag("--strict", "Add nothing if any line cannot be read.")
+@option.REPORT
 @click.pass_obj
 def command(
     settings: Settings | None,

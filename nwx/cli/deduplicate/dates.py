@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, print_json, size_words
 from nwx.cli.progress import print_above, progress_bar
 from nwx.cli.restricted import open_for_reading
@@ -32,7 +33,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.JSON
 @click.pass_obj
 def list_indices(settings: Settings, as_json: bool) -> int:
     """List the dates indices of the archive, attached or not.
@@ -107,8 +108,8 @@ def drop(settings: Settings, name: str) -> None:
 
 
 @command.command("orphans")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@click.option("--quiet", is_flag=True, help="Show no progress, only errors.")
+@option.flag("--json", "Print JSON lines.", into="as_json")
+@option.flag("--quiet", "Show no progress, only errors.")
 @click.pass_obj
 def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
     """List the dates, in all indices, of keys without a document.

@@ -1,13 +1,12 @@
 """The options by which captures are compared, and what is held already."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE
 from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.model import IndexName
@@ -18,54 +17,46 @@ if TYPE_CHECKING:
     from nwx.dedup.capture_filter import CaptureFilter
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 """The names of the options that `selection_of` takes."""
 
 _SHOWN_EVERY = 1_000
-_OPTIONS = (
-    click.option(
+dedup_options = option.together(
+    option.choice(
         "--key",
-        type=click.Choice([each.value for each in Key]),
+        [each.value for each in Key],
+        "What duplicates have in common.",
         default=Key.URL_DIGEST.value,
-        show_default=True,
-        help="What duplicates have in common.",
     ),
-    click.option(
+    option.choice(
         "--keep",
-        type=click.Choice([each.value for each in Keep]),
+        [each.value for each in Keep],
+        "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
         default=Keep.OLDEST.value,
-        show_default=True,
-        help="Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
     ),
-    click.option(
+    option.choice(
         "--revisits",
-        type=click.Choice([Revisits.IN.value, Revisits.OUT.value]),
+        [Revisits.IN.value, Revisits.OUT.value],
+        "Include revisit records, or leave them out.",
         default=Revisits.IN.value,
-        show_default=True,
-        help="Include revisit records, or leave them out.",
     ),
-    click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length."),
-    click.option(
-        "--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`)."
+    option.value(
+        "--min-size",
+        SIZE,
+        None,
+        "Only records of at least this length.",
+        default=0,
+        show_default=False,
     ),
-    click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types."),
-    click.option(
+    option.texts("--mime", "TYPE", "Only these MIME types (`image/*`)."),
+    option.texts("--not-mime", "TYPE", "Leave out these MIME types."),
+    option.texts(
         "--against",
-        multiple=True,
-        metavar="PLACE",
+        "PLACE",
         help="List also what is held already: by a CDX file, a list, or an archive"
         " (a folder, or the address of a search server).",
     ),
 )
-
-
-def dedup_options(command: _Command) -> _Command:
-    """Give a command the options that say what duplicates are."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def selection_of(

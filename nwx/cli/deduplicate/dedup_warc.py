@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import print_problems
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
@@ -40,8 +41,7 @@ _LEFT_SHOWN = 20
     metavar="FOLDER",
     help="Folder for the new files, which keep their names.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.REPORT
 def command(
     files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool, quiet: bool
 ) -> int:

@@ -3,14 +3,15 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
 from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.cli import option
 from nwx.cli.output import TerminalStream, clean, counted, json_text, print_json, size_words
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from nwx.cdx.layouts import Layout
     from nwx.dedup.tasks import DedupReport
 
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.I)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -47,33 +46,27 @@ class Size(click.ParamType[int]):
 
 SIZE = Size()
 
-FIELDS_OPTION = click.option(
+FIELDS_OPTION = option.text(
     "--fields",
-    metavar="LETTERS",
-    help="Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
+    "LETTERS",
+    "Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
+    default=None,
 )
-STRICT = click.option("--strict", is_flag=True, help="Stop at the first unreadable line.")
-MEMORY = click.option(
+STRICT = option.flag("--strict", "Stop at the first unreadable line.")
+MEMORY = option.value(
     "--memory",
-    type=SIZE,
+    SIZE,
+    None,
+    "Memory limit of all processes; the rest goes to disk.",
     default=MEMORY_BYTES,
     show_default="512M",
-    help="Memory limit of all processes; the rest goes to disk.",
 )
-TMP = click.option(
-    "--tmp",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Folder for temporary files.  [default: TMPDIR]",
+TMP = option.value(
+    "--tmp", option.FOLDER, "FOLDER", "Folder for temporary files.  [default: TMPDIR]"
 )
-JOBS = click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of processes.  [default: number of cores]",
-)
+JOBS = option.count("--jobs", "N", "Number of processes.  [default: number of cores]")
 
-_OPTIONS = (
+list_options = option.together(
     click.option(
         "-o",
         "--output",
@@ -82,23 +75,14 @@ _OPTIONS = (
         help="Write the list to FILE, which appears when complete.  [default: standard output]",
     ),
     FIELDS_OPTION,
-    click.option(
-        "--summary", is_flag=True, help="Report how much would be saved, by type and host."
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+    option.flag("--summary", "Report how much would be saved, by type and host."),
+    option.flag("--json", "Print the report as JSON.", into="as_json"),
     STRICT,
     MEMORY,
     TMP,
     JOBS,
-    click.option("--quiet", is_flag=True, help="Show only errors."),
+    option.QUIET,
 )
-
-
-def list_options(command: _Command) -> _Command:
-    """Give a command the options that all makers of lists have."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.list_options import (
     FIELDS_OPTION,
     JOBS,
@@ -56,23 +57,24 @@ class _Options:
 
 @click.command("savings")
 @click.argument("files", nargs=-1)
-@click.option("--min-size", type=SIZE, default=0, help="Only records of at least this length.")
-@click.option("--mime", multiple=True, metavar="TYPE", help="Only these MIME types (`image/*`).")
-@click.option("--not-mime", multiple=True, metavar="TYPE", help="Leave out these MIME types.")
-@click.option(
+@option.value(
+    "--min-size", SIZE, None, "Only records of at least this length.", default=0, show_default=False
+)
+@option.texts("--mime", "TYPE", "Only these MIME types (`image/*`).")
+@option.texts("--not-mime", "TYPE", "Leave out these MIME types.")
+@option.choice(
     "--by",
-    type=click.Choice([each.value for each in Key]),
+    [each.value for each in Key],
+    "The policy to show by type and host.",
     default=Key.URL_DIGEST.value,
-    show_default=True,
-    help="The policy to show by type and host.",
 )
 @FIELDS_OPTION
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.JSON
 @STRICT
 @MEMORY
 @TMP
 @JOBS
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option.NO_PROGRESS
 def command(**given: Any) -> int:
     """Estimate what deduplication would have saved, from CDX files.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import is_unrestricted, opened_archive
@@ -17,12 +18,9 @@ _PROBLEMS_SHOWN = 20
 
 
 @click.command("build-pictures")
-@click.option("--anew", is_flag=True, help="Build all again, not only what was stored since.")
-@click.option(
-    "--workers", type=click.IntRange(1), metavar="N", help="Number of processes (default: CPUs)."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.flag("--anew", "Build all again, not only what was stored since.")
+@option.count("--workers", "N", "Number of processes (default: CPUs).")
+@option.REPORT
 @click.pass_obj
 def command(
     settings: Settings, anew: bool, workers: int | None, as_json: bool, quiet: bool

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
@@ -18,45 +19,29 @@ if TYPE_CHECKING:
 
 
 @click.command("facets")
-@click.option(
+@option.texts(
     "--where",
-    multiple=True,
-    metavar="CONDITION",
+    "CONDITION",
     help="Count only captures that meet this condition: `tld=fr,be`, `month=2013-01..2013-12`,"
     " `type!=html`. May be repeated; all must be met.",
 )
-@click.option(
-    "--by",
-    default="",
-    metavar="CRITERIA",
-    help="List by a criterion, or by two separated by a comma.",
-)
-@click.option(
+@option.text("--by", "CRITERIA", "List by a criterion, or by two separated by a comma.")
+@option.text(
     "--feature",
-    "features",
-    default="",
-    metavar="FEATURES",
-    help="Features to show, separated by commas.  [default: all]",
+    "FEATURES",
+    "Features to show, separated by commas.  [default: all]",
+    into="features",
 )
-@click.option(
-    "--sort", default="", metavar="FEATURE", help="Sort the list by a feature, or by `value`."
-)
-@click.option("--order", type=click.Choice(["asc", "desc"]), help="Ascending or descending order.")
-@click.option(
-    "--top",
-    "limit",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Maximum number of rows.  [default: all]",
-)
-@click.option(
+@option.text("--sort", "FEATURE", "Sort the list by a feature, or by `value`.")
+@option.choice("--order", ["asc", "desc"], "Ascending or descending order.")
+@option.count("--top", "N", "Maximum number of rows.  [default: all]", into="limit")
+@option.flag(
     "--approximate",
-    is_flag=True,
     help="Server: estimate what would have to be counted from the captures, as the facets"
     " are not built or out of date.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@option.JSON
+@option.CSV
 @click.pass_obj
 def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """Count captures, documents, URLs and bytes by any criteria.
@@ -78,49 +63,46 @@ _MIN_CAPTURES = 100
 _FAULTS_SHOWN = 20
 _MEMORY_MB = 1000
 
-MIN_CAPTURES = click.option(
+MIN_CAPTURES = option.count(
     "--min-captures",
-    type=click.IntRange(1),
+    None,
+    "Store combinations with at least this many captures; 1 stores all.",
     default=_MIN_CAPTURES,
-    show_default=True,
-    help="Store combinations with at least this many captures; 1 stores all.",
 )
-SITES = click.option(
+SITES = option.value(
     "--sites",
-    "sites_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File of URL prefixes and site names, one pair a line.",
+    option.PLACE,
+    "FILE",
+    "File of URL prefixes and site names, one pair a line.",
+    into="sites_file",
 )
 
 
 @click.command("build-facets")
 @MIN_CAPTURES
 @SITES
-@click.option(
+@option.value(
     "--source",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Read captures from an export (`nwx export captures`) instead of the archive.",
+    option.PLACE,
+    "FOLDER",
+    "Read captures from an export (`nwx export captures`) instead of the archive.",
 )
-@click.option(
+@option.value(
     "--from",
-    "from_folder",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Load what `nwx spark facets` counted, instead of counting.",
+    option.PLACE,
+    "FOLDER",
+    "Load what `nwx spark facets` counted, instead of counting.",
+    into="from_folder",
 )
-@click.option(
+@option.value(
     "--memory",
-    type=click.IntRange(64),
+    click.IntRange(64),
+    "MB",
+    "Memory limit for reading captures, in MB.",
     default=_MEMORY_MB,
-    show_default=True,
-    metavar="MB",
-    help="Memory limit for reading captures, in MB.",
 )
-@click.option("--anew", is_flag=True, help="Build all months again, not only those that changed.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.flag("--anew", "Build all months again, not only those that changed.")
+@option.REPORT
 @click.pass_obj
 def build_facets_command(
     settings: Settings,

@@ -2,14 +2,17 @@
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
 
 @click.command("kibana")
-@click.option("--push", "address", metavar="URL", help="Send them to the Kibana at this address.")
-@click.option("--space", default="", metavar="NAME", help="Kibana space to send them to.")
+@option.text(
+    "--push", "URL", "Send them to the Kibana at this address.", into="address", default=None
+)
+@option.text("--space", "NAME", "Kibana space to send them to.")
 @click.option(
     "--overwrite/--no-overwrite",
     default=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import (
     check_one_form,
     clean,
@@ -49,11 +50,11 @@ class _Options:
     "--in", "direction", flag_value="in", default=True, help="Links to the URL or host (default)."
 )
 @click.option("--out", "direction", flag_value="out", help="Links of its newest capture.")
-@click.option("--year", type=click.IntRange(0, 9999), metavar="YYYY", help="Of this year only.")
-@click.option("--collection", default="", metavar="NAME", help="Of this collection only.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="List so many links at most.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.value("--year", click.IntRange(0, 9999), "YYYY", "Of this year only.")
+@option.text("--collection", "NAME", "Of this collection only.")
+@option.count("--limit", "N", "List so many links at most.")
+@option.flag("--csv", "Print the list as CSV.", into="as_csv")
+@option.JSON
 @click.pass_obj
 def links_command(settings: Settings, /, **given: Any) -> None:
     """Show who links to a URL or host, or what it links to.
@@ -143,19 +144,16 @@ def _print_outlinks(links: "Rows[PageOutlink]", asked: _Options) -> None:
 
 
 @click.command("invert-links")
-@click.option("--anew", is_flag=True, help="Read all documents again, not only those that changed.")
-@click.option(
+@option.flag("--anew", "Read all documents again, not only those that changed.")
+@option.value(
     "--from",
-    "from_folder",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Load what `nwx spark links` inverted, and read only documents that it lacks.",
+    option.PLACE,
+    "FOLDER",
+    "Load what `nwx spark links` inverted, and read only documents that it lacks.",
+    into="from_folder",
 )
-@click.option(
-    "--workers", type=click.IntRange(1), metavar="N", help="Number of processes (default: CPUs)."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.count("--workers", "N", "Number of processes (default: CPUs).")
+@option.REPORT
 @click.pass_obj
 def invert_links_command(
     settings: Settings,

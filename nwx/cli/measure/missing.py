@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import check_one_form, clean, print_array, print_csv
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
@@ -31,23 +32,15 @@ _SEEDS = ("http://", "https://")
     help="What counts: `embedded` (what a browser loads with a page), `pages` (what is linked), or"
     f" one of {', '.join(KINDS)}; may be repeated.  [default: embedded and pages]",
 )
-@click.option(
-    "--site", default="", metavar="HOST", help="Needed by pages of this host, or of one below it."
-)
-@click.option(
-    "--host", default="", metavar="HOST", help="Missing on this host, or on one below it."
-)
-@click.option(
-    "--collection", default="", metavar="NAME", help="Needed by pages of this collection."
-)
-@click.option(
-    "--from", "from_", default="", metavar="DATE", help="Needed by pages captured from then on."
-)
-@click.option("--to", "to", default="", metavar="DATE", help="Needed by pages captured until then.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="So many URLs at most.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--seeds", "as_seeds", is_flag=True, help="Print the http(s) URLs alone, as seeds.")
+@option.text("--site", "HOST", "Needed by pages of this host, or of one below it.")
+@option.text("--host", "HOST", "Missing on this host, or on one below it.")
+@option.text("--collection", "NAME", "Needed by pages of this collection.")
+@option.text("--from", "DATE", "Needed by pages captured from then on.", into="from_")
+@option.text("--to", "DATE", "Needed by pages captured until then.", into="to")
+@option.count("--limit", "N", "So many URLs at most.")
+@option.CSV
+@option.JSON
+@option.flag("--seeds", "Print the http(s) URLs alone, as seeds.", into="as_seeds")
 @click.pass_obj
 def command(
     settings: Settings, /, *, as_csv: bool, as_json: bool, as_seeds: bool, **asked: Any

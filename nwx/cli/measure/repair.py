@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
@@ -53,18 +54,12 @@ class _Options:
     metavar="KIND",
     help=f"Only resources of this kind: {', '.join(_RESOURCES)}; may be repeated.",
 )
-@click.option(
-    "--site", default="", metavar="HOST", help="Mend pages of this host, or of one below it."
-)
-@click.option(
-    "--host", default="", metavar="HOST", help="Only resources on this host, or on one below it."
-)
-@click.option("--collection", default="", metavar="NAME", help="Mend pages of this collection.")
-@click.option(
-    "--from", "date_from", default="", metavar="DATE", help="Mend pages captured from then on."
-)
-@click.option("--to", "date_to", default="", metavar="DATE", help="Mend pages captured until then.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="So many resources at most.")
+@option.text("--site", "HOST", "Mend pages of this host, or of one below it.")
+@option.text("--host", "HOST", "Only resources on this host, or on one below it.")
+@option.text("--collection", "NAME", "Mend pages of this collection.")
+@option.text("--from", "DATE", "Mend pages captured from then on.", into="date_from")
+@option.text("--to", "DATE", "Mend pages captured until then.", into="date_to")
+@option.count("--limit", "N", "So many resources at most.")
 @click.option(
     "--seeds",
     type=click.Choice(_SEED_FORMS),
@@ -81,9 +76,9 @@ class _Options:
     metavar="[ADDRESS]",
     help="Put them into the crawler's queue: the archive's own, that of --crawl, or another.",
 )
-@click.option("--crawl", default="", metavar="NAME", help="With --queue: the name of the crawl.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.text("--crawl", "NAME", "With --queue: the name of the crawl.")
+@option.CSV
+@option.JSON
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """List the missing resources that mend most pages when captured again.

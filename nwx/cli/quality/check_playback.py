@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.errors import UsageError
@@ -51,52 +52,37 @@ class _Options:
 
 @click.command("check-playback")
 @click.argument("query", nargs=-1)
-@click.option("--urls", default="", metavar="FILE", help="Check these pages: a URL a line.")
-@click.option("--collection", default="", metavar="NAME", help="Captures of this collection.")
-@click.option("--all", "every_capture", is_flag=True, help="All captures, not the newest alone.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="N pages at random.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="The first N pages.")
-@click.option("--force", is_flag=True, help="Check pages again that were checked already.")
-@click.option(
+@option.text("--urls", "FILE", "Check these pages: a URL a line.")
+@option.text("--collection", "NAME", "Captures of this collection.")
+@option.flag("--all", "All captures, not the newest alone.", into="every_capture")
+@option.count("--sample", "N", "N pages at random.")
+@option.count("--limit", "N", "The first N pages.")
+@option.flag("--force", "Check pages again that were checked already.")
+@option.value(
     "--far",
-    type=click.FloatRange(0),
+    click.FloatRange(0),
+    "DAYS",
+    "Resources captured further from their page than this are faults.",
     default=30.0,
-    show_default=True,
-    metavar="DAYS",
-    help="Resources captured further from their page than this are faults.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Number of browsers."
+@option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
+@option.value(
+    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
-@click.option(
-    "--page-seconds",
-    type=click.FloatRange(1, 3_600),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit of a page.",
-)
-@click.option("--browser", default="", metavar="PATH", help="The Chromium to use.  [NWX_BROWSER]")
-@click.option(
-    "--playback",
-    default="",
-    metavar="URL",
-    help="Playback that runs already, as http://127.0.0.1:8081/replay.",
-)
-@click.option(
+@option.text("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+@option.text("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.value(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="WARC file for the renders.  [default: in ARCHIVE/renders, or ./nwx-renders]",
+    option.FILE,
+    "FILE",
+    "WARC file for the renders.  [default: in ARCHIVE/renders, or ./nwx-renders]",
 )
-@click.option(
-    "--comparison",
-    is_flag=True,
-    help="Write Browsertrix's `comparison` into the page information of the renders.",
+@option.flag(
+    "--comparison", "Write Browsertrix's `comparison` into the page information of the renders."
 )
 @click.option("--renders/--no-renders", default=True, help="Keep what the browser showed.")
-@click.option("--json", "as_json", is_flag=True, help="Print faults and scores as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.flag("--json", "Print faults and scores as JSON.", into="as_json")
+@option.QUIET
 @click.pass_obj
 def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> int:
     """Render pages in playback, and compare them with their crawl.

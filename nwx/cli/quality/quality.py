@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean_lines, print_json
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
@@ -34,20 +35,21 @@ class _Options:
 
 
 @click.command("quality")
-@click.option("--site", default="", metavar="HOST", help="Pages of this host, of a domain all.")
-@click.option("--host", default="", metavar="HOST", help="Pages of this host alone.")
-@click.option("--month", default="", metavar="YYYY-MM", help="Pages captured in this month.")
-@click.option(
+@option.text("--site", "HOST", "Pages of this host, of a domain all.")
+@option.text("--host", "HOST", "Pages of this host alone.")
+@option.text("--month", "YYYY-MM", "Pages captured in this month.")
+@option.value(
     "--kind",
+    click.Choice(["", *(one.value for one in FaultKind)]),
+    "KIND",
+    f"Pages with a fault of this kind: one of {', '.join(FaultKind)}.",
     default="",
-    type=click.Choice(["", *(one.value for one in FaultKind)]),
-    metavar="KIND",
-    help=f"Pages with a fault of this kind: one of {', '.join(FaultKind)}.",
+    show_default=False,
 )
-@click.option("--collection", default="", metavar="NAME", help="Pages of this collection.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="So many pages at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print totals and the list as JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the list as CSV.")
+@option.text("--collection", "NAME", "Pages of this collection.")
+@option.count("--limit", "N", "So many pages at most.")
+@option.flag("--json", "Print totals and the list as JSON.", into="as_json")
+@option.flag("--csv", "Print the list as CSV.", into="as_csv")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """List how captured pages play, the worst first, with totals.

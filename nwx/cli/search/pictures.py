@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import SourceError, UsageError
@@ -27,40 +28,24 @@ _MOST_BYTES = 64 << 20
 
 @click.command("pictures")
 @click.argument("query", default="")
-@click.option(
-    "--size",
-    type=click.Choice(_SIZES),
-    help="By the longer side: below 64, below 300, below 1000 pixels, or longer.",
+@option.choice(
+    "--size", _SIZES, "By the longer side: below 64, below 300, below 1000 pixels, or longer."
 )
 @click.option(
     "--colour", "colours", type=click.Choice(_COLOURS), multiple=True, help="A main colour."
 )
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Images of this host.")
-@click.option("--domain", "domains", multiple=True, metavar="DOMAIN", help="Of this domain.")
-@click.option(
-    "--collection",
-    "collections",
-    multiple=True,
-    metavar="NAME",
-    help="Captured in this collection.",
+@option.texts("--host", "HOST", "Images of this host.", into="hosts")
+@option.texts("--domain", "DOMAIN", "Of this domain.", into="domains")
+@option.texts("--collection", "NAME", "Captured in this collection.", into="collections")
+@option.texts("--year", "YEAR", "Captured in this year.", into="years")
+@option.value(
+    "--similar", option.FILE, "FILE", "Pictures that look like this image file, instead of a query."
 )
-@click.option("--year", "years", multiple=True, metavar="YEAR", help="Captured in this year.")
-@click.option(
-    "--similar",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Pictures that look like this image file, instead of a query.",
+@option.value("--limit", click.IntRange(1, _MOST), "N", "Pictures to list.", default=20)
+@option.value(
+    "--offset", click.IntRange(0), None, "Leave out the first ones.", default=0, show_default=False
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, _MOST),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Pictures to list.",
-)
-@click.option("--offset", type=click.IntRange(0), default=0, help="Leave out the first ones.")
-@click.option("--json", "as_json", is_flag=True, help="Print pictures and words as JSON.")
+@option.flag("--json", "Print pictures and words as JSON.", into="as_json")
 @click.pass_obj
 def command(
     settings: Settings,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
@@ -45,10 +46,8 @@ class _Options:
 
 @click.command("render")
 @click.argument("query", nargs=-1)
-@click.option(
-    "--urls", default="", metavar="FILE", help="Pages: a URL, or timestamp and URL, a line."
-)
-@click.option("--collection", default="", metavar="NAME", help="Pages of this collection.")
+@option.text("--urls", "FILE", "Pages: a URL, or timestamp and URL, a line.")
+@option.text("--collection", "NAME", "Pages of this collection.")
 @click.option(
     "--out",
     required=True,
@@ -56,38 +55,20 @@ class _Options:
     metavar="FILE",
     help="The WARC file (.warc.gz) that renders are added to.",
 )
-@click.option("--live", is_flag=True, help="Visit the live web; needs --proxy.")
-@click.option(
-    "--proxy", default="", metavar="URL", help="Live: the WARC-writing proxy, http://host:port."
+@option.flag("--live", "Visit the live web; needs --proxy.")
+@option.text("--proxy", "URL", "Live: the WARC-writing proxy, http://host:port.")
+@option.texts(
+    "--local", "HOST:PORT", "Live: a private address that pages may use; may be repeated."
 )
-@click.option(
-    "--local",
-    multiple=True,
-    metavar="HOST:PORT",
-    help="Live: a private address that pages may use; may be repeated.",
-)
-@click.option(
-    "--playback",
-    default="",
-    metavar="URL",
-    help="Playback that runs already, as http://127.0.0.1:8081/replay.",
-)
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), default=2, show_default=True, help="Number of browsers."
-)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Render at most N pages.")
-@click.option(
-    "--page-seconds",
-    type=click.FloatRange(1, 3_600),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit of a page.",
+@option.text("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
+@option.count("--limit", "N", "Render at most N pages.")
+@option.value(
+    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
 @click.option("--scroll/--no-scroll", default=True, help="Scroll through each page (default).")
-@click.option("--browser", default="", metavar="PATH", help="The Chromium to use.  [NWX_BROWSER]")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Show only errors.")
+@option.text("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+@option.REPORT
 @click.pass_obj
 def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None:
     """Write what a browser shows of pages: screenshots, text, DOM, resources.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.options import date_options, filter_options
 from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv
 from nwx.cli.restricted import opened_archive
@@ -38,35 +39,29 @@ CSV_COLUMNS = (
 @click.argument("query", nargs=-1)
 @filter_options
 @date_options
-@click.option(
+@option.choice(
     "--sort",
-    type=click.Choice([sort.value for sort in Sort]),
+    [sort.value for sort in Sort],
+    "The order of the results.",
     default=Sort.RELEVANCE.value,
-    show_default=True,
-    help="The order of the results.",
 )
 @click.option(
     "--collapse/--all-versions",
     default=True,
     help="One result for each URL (default), or for each version.",
 )
-@click.option("--similar", is_flag=True, help="One result for each group of near-identical texts.")
-@click.option(
-    "--facets",
-    multiple=True,
-    metavar="FIELD",
-    help=f"Count the values of a field: {', '.join(FILTERS)}; may be repeated.",
+@option.flag("--similar", "One result for each group of near-identical texts.")
+@option.texts(
+    "--facets", "FIELD", f"Count the values of a field: {', '.join(FILTERS)}; may be repeated."
 )
-@click.option(
-    "--limit", type=click.IntRange(0), default=None, metavar="N", help="Results per page."
+@option.value(
+    "--limit", click.IntRange(0), "N", "Results per page.", default=None, show_default=False
 )
-@click.option(
-    "--page", type=click.IntRange(1), default=1, show_default=True, help="The page to show."
-)
-@click.option("--explain", is_flag=True, help="Show what the score of each result is made of.")
-@click.option("--scroll", is_flag=True, help="Stream all results, unordered, as JSON lines.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.count("--page", None, "The page to show.", default=1)
+@option.flag("--explain", "Show what the score of each result is made of.")
+@option.flag("--scroll", "Stream all results, unordered, as JSON lines.")
+@option.CSV
+@option.JSON
 @click.pass_obj
 def command(
     settings: Settings,

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nwx.bulk.resources import usual_workers
+from nwx.cli import option
 from nwx.cli.options import (
     LISTEN_HOST,
     LISTEN_PORT,
@@ -59,91 +60,77 @@ _HANDED_ON = (
 @SERVER_WORKERS
 @SERVER_THREADS
 @click.option("--replay/--no-replay", default=True, help="Serve playback too (default).")
-@click.option(
+@option.value(
     "--replay-port",
-    type=click.IntRange(0, 65535),
+    click.IntRange(0, 65535),
+    None,
+    "Port of playback.  [default: the one after --port, or a free one]",
     default=0,
-    help="Port of playback.  [default: the one after --port, or a free one]",
+    show_default=False,
 )
-@click.option("--search-url", default="", metavar="URL", help="Public address of the search page.")
-@click.option("--replay-url", default="", metavar="URL", help="Public address of playback.")
-@click.option(
+@option.text("--search-url", "URL", "Public address of the search page.")
+@option.text("--replay-url", "URL", "Public address of playback.")
+@option.text(
     "--replay-host",
-    default="",
-    metavar="NAME",
-    help="Host name for playback only.  [default: localhost if the search page is at 127.0.0.1]",
+    "NAME",
+    "Host name for playback only.  [default: localhost if the search page is at 127.0.0.1]",
 )
-@click.option(
+@option.texts(
     "--cdx-source",
-    "cdx_sources",
-    multiple=True,
-    metavar="SOURCE",
-    help="Also answer CDX queries from SOURCE, as nwx cdx-server does.",
+    "SOURCE",
+    "Also answer CDX queries from SOURCE, as nwx cdx-server does.",
+    into="cdx_sources",
 )
-@click.option(
-    "--cdx-token",
-    default="",
-    metavar="TEXT",
-    help="Token that allows writing captures.  [NWX_CDX_TOKEN]",
-)
-@click.option(
+@option.text("--cdx-token", "TEXT", "Token that allows writing captures.  [NWX_CDX_TOKEN]")
+@option.texts(
     "--cdx-origin",
-    "cdx_origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Let pages of this origin read /cdx, as https://replay.example; * for all.",
+    "ORIGIN",
+    "Let pages of this origin read /cdx, as https://replay.example; * for all.",
+    into="cdx_origins",
 )
-@click.option(
+@option.text(
     "--queue-token",
-    default="",
-    metavar="TEXT",
-    help="Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
+    "TEXT",
+    "Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
 )
-@click.option(
+@option.value(
     "--queue-delay",
-    type=click.FloatRange(0),
+    click.FloatRange(0),
+    "SECONDS",
+    "Queue: seconds between two leases of a host.",
     default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Queue: seconds between two leases of a host.",
 )
-@click.option(
+@option.value(
     "--queue-in-flight",
-    type=click.IntRange(0),
+    click.IntRange(0),
+    "N",
+    "Queue: URLs of a host that are leased at the same time; 0 for any number.",
     default=1,
-    show_default=True,
-    metavar="N",
-    help="Queue: URLs of a host that are leased at the same time; 0 for any number.",
 )
-@click.option(
+@option.value(
     "--search-seconds",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
+    click.FloatRange(0, min_open=True),
+    "SECONDS",
+    "Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
 )
-@click.option("--create", is_flag=True, help="Create an empty archive if there is none.")
-@click.option(
+@option.flag("--create", "Create an empty archive if there is none.")
+@option.text(
     "--users",
-    default="",
-    metavar="HOW",
+    "HOW",
     help="How users are known: none, accounts, token, or proxy=ADDRESS,… whose X-Remote-User"
     " names them.  [NWX_USERS; none]",
 )
 @USERS_FILE_OPTION
-@click.option(
-    "--access-token",
-    default="",
-    metavar="TEXT",
-    help="--users token: the token of administrators.  [NWX_ACCESS_TOKEN]",
+@option.text(
+    "--access-token", "TEXT", "--users token: the token of administrators.  [NWX_ACCESS_TOKEN]"
 )
-@click.option(
+@option.texts(
     "--trusted-proxy",
-    "trusted_proxies",
-    multiple=True,
-    metavar="ADDRESS",
-    help="Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+    "ADDRESS",
+    "Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+    into="trusted_proxies",
 )
-@click.option("--title", default="", metavar="TEXT", help="Title of the archive on its pages.")
+@option.text("--title", "TEXT", "Title of the archive on its pages.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """Serve the search page, the JSON API, the CDX server and playback.

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, print_json
 from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("key", nargs=-1, required=True)
 @click.option("--text/--no-text", default=True, help="Show the extracted text too (default).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.JSON
 @click.pass_obj
 def command(settings: Settings, key: tuple[str, ...], text: bool, as_json: bool) -> int:
     """Show a document with its dates and the places of its records.

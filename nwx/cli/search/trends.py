@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.options import date_options, filter_options
 from nwx.cli.output import check_one_form, print_answer, print_csv
 from nwx.cli.restricted import opened_archive
@@ -15,15 +16,11 @@ from nwx.settings import Settings
 @click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
 @filter_options
 @date_options
-@click.option(
-    "--by",
-    type=click.Choice([period.value for period in Period]),
-    default=Period.YEAR.value,
-    show_default=True,
-    help="The unit of time.",
+@option.choice(
+    "--by", [period.value for period in Period], "The unit of time.", default=Period.YEAR.value
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.CSV
+@option.JSON
 @click.pass_obj
 def trends_command(
     settings: Settings, /, queries: tuple[str, ...], *, as_csv: bool, as_json: bool, **asked: Any
@@ -51,10 +48,8 @@ def trends_command(
 @click.argument("query", nargs=-1)
 @filter_options
 @date_options
-@click.option(
-    "--limit", type=click.IntRange(1, 100), default=30, show_default=True, help="Words to list."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option.value("--limit", click.IntRange(1, 100), None, "Words to list.", default=30)
+@option.JSON
 @click.pass_obj
 def words_command(
     settings: Settings, /, query: tuple[str, ...], *, as_json: bool, **asked: Any

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nwx.cli import option
 from nwx.cli.options import USERS_FILE_OPTION
 from nwx.cli.output import clean, counted, date_words, print_json
 from nwx.errors import UsageError
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
 _ROLES = ("reader", "curator", "administrator")
 _ROLE = click.Choice(_ROLES)
 _NAME = click.argument("name")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_FROM_INPUT = click.option(
-    "--password-stdin", "from_input", is_flag=True, help="Read the password from standard input."
+_FROM_INPUT = option.flag(
+    "--password-stdin", "Read the password from standard input.", into="from_input"
 )
 
 
@@ -38,11 +38,9 @@ def command() -> None:
 
 @command.command("add")
 @_NAME
-@click.option("--role", type=_ROLE, default="reader", show_default=True, help="The role.")
-@click.option(
-    "--no-password",
-    is_flag=True,
-    help="Only for `nwx serve --users proxy=ADDRESS`: the proxy knows who it is.",
+@option.value("--role", _ROLE, None, "The role.", default="reader")
+@option.flag(
+    "--no-password", "Only for `nwx serve --users proxy=ADDRESS`: the proxy knows who it is."
 )
 @_FROM_INPUT
 @USERS_FILE_OPTION
@@ -67,7 +65,7 @@ def add_account(
 
 
 @command.command("list")
-@_JSON
+@option.JSON
 @USERS_FILE_OPTION
 @click.pass_obj
 def list_accounts(settings: Settings, as_json: bool, users_file: str) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.options import (
     extractor_option,
     index_options,
@@ -15,7 +16,6 @@ from nwx.cli.options import (
 )
 from nwx.cli.spark.job_options import JobOptions, base_option, job_options, run_job
 from nwx.errors import UsageError
-from nwx.model import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
     from nwx.extract.extractors import Extractor
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1)
 @index_options
 @base_option
-@click.option(
-    "--append-extension", is_flag=True, help="Write FILE.warc.gz.cdx in place of FILE.cdx."
-)
+@option.flag("--append-extension", "Write FILE.warc.gz.cdx in place of FILE.cdx.")
 @job_options(resume=False)
 def spark_cdx(
     out: str,
@@ -60,13 +58,7 @@ def spark_cdx(
 @click.command("extract")
 @click.argument("out", metavar="OUT")
 @click.argument("files", nargs=-1)
-@click.option(
-    "--collection",
-    default=DEFAULT_COLLECTION,
-    show_default=True,
-    metavar="NAME",
-    help="Collection of the captures.",
-)
+@option.COLLECTION
 @click.option(
     "--no-dedup",
     "deduplicate",
@@ -77,11 +69,10 @@ def spark_cdx(
 @verify_option
 @parser_option
 @item_seconds_option
-@click.option(
+@option.texts(
     "--external",
-    multiple=True,
-    metavar="DIR",
-    help="Read payloads that records of type message/external-body name, in DIR and below only.",
+    "DIR",
+    "Read payloads that records of type message/external-body name, in DIR and below only.",
 )
 @extractor_option
 @base_option

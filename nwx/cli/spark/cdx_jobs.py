@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.dedup_options import (
     SELECTION_OPTIONS,
     archives_of,
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from nwx.jobs.output import JobReport
 
 
-SUMMARY = click.option(
-    "--summary", is_flag=True, help="Write to _savings.json what would be saved, by type and host."
-)
+SUMMARY = option.flag("--summary", "Write to _savings.json what would be saved, by type and host.")
 
 
 @click.command("dedup")
@@ -107,11 +106,8 @@ def spark_revisits(
     return run_job("revisits", asked, list_revisits, tasks, out, options)
 
 
-SAMPLE_OPTION = click.option(
-    "--sample",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Lines to sample.  [default: 1,000 a shard, at least 10,000]",
+SAMPLE_OPTION = option.count(
+    "--sample", "N", "Lines to sample.  [default: 1,000 a shard, at least 10,000]"
 )
 
 
@@ -122,11 +118,10 @@ SAMPLE_OPTION = click.option(
     "--shards", type=click.IntRange(2, 100_000), required=True, help="Number of shards to cut into."
 )
 @SAMPLE_OPTION
-@click.option(
+@option.text(
     "--cluster",
-    metavar="PLACE",
-    default="",
-    help="Take the split points from a cluster that is there, in place of CDX files.",
+    "PLACE",
+    "Take the split points from a cluster that is there, in place of CDX files.",
 )
 @job_options(resume=False)
 def spark_splits(

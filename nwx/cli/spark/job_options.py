@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
@@ -13,37 +14,29 @@ from nwx.errors import UsageError
 if TYPE_CHECKING:
     from nwx.jobs.output import JobReport, OutputMode
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 _ERRORS_SHOWN = 20
-_OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace the output of an earlier job.")
-_RESUME = click.option("--resume", is_flag=True, help="Go on where an earlier job was stopped.")
-base_option = click.option(
+_OVERWRITE = option.flag("--overwrite", "Replace the output of an earlier job.")
+_RESUME = option.flag("--resume", "Go on where an earlier job was stopped.")
+base_option = option.text(
     "--base",
-    metavar="FOLDER",
-    default="",
+    "FOLDER",
     help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
     " that all files named have in common]",
 )
 _RUN_OPTIONS = (
-    click.option(
+    option.text(
         "--master",
-        metavar="URL",
-        default="",
+        "URL",
         help="The cluster: yarn, spark://…, k8s://…, local[N].  [default: all cores of this"
         " machine, or what spark-submit was told]",
     ),
-    click.option(
-        "--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark; may be repeated."
-    ),
-    click.option(
+    option.texts("--conf", "NAME=VALUE", "A setting of Spark; may be repeated."),
+    option.text(
         "--archives",
-        metavar="FILE#NAME",
-        default="",
-        help="A packed environment for executors, unpacked in their folder NAME.",
+        "FILE#NAME",
+        "A packed environment for executors, unpacked in their folder NAME.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-    click.option("--quiet", is_flag=True, help="Show only errors."),
+    option.REPORT,
 )
 
 
@@ -78,16 +71,9 @@ class JobOptions:
         return OutputMode.OVERWRITE if self.overwrite else OutputMode.RESUME
 
 
-def job_options(*, resume: bool = True) -> Callable[[_Command], _Command]:
-    """Add the options of all jobs to a command; without `resume` it always skips finished files."""
-    options = (_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
-
-    def decorate(function: _Command) -> _Command:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+def job_options(*, resume: bool = True) -> option.Decorator:
+    """Return the options of all jobs; without `resume` a job always skips finished files."""
+    return option.together(_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
 
 
 def run_job(
