@@ -157,7 +157,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="nwx", message="nwx %(version)s")
-@option.text(
+@option.string(
     "--engine",
     "PLACE",
     help="The archive: a folder, the http(s) address of an Elasticsearch server, or"
@@ -165,10 +165,10 @@ class _Commands(click.Group):
     "  [default: NWX_ENGINE, else the folder `archive`]",
     default=None,
 )
-@option.text("--prefix", "TEXT", "Server: prefix of index names.", default=None)
-@option.text("--shards", "N", "Server: shards of each new index.", default=None)
-@option.text("--replicas", "N", "Server: replicas of each new index.", default=None)
-@option.text(
+@option.string("--prefix", "TEXT", "Server: prefix of index names.", default=None)
+@option.string("--shards", "N", "Server: shards of each new index.", default=None)
+@option.string("--replicas", "N", "Server: replicas of each new index.", default=None)
+@option.string(
     "--expected-captures",
     "N",
     "Server: captures that new indices are to have in the end.",
@@ -180,14 +180,14 @@ class _Commands(click.Group):
     default=None,
     help="Server: search without the shards that do not answer, and say so.",
 )
-@option.text("--api-key", "KEY", "Elasticsearch: API key.", default=None)
-@option.text("--username", "NAME", "Server: user name.", default=None)
-@option.text("--password", "TEXT", "Server: password of the user.", default=None)
-@option.text("--ca-file", "FILE", "Server: file of CA certificates to trust.", default=None)
+@option.string("--api-key", "KEY", "Elasticsearch: API key.", default=None)
+@option.string("--username", "NAME", "Server: user name.", default=None)
+@option.string("--password", "TEXT", "Server: password of the user.", default=None)
+@option.string("--ca-file", "FILE", "Server: file of CA certificates to trust.", default=None)
 @click.option(
     "--insecure", flag_value="1", default=None, help="Server: do not verify certificates."
 )
-@option.text("--timeout", "SECONDS", "Server: seconds to wait for an answer.", default=None)
+@option.string("--timeout", "SECONDS", "Server: seconds to wait for an answer.", default=None)
 @option.flag(f"--{UNRESTRICTED}", "Show also what access rules hide from everybody.")
 @click.pass_context
 def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:

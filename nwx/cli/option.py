@@ -26,7 +26,7 @@ def _option(name: str, into: str, **given: Any) -> Decorator:
     return click.option(*names, **{key: one for key, one in given.items() if one is not None})
 
 
-def together(*options: Decorator) -> Decorator:
+def option_set(*options: Decorator) -> Decorator:
     """Return a decorator that adds options in this order."""
 
     def decorate(command: FC) -> FC:
@@ -42,7 +42,7 @@ def flag(name: str, help: str, into: str = "") -> Decorator:
     return _option(name, into, is_flag=True, help=help)
 
 
-def text(
+def string(
     name: str,
     metavar: str,
     help: str,
@@ -55,7 +55,7 @@ def text(
     return _option(name, into, metavar=metavar, help=help, default=default, **more)
 
 
-def texts(name: str, metavar: str, help: str, into: str = "", **more: Any) -> Decorator:
+def repeated(name: str, metavar: str, help: str, into: str = "", **more: Any) -> Decorator:
     """Return an option for a text that may be repeated."""
     return _option(name, into, metavar=metavar, help=help, multiple=True, **more)
 
@@ -83,7 +83,7 @@ def count(
     return value(name, click.IntRange(1), metavar, help, into, default=default)
 
 
-def choice(
+def one_of(
     name: str, values: Iterable[Any], help: str, into: str = "", *, default: str | None = None
 ) -> Decorator:
     """Return an option for one of several values."""
@@ -94,8 +94,8 @@ JSON = flag("--json", "Print JSON.", into="as_json")
 CSV = flag("--csv", "Print CSV.", into="as_csv")
 QUIET = flag("--quiet", "Show only errors.")
 NO_PROGRESS = flag("--quiet", "Show no progress.")
-REPORT = together(flag("--json", "Print the report as JSON.", into="as_json"), QUIET)
-COLLECTION = text(
+JSON_REPORT = option_set(flag("--json", "Print the report as JSON.", into="as_json"), QUIET)
+INTO_COLLECTION = string(
     "--collection",
     "NAME",
     "Collection of the captures.",

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from nwx.extract.extractors import Extractor
 
 
-date_options = option.together(
-    option.text("--from", "DATE", "Captured on this date or later.", into="from_"),
-    option.text("--to", "DATE", "Captured on this date or earlier."),
+date_options = option.option_set(
+    option.string("--from", "DATE", "Captured on this date or later.", into="from_"),
+    option.string("--to", "DATE", "Captured on this date or earlier."),
 )
-filter_options = option.together(
-    *(option.texts(f"--{name}", "VALUE", f"Only this {name}; may be repeated.") for name in FILTERS)
+filter_options = option.option_set(
+    *(
+        option.repeated(f"--{name}", "VALUE", f"Only this {name}; may be repeated.")
+        for name in FILTERS
+    )
 )
 """An option for each filter."""
 
 verify_option = option.flag("--verify", "Verify the digests of all records.")
-parser_option = option.choice("--parser", PARSERS, "How to read HTML.", default="fast")
+parser_option = option.one_of("--parser", PARSERS, "How to read HTML.", default="fast")
 item_seconds_option = option.value(
     "--item-seconds",
     click.FloatRange(0, min_open=True),
@@ -100,15 +103,15 @@ SERVER_WORKERS = option.value(
 SERVER_THREADS = option.count(
     "--threads", None, "Requests that each process answers at the same time.", default=8
 )
-USERS_FILE_OPTION = option.text(
+USERS_FILE_OPTION = option.string(
     "--users-file",
     "FILE",
     "File of the accounts.  [NWX_USERS_FILE; users.db in the folder of the archive]",
 )
 
 
-index_options = option.together(
-    option.choice(
+index_options = option.option_set(
+    option.one_of(
         "--fields",
         ["9", "11", "wget"],
         "Fields of a CDX line; wget: those that wget --warc-dedup reads.",
@@ -139,7 +142,7 @@ def index_options_of(
 
 
 lines_option = option.count("--lines", None, "Lines per block.", default=LINES_A_BLOCK)
-cluster_options = option.together(
+cluster_options = option.option_set(
     option.value(
         "--shards",
         click.IntRange(1, 100_000),

@@ -34,6 +34,11 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return _IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+def warn(text: str) -> None:
+    """Print a note or an error on standard error."""
+    click.echo(f"nwx: {clean(text)}", err=True)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON: on a line for programs, indented on a terminal."""
     click.echo(json_text(value, indent=2 if sys.stdout.isatty() else None))

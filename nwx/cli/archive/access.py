@@ -10,7 +10,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.archive.access_files import export_rules, import_rules
-from nwx.cli.output import clean, counted, date_words, print_json
+from nwx.cli.output import clean, counted, date_words, print_json, warn
 from nwx.cli.restricted import is_unrestricted
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 _ACTIONS = ("allow", "block", "exclude", "embargo", "local")
-_COLLECTION = option.text("--collection", "NAME", "Of this collection.")
-_DIGEST = option.text("--digest", "DIGEST", "With this payload.")
-_FILE = option.text("--file", "NAME", "From this archive file.")
+_COLLECTION = option.string("--collection", "NAME", "Of this collection.")
+_DIGEST = option.string("--digest", "DIGEST", "With this payload.")
+_FILE = option.string("--file", "NAME", "From this archive file.")
 _HIDDEN = "(nwx --unrestricted access shows it)"
 
 
@@ -65,12 +65,12 @@ def command_user() -> str:
 @_COLLECTION
 @_DIGEST
 @_FILE
-@option.text("--from", "DATE", "Captured from this date on.", into="since")
-@option.text("--to", "DATE", "Captured until this date.")
-@option.text("--until", "DATE", "Embargo: shown from this date on.")
+@option.string("--from", "DATE", "Captured from this date on.", into="since")
+@option.string("--to", "DATE", "Captured until this date.")
+@option.string("--until", "DATE", "Embargo: shown from this date on.")
 @option.value("--years", click.INT, "N", "Embargo: shown N years after capture.")
-@option.texts("--user", "NAME", "For this user; repeatable.", into="users")
-@option.texts(
+@option.repeated("--user", "NAME", "For this user; repeatable.", into="users")
+@option.repeated(
     "--address",
     "NETWORK",
     "For viewers in this network (10.0.0.0/8); repeatable.",
@@ -229,10 +229,9 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
     else:
         click.echo(f"{counted(removed, 'rule')} removed")
     for id in purged:
-        click.echo(
-            f"nwx: rule {id} kept captures out that were purged; the next import of their files"
-            " brings them back, for everybody to see",
-            err=True,
+        warn(
+            f"rule {id} kept captures out that were purged; the next import of their files"
+            " brings them back, for everybody to see"
         )
 
 
@@ -241,9 +240,9 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
 @_COLLECTION
 @_DIGEST
 @_FILE
-@option.text("--date", "DATE", "Captured then.  [default: now]")
-@option.text("--user", "NAME", "Asked by this user.")
-@option.text("--address", "ADDRESS", "Asked from this address.")
+@option.string("--date", "DATE", "Captured then.  [default: now]")
+@option.string("--user", "NAME", "Asked by this user.")
+@option.string("--address", "ADDRESS", "Asked from this address.")
 @option.JSON
 @click.pass_obj
 def check_url(settings: Settings, /, url: str, as_json: bool, **given: str) -> None:

@@ -25,12 +25,12 @@ _STANDARD_INPUT = "standard input"
 
 @click.command("import")
 @click.argument("file")
-@option.choice(
+@option.one_of(
     "--action",
     ["allow", "block", "exclude"],
     "FILE is a list of URLs and SURT prefixes, for all that begins with these.",
 )
-@option.text("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
+@option.string("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
 @option.JSON
 @click.pass_obj
 def import_rules(

@@ -11,7 +11,7 @@ import click
 from nwx.bulk.progress import ShowProgress
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import place_and_message
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import print_above, progress_bar
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -27,7 +27,7 @@ _PROBLEMS_SHOWN = 20
 
 
 @click.command("check")
-@option.texts(
+@option.repeated(
     "--cdx",
     "CDX",
     "Compare with the captures that a CDX or CDXJ file names (- is standard input).",
@@ -41,7 +41,7 @@ _PROBLEMS_SHOWN = 20
     metavar="LIST",
     help="With --cdx: captures on LIST are expected to be missing.",
 )
-@option.text("--collection", "NAME", "With --cdx: check only this collection.")
+@option.string("--collection", "NAME", "With --cdx: check only this collection.")
 @option.flag("--all", "List all problems, not only the first 100 of each kind.", into="everything")
 @option.flag("--end-loading", "First put back the settings that killed imports with --bulk left.")
 @option.JSON
@@ -168,7 +168,7 @@ def _compare(
         for one in comparison.missing(files, progress):
             shown.add(one.cause, _of_missing(one), one)
     for problem in comparison.problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+        warn(place_and_message(problem))
     if shown.as_json:
         print_json(_comparison_json(comparison, shown))
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
@@ -60,15 +60,15 @@ class _Options:
     help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
     " or warc.  [default: by the ending of OUT]",
 )
-@option.texts(
+@option.repeated(
     "--field", "NAME", "Results as CSV or JSON: a field of each; may be repeated.", into="fields"
 )
-@option.text("--from", "DATE", "Results: captured from then on.", into="date_from")
-@option.text("--to", "DATE", "Results: captured until then.", into="date_to")
+@option.string("--from", "DATE", "Results: captured from then on.", into="date_from")
+@option.string("--to", "DATE", "Results: captured until then.", into="date_to")
 @option.flag("--with-resources", "Results as WARC: include what their pages load.")
 @option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: of captures of this year.")
-@option.text("--collection", "NAME", "Of this collection.")
-@option.REPORT
+@option.string("--collection", "NAME", "Of this collection.")
+@option.JSON_REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """Write captures, links or results of a search to files for other programs.
@@ -184,7 +184,7 @@ def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
 
 def _print_packed(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
-        click.echo(clean(f"nwx: {error.file}: {error.message} ({error.kind})"), err=True)
+        warn(f"{error.file}: {error.message} ({error.kind})")
     if as_json:
         print_json(asdict(report))
     elif not quiet:

@@ -26,7 +26,7 @@ from nwx.cli.options import (
     parser_option,
     verify_option,
 )
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.errors import EngineError, UsageError
 from nwx.model import STANDARD_INPUT, ReadError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _OF_EXTRACTION = ("verify", "parser", "item_seconds", "external", "extractors", "name")
 """Options that are about how archive files are read."""
 
-documents_option = option.texts(
+documents_option = option.repeated(
     "--documents",
     "FOLDER",
     "Import what `nwx spark extract` wrote to FOLDER, in the place of the archive files.",
@@ -105,11 +105,11 @@ _ERRORS_SHOWN = 10
     default=True,
     help="Make a document of each capture, even if its URL and digest are known.",
 )
-@option.texts("--manifest", "FILE", "Import the files listed in FILE.", into="manifests")
-@option.COLLECTION
+@option.repeated("--manifest", "FILE", "Import the files listed in FILE.", into="manifests")
+@option.INTO_COLLECTION
 @option.FILE_JOBS
 @documents_option
-@option.text("--name", "NAME", "The file name to record for standard input (-).", default=None)
+@option.string("--name", "NAME", "The file name to record for standard input (-).", default=None)
 @verify_option
 @parser_option
 @item_seconds_option
@@ -132,7 +132,7 @@ _ERRORS_SHOWN = 10
 @steer_options
 @bulk_option
 @option.flag("--strict", "Exit with code 1 after any error.")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(
     settings: Settings,
@@ -294,14 +294,11 @@ def _exit_code(report: "ImportReport", received: list[int], *, strict: bool) -> 
 
 def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
-        click.echo(f"nwx: {_error_line(error)}", err=True)
+        warn(_error_line(error))
     more = report.errors_total - _ERRORS_SHOWN
     if more > 0:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in report.errors_by_kind.items())
-        click.echo(
-            f"nwx: … and {counted(more, 'more error')} ({clean(kinds)}); --json lists them",
-            err=True,
-        )
+        warn(f"… and {counted(more, 'more error')} ({clean(kinds)}); --json lists them")
     if not quiet:
         click.echo(_summary(report))
         if told:
@@ -309,7 +306,7 @@ def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, qui
 
             click.echo(exclusions.summary(told))
     if report.interrupted:
-        click.echo("nwx: stopped; run the same command again to go on", err=True)
+        warn("stopped; run the same command again to go on")
 
 
 def _error_line(error: ReadError) -> str:

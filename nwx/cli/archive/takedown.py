@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.settings import Settings
 
@@ -23,12 +23,12 @@ _RECORDS_SHOWN = 20
 
 @click.command("takedown")
 @click.argument("target", metavar="URL|DIGEST|FILE")
-@option.text("--collection", "NAME", "Only captures of this collection.")
-@option.text("--from", "DATE", "Only from this date on.", into="date_from")
-@option.text("--to", "DATE", "Only until this date.", into="date_to")
-@option.text("--reason", "TEXT", "Why; kept with the rule and its log.")
+@option.string("--collection", "NAME", "Only captures of this collection.")
+@option.string("--from", "DATE", "Only from this date on.", into="date_from")
+@option.string("--to", "DATE", "Only until this date.", into="date_to")
+@option.string("--reason", "TEXT", "Why; kept with the rule and its log.")
 @option.flag("--purge", "Remove the captures from all indices for good.")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(
     settings: Settings,
@@ -131,28 +131,24 @@ def _place(record: "RecordPlace") -> str:
 
 def _warn(report: "PurgeReport") -> None:
     if report.left:
-        click.echo(
-            f"nwx: deleted entries could not be erased from {', '.join(report.left)},"
-            " which others read or write; run the same command again",
-            err=True,
+        warn(
+            f"deleted entries could not be erased from {', '.join(report.left)},"
+            " which others read or write; run the same command again"
         )
     if report.away:
-        click.echo(
-            f"nwx: nodes that are away have copies of {', '.join(report.away)}, which hold it"
+        warn(
+            f"nodes that are away have copies of {', '.join(report.away)}, which hold it"
             " still; start these nodes, wait until `nwx stats` is green, and run the same"
-            " command again",
-            err=True,
+            " command again"
         )
     if report.naming:
         named = clean(", ".join(report.naming))
-        click.echo(
-            f"nwx: crawl specifications still name what was purged: {named};"
-            " save them without it, or remove the crawl (`nwx crawls remove`)",
-            err=True,
+        warn(
+            f"crawl specifications still name what was purged: {named};"
+            " save them without it, or remove the crawl (`nwx crawls remove`)"
         )
     for address in report.elsewhere:
-        click.echo(
-            f"nwx: the dates index {clean(address)} is another archive's and has dates of these"
-            " captures; purge them there",
-            err=True,
+        warn(
+            f"the dates index {clean(address)} is another archive's and has dates of these"
+            " captures; purge them there"
         )

@@ -9,7 +9,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import SourceError, TimestampError, UsageError
@@ -45,17 +45,17 @@ class _Options:
 @click.command("wacz")
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("query", nargs=-1)
-@option.text("--urls", "FILE", "Pack the captures of these URLs, one a line.", default=None)
-@option.texts("--collection", "NAME", "Only captures of this collection.")
+@option.string("--urls", "FILE", "Pack the captures of these URLs, one a line.", default=None)
+@option.repeated("--collection", "NAME", "Only captures of this collection.")
 @date_options
-@option.text("--title", "TEXT", "Title of the WACZ.")
-@option.text("--description", "TEXT", "Description of the WACZ.")
+@option.string("--title", "TEXT", "Title of the WACZ.")
+@option.string("--description", "TEXT", "Description of the WACZ.")
 @click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
 @option.flag(
     "--with-resources",
     "Include what the pages need to be played: images, style sheets, scripts, frames.",
 )
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Pack a selection of captures into a WACZ file.
@@ -114,11 +114,9 @@ def _bound(date: str, end: int) -> str:
 def _print(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
-        click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
+        warn(f"{error.file}{place}: {error.message} ({error.kind})")
     if len(report.errors) > _ERRORS_SHOWN:
-        click.echo(
-            f"nwx: … and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}", err=True
-        )
+        warn(f"… and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}")
     if as_json:
         print_json(asdict(report))
     elif not quiet:

@@ -17,7 +17,7 @@ from nwx.cli.crawl.monitor_options import (
 )
 from nwx.cli.crawl.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
 from nwx.cli.options import extractor_option, parser_option, verify_option
-from nwx.cli.output import clean, counted, json_text, size_words
+from nwx.cli.output import clean, counted, json_text, size_words, warn
 from nwx.cli.progress import stop_signals
 from nwx.cli.quality.watched_playback import playback_listener
 from nwx.errors import UsageError
@@ -67,7 +67,7 @@ class _Options:
 @click.argument("folders", nargs=-1, metavar="DIR...", type=_FOLDER)
 @option.value("--completed", _FOLDER, "DIR", "Move imported files to this folder.")
 @option.value("--failed", _FOLDER, "DIR", "Move files that cannot be imported to this folder.")
-@option.COLLECTION
+@option.INTO_COLLECTION
 @option.value(
     "--interval", click.FloatRange(0.1), "SECONDS", "Seconds between two scans.", default=2.0
 )
@@ -91,14 +91,14 @@ class _Options:
 )
 @extractor_option
 @steer_options
-@option.text(
+@option.string(
     "--monitor",
     "NAME",
     "Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
     default=None,
 )
 @monitor_options
-@option.text(
+@option.string(
     "--check-playback",
     "SAMPLE",
     "Check the playback of new pages in a browser: so many of each file, or a share (5%).",
@@ -241,7 +241,7 @@ def _error_line(error: ReadError) -> str:
 
 
 def _warn(text: str) -> None:
-    click.echo(f"nwx: {clean(text)}", err=True)
+    warn(text)
 
 
 def _summary(report: "WatchReport") -> str:

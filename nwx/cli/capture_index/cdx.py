@@ -9,7 +9,7 @@ import click
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_loading, bulk_option, index_options, index_options_of
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import counted, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -98,11 +98,9 @@ def cdx_command(**given: Any) -> int:
 def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
-        click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
+        warn(f"{error.file}{place}: {error.message} ({error.kind})")
     if len(report.errors) > _ERRORS_SHOWN:
-        click.echo(
-            f"nwx: … and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}", err=True
-        )
+        warn(f"… and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}")
     if not quiet:
         counts = (
             f"{counted(report.files, 'file')}, {counted(report.lines, 'line')}, "
@@ -113,7 +111,7 @@ def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
 
 @click.command("cdx-load")
 @click.argument("files", nargs=-1)
-@option.COLLECTION
+@option.INTO_COLLECTION
 @bulk_option
 @option.flag("--strict", "Load nothing from a file that has a bad line.")
 @option.count("--at-once", "N", "Store N captures at a time.  [default: all of a file]")
@@ -154,7 +152,7 @@ def cdx_load_command(
         for name in files:
             done = _load(engine, name, collection, strict=strict, at_once=at_once or 0)
             for error in done.errors:
-                click.echo(clean(f"nwx: {error.file} line {error.line}: {error}"), err=True)
+                warn(f"{error.file} line {error.line}: {error}")
             total.lines += done.lines
             total.changed += done.changed
             total.not_captures += done.not_captures

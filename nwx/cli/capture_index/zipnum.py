@@ -11,7 +11,7 @@ from nwx.bulk.resources import MEMORY_BYTES, processors
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
 from nwx.cli.options import cluster_options, cluster_options_of, lines_option
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -29,7 +29,7 @@ _LINES_AS_BEFORE = option.count(
     "--lines", "N", "Lines per new block.  [default: as in the first block]"
 )
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_work_options = option.together(
+_work_options = option.option_set(
     option.value(
         "--memory",
         SIZE,
@@ -45,7 +45,7 @@ _work_options = option.together(
         metavar="N",
         help="Number of processes.  [default: number of cores]",
     ),
-    option.REPORT,
+    option.JSON_REPORT,
 )
 
 
@@ -118,7 +118,7 @@ def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) ->
 
     print_problems(report.problems, report.problems_total)
     for damage in report.damaged[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(damage)}", err=True)
+        warn(damage)
     if as_json:
         print_json(report.as_json())
     elif not quiet:
@@ -134,7 +134,7 @@ def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) ->
         click.echo(", ".join(counts))
     if not report.is_fruitless:
         return 0
-    click.echo("nwx: no line could be read; nothing was written", err=True)
+    warn("no line could be read; nothing was written")
     return 1
 
 
@@ -179,7 +179,7 @@ _JOBS = click.option(
     metavar="N",
     help="Number of processes.  [default: number of cores]",
 )
-_ALLOW = option.texts(
+_ALLOW = option.repeated(
     "--allow",
     "PLACE",
     "Folder or address prefix outside the cluster that its .loc file may point to.",
@@ -217,10 +217,10 @@ def verify_command(
 def _print_verified(report: "VerifyReport") -> None:
     for fault in report.faults[:_PROBLEMS_SHOWN]:
         place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
-        click.echo(f"nwx: {clean(f'{place}: {fault.message}')} ({fault.kind})", err=True)
+        warn(f"{clean(f'{place}: {fault.message}')} ({fault.kind})")
     total = report.counts.total()
     if total > _PROBLEMS_SHOWN:
-        click.echo(f"nwx: … and {counted(total - _PROBLEMS_SHOWN, 'more fault')}", err=True)
+        warn(f"… and {counted(total - _PROBLEMS_SHOWN, 'more fault')}")
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.counts.items()))
     click.echo(
         f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "

@@ -23,15 +23,15 @@ from nwx.settings import Settings
     "Queries that each process answers at the same time.",
     default=8,
 )
-@option.text(
+@option.string(
     "--replay-url",
     "URL",
     "Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
 )
-@option.text(
+@option.string(
     "--cdx-token", "TEXT", "Token that allows writing captures to the archive.  [NWX_CDX_TOKEN]"
 )
-@option.texts(
+@option.repeated(
     "--cdx-origin",
     "ORIGIN",
     "Let pages of this origin read answers, as https://replay.example; * for all.",

@@ -12,7 +12,7 @@ from nwx.settings import Settings
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="[B]", required=False, default="")
-@option.text(
+@option.string(
     "--spec",
     "SPEC",
     "Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, clean_lines, counted, date_words, print_json
+from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, warn
 from nwx.cli.restricted import open_for_reading
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
 
 
-_VERSION = option.text(
+_VERSION = option.string(
     "--version",
     "VERSION",
     "A number or version that `nwx crawls versions` lists.  [default: the last]",
@@ -174,7 +174,7 @@ def _summary(specification: Any) -> str:
 @command.command("show")
 @click.argument("name")
 @_VERSION
-@option.choice(
+@option.one_of(
     "--format",
     ["toml", "json"],
     "Write it anew, without comments.  [default: the text as it was added]",
@@ -247,12 +247,12 @@ def remove(settings: Settings, name: str) -> None:
 
 @command.command()
 @click.argument("name")
-@option.text("--host", "HOST", "List only the URLs of HOST.")
+@option.string("--host", "HOST", "List only the URLs of HOST.")
 @option.count("--limit", None, "Number of URLs.", default=20)
 @option.value(
     "--offset", click.IntRange(0), None, "Leave out so many first.", default=0, show_default=False
 )
-@option.text("--version", "HASH", "Scores of this version.  [default: the last]")
+@option.string("--version", "HASH", "Scores of this version.  [default: the last]")
 @option.JSON
 @click.pass_obj
 def links(
@@ -291,7 +291,7 @@ def _explain_nothing(engine: "Engine", name: str, version: str) -> None:
         reason = f"nothing was analysed at version {version}; there are {', '.join(known[:20])}"
     else:
         reason = "the analysed pages have no links"
-    click.echo(f"nwx: {clean(reason)}", err=True)
+    warn(reason)
 
 
 def _print_link(link: "ScoredLink") -> None:

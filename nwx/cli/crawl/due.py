@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, date_words, json_text
+from nwx.cli.output import clean, counted, date_words, json_text, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
@@ -22,17 +22,17 @@ _AT_ONCE = 1_000
 
 
 @click.command("due")
-@option.text(
+@option.string(
     "--since", "SPAN|DATE", "What was not captured for so long (12h, 30d, 8w, 1y), or since a date."
 )
-@option.text(
+@option.string(
     "--spec",
     "NAME",
     "Intervals, rules and collection of this crawl specification: a name or a file.",
     into="name",
 )
-@option.text("--collection", "NAME", "Only of this collection.")
-@option.text("--at", "DATE", "What is due then.  [default: now]")
+@option.string("--collection", "NAME", "Only of this collection.")
+@option.string("--at", "DATE", "What is due then.  [default: now]")
 @option.value(
     "--shortest",
     click.FloatRange(0, min_open=True),
@@ -133,7 +133,7 @@ def _put(
             _print(iter(some), as_json=True)
     if left_out:
         were = "was" if left_out == 1 else "were"
-        click.echo(f"nwx: {counted(left_out, 'URL')} that no queue takes {were} left out", err=True)
+        warn(f"{counted(left_out, 'URL')} that no queue takes {were} left out")
     if queue:
         click.echo(
             f"they wait for {clean(queue)} in the outbox; `nwx queue deliver` sends them", err=True
@@ -143,6 +143,6 @@ def _put(
 def _print_report(report: "DueReport", *, quiet: bool) -> None:
     if report.unreadable:
         noun = counted(report.unreadable, "capture")
-        click.echo(f"nwx: {noun} with a date that cannot be read", err=True)
+        warn(f"{noun} with a date that cannot be read")
     if not quiet:
         click.echo(f"{report.due:,} of {counted(report.urls, 'URL')} due", err=True)

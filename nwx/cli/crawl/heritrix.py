@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, json_text
+from nwx.cli.output import clean, json_text, warn
 from nwx.cli.progress import stop_signals
 from nwx.errors import NwxError
 from nwx.settings import Settings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("heritrix")
 @click.argument("job", metavar="JOB", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--crawl", required=True, metavar="NAME", help="Crawl whose URLs are fetched.")
-@option.text(
+@option.string(
     "--queue",
     "URL",
     "Address of a queue elsewhere; its token is in NWX_QUEUE_TOKEN.  [default: the archive's]",
@@ -122,4 +122,4 @@ def _print_json(counts: "FeedCounts") -> None:
 
 
 def _warn(error: NwxError, seconds: float) -> None:
-    click.echo(f"nwx: {clean(str(error))}; trying again in {seconds:g} s", err=True)
+    warn(f"{clean(str(error))}; trying again in {seconds:g} s")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command("monitor")
 @click.argument("name", metavar="[NAME]", required=False, default="")
-@option.text(
+@option.string(
     "--collection",
     "NAME",
     "Collection whose captures are counted.  [default: that of the crawl NAME, else default]",

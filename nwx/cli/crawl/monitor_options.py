@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean
+from nwx.cli.output import warn
 from nwx.cli.restricted import is_unrestricted, open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -92,15 +92,15 @@ def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
     )
 
 
-monitor_options = option.together(
+monitor_options = option.option_set(
     option.value(
         "--crawl-log",
         option.FILE,
         "PATH",
         "crawl.log of Heritrix to follow as it is written, rotated files included.",
     ),
-    option.text("--webhook", "URL", "Address that gets each alert as JSON."),
-    option.text(
+    option.string("--webhook", "URL", "Address that gets each alert as JSON."),
+    option.string(
         "--alert-command", "COMMAND", "Program that gets each alert as JSON on standard input."
     ),
     option.value(
@@ -129,7 +129,7 @@ def crawl_collection(settings: Settings, name: str) -> str:
 
 def tell_problem(text: str) -> None:
     """Print what went wrong with a monitor, which goes on."""
-    click.echo(f"nwx: {clean(text)}", err=True)
+    warn(text)
     sys.stderr.flush()
 
 

@@ -14,7 +14,7 @@ from nwx.bulk.resources import usual_workers
 from nwx.cli import option
 from nwx.cli.crawl.queue_export import export_urls
 from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
-from nwx.cli.output import clean, counted, json_text, print_json
+from nwx.cli.output import clean, counted, json_text, print_json, warn
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import NwxError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1_000
 
-_CRAWL = option.text("--crawl", "NAME", "The name of the crawl.  [default: none]")
-_OF_CRAWL = option.text("--crawl", "NAME", "Only of this crawl.  [default: all crawls]")
-_FILE = option.text(
+_CRAWL = option.string("--crawl", "NAME", "The name of the crawl.  [default: none]")
+_OF_CRAWL = option.string("--crawl", "NAME", "Only of this crawl.  [default: all crawls]")
+_FILE = option.string(
     "--file",
     "FILE",
     "Also the URLs in FILE, one a line; - for standard input.",
@@ -44,7 +44,7 @@ _URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
 @LISTEN_PORT
 @SERVER_WORKERS
 @SERVER_THREADS
-@option.text("--queue-token", "TEXT", "Token that allows using the queue.  [NWX_QUEUE_TOKEN]")
+@option.string("--queue-token", "TEXT", "Token that allows using the queue.  [NWX_QUEUE_TOKEN]")
 @option.value(
     "--delay", click.FloatRange(0), "SECONDS", "Seconds between two leases of a host.", default=1.0
 )
@@ -117,8 +117,8 @@ def _opened(settings: Settings) -> "Engine":
 
 @command.command("list")
 @_OF_CRAWL
-@option.text("--host", "HOST", "Only of this host.")
-@option.choice("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
+@option.string("--host", "HOST", "Only of this host.")
+@option.one_of("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
 @option.count("--limit", "N", "List so many URLs at most.")
 @option.JSON
 @click.pass_obj
@@ -161,7 +161,7 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
     "From 0 to 1; the highest is fetched first.",
     default=0.5,
 )
-@option.text("--via", "URL", "The page that links to them.")
+@option.string("--via", "URL", "The page that links to them.")
 @option.flag("--again", "Fetch those again that were fetched.")
 @option.JSON
 @click.pass_obj
@@ -284,7 +284,7 @@ def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
-@option.text("--queue-token", "TEXT", "Token of the queues there.  [NWX_QUEUE_TOKEN]")
+@option.string("--queue-token", "TEXT", "Token of the queues there.  [NWX_QUEUE_TOKEN]")
 @option.JSON
 @click.pass_obj
 def deliver(
@@ -319,4 +319,4 @@ def deliver(
 
 
 def _tell(error: NwxError) -> None:
-    click.echo(f"nwx: {clean(str(error))}", err=True)
+    warn(str(error))

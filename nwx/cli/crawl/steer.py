@@ -14,7 +14,7 @@ from nwx.cli.crawl.steering_reports import (
     print_steering_errors,
     steering_summary,
 )
-from nwx.cli.output import print_json
+from nwx.cli.output import print_json, warn
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.settings import Settings
 
@@ -38,7 +38,7 @@ class _Options:
 
 @click.command("steer")
 @click.argument("specification", metavar="SPEC")
-@option.text(
+@option.string(
     "--simulate",
     "COLLECTION",
     "Crawl this collection in place of the web, and send nothing.",
@@ -63,7 +63,7 @@ class _Options:
     default=20.0,
 )
 @analysis_options
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
     """Analyse pages by a crawl specification, and send links to the queue.
@@ -121,5 +121,5 @@ def _steer(settings: Settings, asked: _Options, choices: AnalysisChoices) -> int
     elif not asked.quiet:
         click.echo(steering_summary(report))
     if report.interrupted:
-        click.echo("nwx: stopped; run the same command again to go on", err=True)
+        warn("stopped; run the same command again to go on")
     return 128 + received[0] if received else 0

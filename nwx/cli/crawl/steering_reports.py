@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text
+from nwx.cli.output import clean, counted, json_text, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ERRORS_SHOWN = 5
 _TELL_SECONDS = 5.0
 
-_steer = option.text(
+_steer = option.string(
     "--steer",
     "SPEC",
     help="Analyse new pages by a crawl specification (a file, or its name in the archive),"
@@ -56,8 +56,8 @@ def taken_choices(given: dict[str, Any]) -> AnalysisChoices:
     return AnalysisChoices(given.pop("nlp"), given.pop("spam_hosts"), given.pop("triples"))
 
 
-analysis_options = option.together(
-    option.text("--nlp", "spacy:MODEL", "Analyse text by a spaCy model."),
+analysis_options = option.option_set(
+    option.string("--nlp", "spacy:MODEL", "Analyse text by a spaCy model."),
     option.value(
         "--spam-hosts",
         click.Path(exists=True, dir_okay=False),
@@ -68,7 +68,7 @@ analysis_options = option.together(
 )
 """The options for how pages are analysed."""
 
-steer_options = option.together(_steer, analysis_options)
+steer_options = option.option_set(_steer, analysis_options)
 
 
 _NO_CHOICES = AnalysisChoices("", None, triples=False)
@@ -109,21 +109,19 @@ def print_steering_errors(report: "SteeringReport") -> None:
     shown = report.errors[:_ERRORS_SHOWN]
     for error in shown:
         place = "" if error.offset is None else f" at {error.offset}"
-        click.echo(f"nwx: {clean(f'{error.file}{place}: {error.message}')}", err=True)
+        warn(f"{error.file}{place}: {error.message}")
     more = report.failed - len(shown)
     if more > 0:
-        click.echo(f"nwx: … and {counted(more, 'more page')} not analysed", err=True)
+        warn(f"… and {counted(more, 'more page')} not analysed")
     if report.undelivered and report.delivery_problem:
-        click.echo(
-            f"nwx: {counted(report.undelivered, 'update')} not delivered:"
-            f" {clean(report.delivery_problem)}",
-            err=True,
+        warn(
+            f"{counted(report.undelivered, 'update')} not delivered:"
+            f" {clean(report.delivery_problem)}"
         )
     if report.stopped:
-        click.echo(
-            f"nwx: the analysis ended early: {clean(report.stopped)};"
-            f" `nwx steer {clean(report.crawl)}` goes on",
-            err=True,
+        warn(
+            f"the analysis ended early: {clean(report.stopped)};"
+            f" `nwx steer {clean(report.crawl)}` goes on"
         )
 
 

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, counted, date_words, size_words
+from nwx.cli.output import clean, counted, date_words, size_words, warn
 from nwx.cli.terminal import console
 from nwx.errors import UsageError
 from nwx.steering.comparison.comparison import (
@@ -234,15 +234,14 @@ def print_simulation(report: SimulationReport) -> None:
     )
     click.echo(f"pages by score: {', '.join(by_score) or 'none'}")
     for seed in report.missing_seeds:
-        click.echo(f"nwx: no page of {where} is at the seed {clean(seed)}", err=True)
+        warn(f"no page of {where} is at the seed {clean(seed)}")
     if report.from_index:
-        click.echo(
-            f"nwx: {counted(report.from_index, 'page')} analysed by the text of the index, without"
-            " what is near links: the records cannot be read",
-            err=True,
+        warn(
+            f"{counted(report.from_index, 'page')} analysed by the text of the index, without"
+            " what is near links: the records cannot be read"
         )
     if report.unreadable:
-        click.echo(f"nwx: {counted(report.unreadable, 'page')} cannot be read", err=True)
+        warn(f"{counted(report.unreadable, 'page')} cannot be read")
 
 
 def _crawl_table(report: SimulationReport) -> Table:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import counted, print_json, warn
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
@@ -40,16 +40,16 @@ def command() -> None:
 
 
 @command.command("build")
-@option.text("--collection", "NAME", "Read the pages of this collection.")
+@option.string("--collection", "NAME", "Read the pages of this collection.")
 @option.flag("--names", "Find names in the text of pages too.")
-@option.text("--nlp", "spacy:MODEL", "Find names by a spaCy model.")
+@option.string("--nlp", "spacy:MODEL", "Find names by a spaCy model.")
 @option.value(
     "--places",
     click.Path(path_type=Path, exists=True, dir_okay=False),
     "FILE",
     "Find names, and these places: one a line, or a table of GeoNames.",
 )
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def build(
     settings: Settings,
@@ -100,9 +100,9 @@ def build(
 
 def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
-        click.echo(f"nwx: {clean(f'{error.file} at {error.offset}: {error.message}')}", err=True)
+        warn(f"{error.file} at {error.offset}: {error.message}")
     if (more := report.errors_total - _ERRORS_SHOWN) > 0:
-        click.echo(f"nwx: … and {counted(more, 'more error')}; --json lists them", err=True)
+        warn(f"… and {counted(more, 'more error')}; --json lists them")
     if not quiet:
         click.echo(
             f"{counted(report.pages, 'page')} read, {report.known:,} known,"
@@ -110,7 +110,7 @@ def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
             f" {counted(report.triples, 'new triple')}, {counted(report.errors_total, 'error')}"
         )
     if report.interrupted:
-        click.echo("nwx: stopped; run the same command again to go on", err=True)
+        warn("stopped; run the same command again to go on")
 
 
 @command.command("export")
@@ -131,7 +131,7 @@ def export(settings: Settings, /, file: Path) -> None:
 @command.command("query")
 @click.argument("sparql", required=False)
 @option.value("--file", click.File(), "FILE", "Read the query from FILE.")
-@option.choice(
+@option.one_of(
     "--format",
     _FORMS,
     "Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",

@@ -23,7 +23,7 @@ _LEAST_OF_ORIGINAL = 3
 
 @click.command("add-dates", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("lists", nargs=-1)
-@option.COLLECTION
+@option.INTO_COLLECTION
 @click.option(
     "--into",
     default=MAIN_DATES,
@@ -31,17 +31,19 @@ _LEAST_OF_ORIGINAL = 3
     metavar="NAME",
     help="Dates index to add to; it is created and attached if it does not exist.",
 )
-@option.text(
+@option.string(
     "--build", "NAME", "Build this dates index and replace the existing one.", default=None
 )
-@option.texts("--from", "INDEX", "With --build: include the dates of this index.", into="sources")
+@option.repeated(
+    "--from", "INDEX", "With --build: include the dates of this index.", into="sources"
+)
 @option.flag(
     "--documents-only", "With --build: leave out dates of keys without a document in the archive."
 )
 @FIELDS_OPTION
 @TMP
 @option.flag("--strict", "Add nothing if any line cannot be read.")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(
     settings: Settings | None,

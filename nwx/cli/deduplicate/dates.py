@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, print_json, size_words
+from nwx.cli.output import clean, print_json, size_words, warn
 from nwx.cli.progress import print_above, progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.model import NamedDates
@@ -68,7 +68,7 @@ def _print(indices: list[NamedDates]) -> None:
     console().print(table)
     for one in indices:
         if one.problem:
-            click.echo(f"nwx: {clean(f'{one.name}: {one.problem}')}", err=True)
+            warn(f"{one.name}: {one.problem}")
 
 
 @command.command()

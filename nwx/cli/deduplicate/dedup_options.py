@@ -21,20 +21,20 @@ SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 """The names of the options that `selection_of` takes."""
 
 _SHOWN_EVERY = 1_000
-dedup_options = option.together(
-    option.choice(
+dedup_options = option.option_set(
+    option.one_of(
         "--key",
         [each.value for each in Key],
         "What duplicates have in common.",
         default=Key.URL_DIGEST.value,
     ),
-    option.choice(
+    option.one_of(
         "--keep",
         [each.value for each in Keep],
         "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
         default=Keep.OLDEST.value,
     ),
-    option.choice(
+    option.one_of(
         "--revisits",
         [Revisits.IN.value, Revisits.OUT.value],
         "Include revisit records, or leave them out.",
@@ -48,9 +48,9 @@ dedup_options = option.together(
         default=0,
         show_default=False,
     ),
-    option.texts("--mime", "TYPE", "Only these MIME types (`image/*`)."),
-    option.texts("--not-mime", "TYPE", "Leave out these MIME types."),
-    option.texts(
+    option.repeated("--mime", "TYPE", "Only these MIME types (`image/*`)."),
+    option.repeated("--not-mime", "TYPE", "Leave out these MIME types."),
+    option.repeated(
         "--against",
         "PLACE",
         help="List also what is held already: by a CDX file, a list, or an archive"

@@ -8,7 +8,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import print_problems
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import ReadError
@@ -41,7 +41,7 @@ _LEFT_SHOWN = 20
     metavar="FOLDER",
     help="Folder for the new files, which keep their names.",
 )
-@option.REPORT
+@option.JSON_REPORT
 def command(
     files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool, quiet: bool
 ) -> int:
@@ -107,12 +107,9 @@ def _report(done: "Sequence[Rewritten]", never_met: int) -> dict[str, object]:
 def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -> None:
     left = [error for one in done for error in one.left]
     for error in left[:_LEFT_SHOWN]:
-        click.echo(
-            f"nwx: {clean(error.file)} at {error.offset}: left as it is: {clean(error.message)}",
-            err=True,
-        )
+        warn(f"{clean(error.file)} at {error.offset}: left as it is: {clean(error.message)}")
     if len(left) > _LEFT_SHOWN:
-        click.echo(f"nwx: and {len(left) - _LEFT_SHOWN} more left as they are", err=True)
+        warn(f"and {len(left) - _LEFT_SHOWN} more left as they are")
     if quiet:
         return
     before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))

@@ -5,13 +5,11 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-import click
-
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.layouts import DATE_FIRST
 from nwx.cdx.rows import format_cdx
 from nwx.cli.deduplicate.list_options import place_and_message
-from nwx.cli.output import clean, counted
+from nwx.cli.output import clean, counted, warn
 from nwx.cli.progress import progress_bar
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import CdxError
@@ -36,10 +34,10 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
         if problems and strict:
             raise CdxError(f"{problems[0]}; with --strict nothing is imported then")
         for problem in problems:
-            click.echo(f"nwx: {clean(problem)}", err=True)
+            warn(problem)
         more = excluded.problems_total - len(problems)
         if more:
-            click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
+            warn(f"… and {counted(more, 'more line')} that cannot be read")
         yield excluded
 
 
@@ -52,11 +50,11 @@ def tell_unmet(
     if quiet or not report.unmet:
         return
     for line in islice(excluded.unmet(), _SHOWN):
-        click.echo(f"nwx: never met: {clean(format_cdx(line, DATE_FIRST))}", err=True)
+        warn(f"never met: {clean(format_cdx(line, DATE_FIRST))}")
     more = report.unmet - _SHOWN
     if more > 0:
         where = f"{file} lists them" if file else "--unmet FILE lists them"
-        click.echo(f"nwx: … and {counted(more, 'more entry')} never met; {where}", err=True)
+        warn(f"… and {counted(more, 'more entry')} never met; {where}")
 
 
 def _write(excluded: ExclusionList, file: Path) -> None:

@@ -12,7 +12,7 @@ import click
 
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.cli import option
-from nwx.cli.output import TerminalStream, clean, counted, json_text, print_json, size_words
+from nwx.cli.output import TerminalStream, clean, counted, json_text, print_json, size_words, warn
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 
@@ -46,7 +46,7 @@ class Size(click.ParamType[int]):
 
 SIZE = Size()
 
-FIELDS_OPTION = option.text(
+FIELDS_OPTION = option.string(
     "--fields",
     "LETTERS",
     "Fields of lines without a header, as CDX header letters: NbamskrMSVg.",
@@ -66,7 +66,7 @@ TMP = option.value(
 )
 JOBS = option.count("--jobs", "N", "Number of processes.  [default: number of cores]")
 
-list_options = option.together(
+list_options = option.option_set(
     click.option(
         "-o",
         "--output",
@@ -207,10 +207,10 @@ def _echo_json(value: Any, *, err: bool) -> None:
 def print_problems(problems: Sequence[CdxError], total: int) -> None:
     """Say which lines cannot be read: the first ones, and how many more there are."""
     for problem in problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(place_and_message(problem))}", err=True)
+        warn(place_and_message(problem))
     more = total - min(len(problems), _PROBLEMS_SHOWN)
     if more > 0:
-        click.echo(f"nwx: … and {counted(more, 'more line')} that cannot be read", err=True)
+        warn(f"… and {counted(more, 'more line')} that cannot be read")
 
 
 def place_and_message(problem: CdxError) -> str:

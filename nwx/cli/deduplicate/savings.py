@@ -60,9 +60,9 @@ class _Options:
 @option.value(
     "--min-size", SIZE, None, "Only records of at least this length.", default=0, show_default=False
 )
-@option.texts("--mime", "TYPE", "Only these MIME types (`image/*`).")
-@option.texts("--not-mime", "TYPE", "Leave out these MIME types.")
-@option.choice(
+@option.repeated("--mime", "TYPE", "Only these MIME types (`image/*`).")
+@option.repeated("--not-mime", "TYPE", "Leave out these MIME types.")
+@option.one_of(
     "--by",
     [each.value for each in Key],
     "The policy to show by type and host.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import counted, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import is_unrestricted, opened_archive
 from nwx.settings import Settings
@@ -20,7 +20,7 @@ _PROBLEMS_SHOWN = 20
 @click.command("build-pictures")
 @option.flag("--anew", "Build all again, not only what was stored since.")
 @option.count("--workers", "N", "Number of processes (default: CPUs).")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def command(
     settings: Settings, anew: bool, workers: int | None, as_json: bool, quiet: bool
@@ -41,7 +41,7 @@ def command(
         print_json(asdict(report) | {"problems": shown, "seconds": round(report.seconds, 3)})
         return
     for problem in shown[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(problem)}", err=True)
+        warn(problem)
     if not quiet:
         unreadable = f", {report.unreadable:,} unreadable" if report.unreadable else ""
         click.echo(

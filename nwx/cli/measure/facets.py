@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, size_words
+from nwx.cli.output import counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 @click.command("facets")
-@option.texts(
+@option.repeated(
     "--where",
     "CONDITION",
     help="Count only captures that meet this condition: `tld=fr,be`, `month=2013-01..2013-12`,"
     " `type!=html`. May be repeated; all must be met.",
 )
-@option.text("--by", "CRITERIA", "List by a criterion, or by two separated by a comma.")
-@option.text(
+@option.string("--by", "CRITERIA", "List by a criterion, or by two separated by a comma.")
+@option.string(
     "--feature",
     "FEATURES",
     "Features to show, separated by commas.  [default: all]",
     into="features",
 )
-@option.text("--sort", "FEATURE", "Sort the list by a feature, or by `value`.")
-@option.choice("--order", ["asc", "desc"], "Ascending or descending order.")
+@option.string("--sort", "FEATURE", "Sort the list by a feature, or by `value`.")
+@option.one_of("--order", ["asc", "desc"], "Ascending or descending order.")
 @option.count("--top", "N", "Maximum number of rows.  [default: all]", into="limit")
 @option.flag(
     "--approximate",
@@ -102,7 +102,7 @@ SITES = option.value(
     default=_MEMORY_MB,
 )
 @option.flag("--anew", "Build all months again, not only those that changed.")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def build_facets_command(
     settings: Settings,
@@ -147,10 +147,9 @@ def build_facets_command(
             report = load_counted_facets(engine, from_folder, show)
         is_current = report.build.notes.stamp == engine.facet_store().stamp()
     if from_folder is not None and not is_current:
-        click.echo(
-            "nwx: captures were written since the export, or it is of another archive; "
-            "run nwx build-facets to add them",
-            err=True,
+        warn(
+            "captures were written since the export, or it is of another archive; "
+            "run nwx build-facets to add them"
         )
     if as_json:
         print_json(_report_json(report))
@@ -173,7 +172,7 @@ def _check_alone(context: click.Context) -> None:
 def show_faults(file: Path | None, sites: "Sites | None") -> None:
     """Show which lines of a list of sites have no effect."""
     for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
-        click.echo(f"nwx: {clean(f'{file}: {fault}')}", err=True)
+        warn(f"{file}: {fault}")
 
 
 def _report_json(report: "FacetBuildReport") -> dict[str, float]:

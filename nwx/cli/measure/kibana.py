@@ -9,10 +9,10 @@ from nwx.settings import Settings
 
 
 @click.command("kibana")
-@option.text(
+@option.string(
     "--push", "URL", "Send them to the Kibana at this address.", into="address", default=None
 )
-@option.text("--space", "NAME", "Kibana space to send them to.")
+@option.string("--space", "NAME", "Kibana space to send them to.")
 @click.option(
     "--overwrite/--no-overwrite",
     default=True,

@@ -16,6 +16,7 @@ from nwx.cli.output import (
     print_json,
     print_object,
     size_words,
+    warn,
 )
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
@@ -51,7 +52,7 @@ class _Options:
 )
 @click.option("--out", "direction", flag_value="out", help="Links of its newest capture.")
 @option.value("--year", click.IntRange(0, 9999), "YYYY", "Of this year only.")
-@option.text("--collection", "NAME", "Of this collection only.")
+@option.string("--collection", "NAME", "Of this collection only.")
 @option.count("--limit", "N", "List so many links at most.")
 @option.flag("--csv", "Print the list as CSV.", into="as_csv")
 @option.JSON
@@ -81,10 +82,9 @@ def links_command(settings: Settings, /, **given: Any) -> None:
 
 def _print_inlinks(links: "Inlinks", asked: _Options) -> None:
     if not links.is_current:
-        click.echo(
-            "nwx: the archive changed since links were last inverted;"
-            " run `nwx invert-links` to bring them up to date",
-            err=True,
+        warn(
+            "the archive changed since links were last inverted;"
+            " run `nwx invert-links` to bring them up to date"
         )
     if asked.as_csv:
         print_csv(_IN_COLUMNS, links)
@@ -153,7 +153,7 @@ def _print_outlinks(links: "Rows[PageOutlink]", asked: _Options) -> None:
     into="from_folder",
 )
 @option.count("--workers", "N", "Number of processes (default: CPUs).")
-@option.REPORT
+@option.JSON_REPORT
 @click.pass_obj
 def invert_links_command(
     settings: Settings,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import check_one_form, clean, print_array, print_csv
+from nwx.cli.output import check_one_form, clean, print_array, print_csv, warn
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 from nwx.values.urls import KINDS
@@ -32,11 +32,11 @@ _SEEDS = ("http://", "https://")
     help="What counts: `embedded` (what a browser loads with a page), `pages` (what is linked), or"
     f" one of {', '.join(KINDS)}; may be repeated.  [default: embedded and pages]",
 )
-@option.text("--site", "HOST", "Needed by pages of this host, or of one below it.")
-@option.text("--host", "HOST", "Missing on this host, or on one below it.")
-@option.text("--collection", "NAME", "Needed by pages of this collection.")
-@option.text("--from", "DATE", "Needed by pages captured from then on.", into="from_")
-@option.text("--to", "DATE", "Needed by pages captured until then.", into="to")
+@option.string("--site", "HOST", "Needed by pages of this host, or of one below it.")
+@option.string("--host", "HOST", "Missing on this host, or on one below it.")
+@option.string("--collection", "NAME", "Needed by pages of this collection.")
+@option.string("--from", "DATE", "Needed by pages captured from then on.", into="from_")
+@option.string("--to", "DATE", "Needed by pages captured until then.", into="to")
 @option.count("--limit", "N", "So many URLs at most.")
 @option.CSV
 @option.JSON
@@ -57,7 +57,7 @@ def command(
     limit = asked.pop("limit")
     with opened_archive(settings) as archive:
         if archive.is_built("links") and archive.is_stale("links"):
-            click.echo("nwx: documents changed since the last `nwx invert-links`", err=True)
+            warn("documents changed since the last `nwx invert-links`")
         found = iter(archive.missing(**asked))
         if as_seeds:
             found = (one for one in found if one.url.lower().startswith(_SEEDS))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text
+from nwx.cli.output import clean, counted, json_text, warn
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -54,11 +54,11 @@ class _Options:
     metavar="KIND",
     help=f"Only resources of this kind: {', '.join(_RESOURCES)}; may be repeated.",
 )
-@option.text("--site", "HOST", "Mend pages of this host, or of one below it.")
-@option.text("--host", "HOST", "Only resources on this host, or on one below it.")
-@option.text("--collection", "NAME", "Mend pages of this collection.")
-@option.text("--from", "DATE", "Mend pages captured from then on.", into="date_from")
-@option.text("--to", "DATE", "Mend pages captured until then.", into="date_to")
+@option.string("--site", "HOST", "Mend pages of this host, or of one below it.")
+@option.string("--host", "HOST", "Only resources on this host, or on one below it.")
+@option.string("--collection", "NAME", "Mend pages of this collection.")
+@option.string("--from", "DATE", "Mend pages captured from then on.", into="date_from")
+@option.string("--to", "DATE", "Mend pages captured until then.", into="date_to")
 @option.count("--limit", "N", "So many resources at most.")
 @click.option(
     "--seeds",
@@ -76,7 +76,7 @@ class _Options:
     metavar="[ADDRESS]",
     help="Put them into the crawler's queue: the archive's own, that of --crawl, or another.",
 )
-@option.text("--crawl", "NAME", "With --queue: the name of the crawl.")
+@option.string("--crawl", "NAME", "With --queue: the name of the crawl.")
 @option.CSV
 @option.JSON
 @click.pass_obj
@@ -130,7 +130,7 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
     if counts.unseen:
         notes.append(f"needed by fewest pages and not looked up: {counts.unseen:,}")
     for note in notes:
-        click.echo(f"nwx: {note}", err=True)
+        warn(note)
 
 
 def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]") -> None:
@@ -192,7 +192,7 @@ def _put(
         left_out += len(some) - len(updates)
     if left_out:
         were = "was" if left_out == 1 else "were"
-        click.echo(f"nwx: {counted(left_out, 'URL')} that no queue takes {were} left out", err=True)
+        warn(f"{counted(left_out, 'URL')} that no queue takes {were} left out")
     waits = "waits" if put == 1 else "wait"
     where = f"{waits} for {clean(queue)} in the outbox; `nwx queue deliver` sends what is there"
     click.echo(f"{counted(put, 'URL')} {where if queue else 'put into the queue'}", err=True)

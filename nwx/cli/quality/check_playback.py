@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text
+from nwx.cli.output import counted, json_text, warn
 from nwx.cli.progress import progress_bar, stop_signals
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -52,8 +52,8 @@ class _Options:
 
 @click.command("check-playback")
 @click.argument("query", nargs=-1)
-@option.text("--urls", "FILE", "Check these pages: a URL a line.")
-@option.text("--collection", "NAME", "Captures of this collection.")
+@option.string("--urls", "FILE", "Check these pages: a URL a line.")
+@option.string("--collection", "NAME", "Captures of this collection.")
 @option.flag("--all", "All captures, not the newest alone.", into="every_capture")
 @option.count("--sample", "N", "N pages at random.")
 @option.count("--limit", "N", "The first N pages.")
@@ -69,8 +69,8 @@ class _Options:
 @option.value(
     "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
-@option.text("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
-@option.text("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+@option.string("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
 @option.value(
     "--out",
     option.FILE,
@@ -142,7 +142,7 @@ def _run(
         target = stack.enter_context(playback_target(settings, asked.playback))
         pool = stack.enter_context(BrowserPool(options, target))
         if not pool.sandbox and not asked.quiet:
-            click.echo(f"nwx: {NO_SANDBOX}", err=True)
+            warn(NO_SANDBOX)
         store = stack.enter_context(
             kept_renders(settings, asked.out, asked.comparison, kept=asked.renders, say=echo_note)
         )
@@ -186,10 +186,10 @@ def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
     if len(urls) > _MOST_URLS:
         raise UsageError(f"more than {_MOST_URLS:,} URLs; check them in parts")
     for problem in pages.problems:
-        click.echo(f"nwx: {clean(problem)}", err=True)
+        warn(problem)
     if pages.wrong > len(pages.problems):
         more = counted(pages.wrong - len(pages.problems), "more line")
-        click.echo(f"nwx: {more} without a URL", err=True)
+        warn(f"{more} without a URL")
     return urls
 
 
@@ -241,10 +241,10 @@ def _results() -> Iterator[_Results]:
 
 def _print(asked: _Options, results: _Results, report: "PlaybackReport") -> None:
     for problem in report.problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"nwx: {clean(problem)}", err=True)
+        warn(problem)
     if report.problems_total > _PROBLEMS_SHOWN:
         more = counted(report.problems_total - _PROBLEMS_SHOWN, "more problem")
-        click.echo(f"nwx: {more}", err=True)
+        warn(more)
     if asked.as_json:
         results.print_json(report)
     elif not asked.quiet:
@@ -253,7 +253,7 @@ def _print(asked: _Options, results: _Results, report: "PlaybackReport") -> None
         print_playback_scores(results.worst())
         click.echo(checked_words(report))
     if report.interrupted:
-        click.echo("nwx: stopped; run the same command again to go on", err=True)
+        warn("stopped; run the same command again to go on")
 
 
 def checked_words(report: "PlaybackReport") -> str:

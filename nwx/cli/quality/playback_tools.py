@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
-
-from nwx.cli.output import clean
+from nwx.cli.output import warn
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,4 +33,4 @@ def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayb
 
 def echo_note(text: str) -> None:
     """Print a note on standard error."""
-    click.echo(f"nwx: {clean(text)}", err=True)
+    warn(text)

@@ -35,9 +35,9 @@ class _Options:
 
 
 @click.command("quality")
-@option.text("--site", "HOST", "Pages of this host, of a domain all.")
-@option.text("--host", "HOST", "Pages of this host alone.")
-@option.text("--month", "YYYY-MM", "Pages captured in this month.")
+@option.string("--site", "HOST", "Pages of this host, of a domain all.")
+@option.string("--host", "HOST", "Pages of this host alone.")
+@option.string("--month", "YYYY-MM", "Pages captured in this month.")
 @option.value(
     "--kind",
     click.Choice(["", *(one.value for one in FaultKind)]),
@@ -46,7 +46,7 @@ class _Options:
     default="",
     show_default=False,
 )
-@option.text("--collection", "NAME", "Pages of this collection.")
+@option.string("--collection", "NAME", "Pages of this collection.")
 @option.count("--limit", "N", "So many pages at most.")
 @option.flag("--json", "Print totals and the list as JSON.", into="as_json")
 @option.flag("--csv", "Print the list as CSV.", into="as_csv")

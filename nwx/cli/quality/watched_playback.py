@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.captures import PagePlace
-from nwx.cli.output import clean, counted, json_text
+from nwx.cli.output import clean, counted, json_text, warn
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class PlaybackListener:
         left = self._checks.finish(stopping)
         if left:
             words = f"{counted(left, 'page')} not checked; `nwx check-playback` does it"
-            click.echo(f"nwx: {words}", err=True)
+            warn(f"{words}")
 
     def close(self) -> None:
         """End the process."""
@@ -74,9 +74,9 @@ class PlaybackListener:
 
     def _print(self, event: "ArrivalEvent") -> None:
         if event.kind == "error":
-            click.echo(f"nwx: checks of playback ended: {clean(event.text)}", err=True)
+            warn(f"checks of playback ended: {clean(event.text)}")
         elif event.score is None:
-            click.echo(f"nwx: {clean(event.text)}", err=True)
+            warn(event.text)
         elif self._as_json:
             click.echo(json_text({"event": "checked"} | event.score))
         else:

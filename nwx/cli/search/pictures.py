@@ -28,16 +28,16 @@ _MOST_BYTES = 64 << 20
 
 @click.command("pictures")
 @click.argument("query", default="")
-@option.choice(
+@option.one_of(
     "--size", _SIZES, "By the longer side: below 64, below 300, below 1000 pixels, or longer."
 )
 @click.option(
     "--colour", "colours", type=click.Choice(_COLOURS), multiple=True, help="A main colour."
 )
-@option.texts("--host", "HOST", "Images of this host.", into="hosts")
-@option.texts("--domain", "DOMAIN", "Of this domain.", into="domains")
-@option.texts("--collection", "NAME", "Captured in this collection.", into="collections")
-@option.texts("--year", "YEAR", "Captured in this year.", into="years")
+@option.repeated("--host", "HOST", "Images of this host.", into="hosts")
+@option.repeated("--domain", "DOMAIN", "Of this domain.", into="domains")
+@option.repeated("--collection", "NAME", "Captured in this collection.", into="collections")
+@option.repeated("--year", "YEAR", "Captured in this year.", into="years")
 @option.value(
     "--similar", option.FILE, "FILE", "Pictures that look like this image file, instead of a query."
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import UsageError
@@ -46,8 +46,8 @@ class _Options:
 
 @click.command("render")
 @click.argument("query", nargs=-1)
-@option.text("--urls", "FILE", "Pages: a URL, or timestamp and URL, a line.")
-@option.text("--collection", "NAME", "Pages of this collection.")
+@option.string("--urls", "FILE", "Pages: a URL, or timestamp and URL, a line.")
+@option.string("--collection", "NAME", "Pages of this collection.")
 @click.option(
     "--out",
     required=True,
@@ -56,19 +56,19 @@ class _Options:
     help="The WARC file (.warc.gz) that renders are added to.",
 )
 @option.flag("--live", "Visit the live web; needs --proxy.")
-@option.text("--proxy", "URL", "Live: the WARC-writing proxy, http://host:port.")
-@option.texts(
+@option.string("--proxy", "URL", "Live: the WARC-writing proxy, http://host:port.")
+@option.repeated(
     "--local", "HOST:PORT", "Live: a private address that pages may use; may be repeated."
 )
-@option.text("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.string("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
 @option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
 @option.count("--limit", "N", "Render at most N pages.")
 @option.value(
     "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
 @click.option("--scroll/--no-scroll", default=True, help="Scroll through each page (default).")
-@option.text("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
-@option.REPORT
+@option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+@option.JSON_REPORT
 @click.pass_obj
 def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None:
     """Write what a browser shows of pages: screenshots, text, DOM, resources.
@@ -130,11 +130,11 @@ def _render(
         target = stack.enter_context(_target(settings, asked))
         pool = stack.enter_context(BrowserPool(options, target))
         if not pool.sandbox and not asked.quiet:
-            click.echo(f"nwx: {NO_SANDBOX}", err=True)
+            warn(NO_SANDBOX)
         total = min(pages.total, asked.limit or pages.total)
         report = render_pages(pool, writer, remaining, show, total)
         for problem in pages.problems:
-            click.echo(f"nwx: {clean(problem)}", err=True)
+            warn(problem)
         return report, remaining.skipped, pages.wrong
 
 
@@ -197,7 +197,7 @@ def _print(asked: _Options, report: "RenderReport", skipped: int, wrong: int) ->
         print_json(found)
         return
     for example in report.examples:
-        click.echo(f"nwx: {clean(example)}", err=True)
+        warn(example)
     if not asked.quiet:
         click.echo(_words(report, skipped, wrong))
         click.echo(f"written to {clean(str(asked.out))}")

@@ -7,7 +7,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options, filter_options
-from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv
+from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv, warn
 from nwx.cli.restricted import opened_archive
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
@@ -39,7 +39,7 @@ CSV_COLUMNS = (
 @click.argument("query", nargs=-1)
 @filter_options
 @date_options
-@option.choice(
+@option.one_of(
     "--sort",
     [sort.value for sort in Sort],
     "The order of the results.",
@@ -51,7 +51,7 @@ CSV_COLUMNS = (
     help="One result for each URL (default), or for each version.",
 )
 @option.flag("--similar", "One result for each group of near-identical texts.")
-@option.texts(
+@option.repeated(
     "--facets", "FIELD", f"Count the values of a field: {', '.join(FILTERS)}; may be repeated."
 )
 @option.value(
@@ -103,13 +103,12 @@ def command(
         meant = "" if as_csv or as_json else hits.did_you_mean(result)
     _print(result, offset, explain=explain, as_csv=as_csv, as_json=as_json)
     if result.missing_shards:
-        click.echo(
-            f"nwx: {result.missing_shards} of {result.shards} shards did not answer: "
-            "this is a part of the results",
-            err=True,
+        warn(
+            f"{result.missing_shards} of {result.shards} shards did not answer: "
+            "this is a part of the results"
         )
     if meant:
-        click.echo(f"nwx: did you mean {clean(meant)}", err=True)
+        warn(f"did you mean {clean(meant)}")
 
 
 def _print(

@@ -14,7 +14,7 @@ from nwx.cli.options import (
     SERVER_WORKERS,
     USERS_FILE_OPTION,
 )
-from nwx.cli.output import clean
+from nwx.cli.output import clean, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -68,27 +68,27 @@ _HANDED_ON = (
     default=0,
     show_default=False,
 )
-@option.text("--search-url", "URL", "Public address of the search page.")
-@option.text("--replay-url", "URL", "Public address of playback.")
-@option.text(
+@option.string("--search-url", "URL", "Public address of the search page.")
+@option.string("--replay-url", "URL", "Public address of playback.")
+@option.string(
     "--replay-host",
     "NAME",
     "Host name for playback only.  [default: localhost if the search page is at 127.0.0.1]",
 )
-@option.texts(
+@option.repeated(
     "--cdx-source",
     "SOURCE",
     "Also answer CDX queries from SOURCE, as nwx cdx-server does.",
     into="cdx_sources",
 )
-@option.text("--cdx-token", "TEXT", "Token that allows writing captures.  [NWX_CDX_TOKEN]")
-@option.texts(
+@option.string("--cdx-token", "TEXT", "Token that allows writing captures.  [NWX_CDX_TOKEN]")
+@option.repeated(
     "--cdx-origin",
     "ORIGIN",
     "Let pages of this origin read /cdx, as https://replay.example; * for all.",
     into="cdx_origins",
 )
-@option.text(
+@option.string(
     "--queue-token",
     "TEXT",
     "Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
@@ -114,23 +114,23 @@ _HANDED_ON = (
     "Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
 )
 @option.flag("--create", "Create an empty archive if there is none.")
-@option.text(
+@option.string(
     "--users",
     "HOW",
     help="How users are known: none, accounts, token, or proxy=ADDRESS,… whose X-Remote-User"
     " names them.  [NWX_USERS; none]",
 )
 @USERS_FILE_OPTION
-@option.text(
+@option.string(
     "--access-token", "TEXT", "--users token: the token of administrators.  [NWX_ACCESS_TOKEN]"
 )
-@option.texts(
+@option.repeated(
     "--trusted-proxy",
     "ADDRESS",
     "Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
     into="trusted_proxies",
 )
-@option.text("--title", "TEXT", "Title of the archive on its pages.")
+@option.string("--title", "TEXT", "Title of the archive on its pages.")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> None:
     """Serve the search page, the JSON API, the CDX server and playback.
@@ -178,7 +178,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         **{name: getattr(asked, name) for name in _HANDED_ON},
     )
     for risk in login_risks(service):
-        click.echo(f"nwx: {risk}", err=True)
+        warn(f"{risk}")
     serve_pages(settings, service, ready)
 
 

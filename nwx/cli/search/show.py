@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, print_json
+from nwx.cli.output import clean, print_json, warn
 from nwx.cli.restricted import open_for_reading
 from nwx.settings import Settings
 
@@ -46,7 +46,7 @@ def _show(engine: "Engine", id: str | None, asked: str, *, text: bool, as_json: 
 
     shown = show(engine, id) if id else None
     if shown is None:
-        click.echo(f"nwx: there is no document {clean(asked)} in {engine.address}", err=True)
+        warn(f"there is no document {clean(asked)} in {engine.address}")
         return 1
     if as_json:
         from nwx.searching.answers import answer_to_json, document_answer

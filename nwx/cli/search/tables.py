@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
-import click
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, size_words
+from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, size_words, warn
 from nwx.cli.terminal import OneLine, console
 from nwx.model import Capture, Document, Hit, SearchResult
 from nwx.query.fields import FACET_FIELDS, FILTERS
@@ -167,7 +166,7 @@ def print_document(shown: Shown, *, text: bool) -> None:
     if text and extract.content:
         out.print(Text(f"\n{clean_lines(extract.content)}"))
     for problem in extract.problems:
-        click.echo(f"nwx: {clean(capture.url)}: {clean(problem)}", err=True)
+        warn(f"{clean(capture.url)}: {clean(problem)}")
 
 
 def _facts(document: Document, id: str) -> tuple[tuple[str, str], ...]:

@@ -58,7 +58,7 @@ def spark_cdx(
 @click.command("extract")
 @click.argument("out", metavar="OUT")
 @click.argument("files", nargs=-1)
-@option.COLLECTION
+@option.INTO_COLLECTION
 @click.option(
     "--no-dedup",
     "deduplicate",
@@ -69,7 +69,7 @@ def spark_cdx(
 @verify_option
 @parser_option
 @item_seconds_option
-@option.texts(
+@option.repeated(
     "--external",
     "DIR",
     "Read payloads that records of type message/external-body name, in DIR and below only.",

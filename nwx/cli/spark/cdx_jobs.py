@@ -118,7 +118,7 @@ SAMPLE_OPTION = option.count(
     "--shards", type=click.IntRange(2, 100_000), required=True, help="Number of shards to cut into."
 )
 @SAMPLE_OPTION
-@option.text(
+@option.string(
     "--cluster",
     "PLACE",
     "Take the split points from a cluster that is there, in place of CDX files.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
+from nwx.cli.output import counted, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 _ERRORS_SHOWN = 20
 _OVERWRITE = option.flag("--overwrite", "Replace the output of an earlier job.")
 _RESUME = option.flag("--resume", "Go on where an earlier job was stopped.")
-base_option = option.text(
+base_option = option.string(
     "--base",
     "FOLDER",
     help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
     " that all files named have in common]",
 )
 _RUN_OPTIONS = (
-    option.text(
+    option.string(
         "--master",
         "URL",
         help="The cluster: yarn, spark://…, k8s://…, local[N].  [default: all cores of this"
         " machine, or what spark-submit was told]",
     ),
-    option.texts("--conf", "NAME=VALUE", "A setting of Spark; may be repeated."),
-    option.text(
+    option.repeated("--conf", "NAME=VALUE", "A setting of Spark; may be repeated."),
+    option.string(
         "--archives",
         "FILE#NAME",
         "A packed environment for executors, unpacked in their folder NAME.",
     ),
-    option.REPORT,
+    option.JSON_REPORT,
 )
 
 
@@ -73,7 +73,7 @@ class JobOptions:
 
 def job_options(*, resume: bool = True) -> option.Decorator:
     """Return the options of all jobs; without `resume` a job always skips finished files."""
-    return option.together(_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
+    return option.option_set(_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
 
 
 def run_job(
@@ -111,21 +111,20 @@ def print_job(report: "JobReport", asked: JobOptions) -> int:
     """Print the report of a job, and return the exit code."""
     for error in report.errors[:_ERRORS_SHOWN]:
         place = "" if error.offset is None else f" at {error.offset}"
-        click.echo(clean(f"nwx: {error.file}{place}: {error.message} ({error.kind})"), err=True)
+        warn(f"{error.file}{place}: {error.message} ({error.kind})")
     more = report.errors_total - min(len(report.errors), _ERRORS_SHOWN)
     if more > 0:
-        click.echo(f"nwx: … and {counted(more, 'more error')}", err=True)
+        warn(f"… and {counted(more, 'more error')}")
     for warning in report.warnings:
-        click.echo(clean(f"nwx: {warning}"), err=True)
+        warn(f"{warning}")
     if asked.as_json:
         print_json(report.as_json())
     elif not asked.quiet:
         counts = [f"{count:,} {noun}" for noun, count in report.counts.items() if count]
         click.echo(", ".join([*counts, counted(report.errors_total, "error")]))
     if not report.is_whole:
-        click.echo(
-            "nwx: the output is not whole, and has no _SUCCESS; mend what is named above, and "
-            "run the job again",
-            err=True,
+        warn(
+            "the output is not whole, and has no _SUCCESS; mend what is named above, and "
+            "run the job again"
         )
     return 0 if report.is_whole else 1
