@@ -83,7 +83,7 @@ def count(
     return value(name, click.IntRange(1), metavar, help, into, default=default)
 
 
-def one_of(
+def choice_of(
     name: str, values: Iterable[Any], help: str, into: str = "", *, default: str | None = None
 ) -> Decorator:
     """Return an option for one of several values."""

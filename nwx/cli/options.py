@@ -31,7 +31,7 @@ filter_options = option.option_set(
 """An option for each filter."""
 
 verify_option = option.flag("--verify", "Verify the digests of all records.")
-parser_option = option.one_of("--parser", PARSERS, "How to read HTML.", default="fast")
+parser_option = option.choice_of("--parser", PARSERS, "How to read HTML.", default="fast")
 item_seconds_option = option.value(
     "--item-seconds",
     click.FloatRange(0, min_open=True),
@@ -111,7 +111,7 @@ USERS_FILE_OPTION = option.string(
 
 
 index_options = option.option_set(
-    option.one_of(
+    option.choice_of(
         "--fields",
         ["9", "11", "wget"],
         "Fields of a CDX line; wget: those that wget --warc-dedup reads.",

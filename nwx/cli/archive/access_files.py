@@ -25,7 +25,7 @@ _STANDARD_INPUT = "standard input"
 
 @click.command("import")
 @click.argument("file")
-@option.one_of(
+@option.choice_of(
     "--action",
     ["allow", "block", "exclude"],
     "FILE is a list of URLs and SURT prefixes, for all that begins with these.",

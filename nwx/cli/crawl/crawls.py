@@ -174,7 +174,7 @@ def _summary(specification: Any) -> str:
 @command.command("show")
 @click.argument("name")
 @_VERSION
-@option.one_of(
+@option.choice_of(
     "--format",
     ["toml", "json"],
     "Write it anew, without comments.  [default: the text as it was added]",

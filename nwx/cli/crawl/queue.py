@@ -118,7 +118,7 @@ def _opened(settings: Settings) -> "Engine":
 @command.command("list")
 @_OF_CRAWL
 @option.string("--host", "HOST", "Only of this host.")
-@option.one_of("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
+@option.choice_of("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
 @option.count("--limit", "N", "List so many URLs at most.")
 @option.JSON
 @click.pass_obj

@@ -22,7 +22,7 @@ _AT_ONCE = 1_000
 
 @click.command("export")
 @option.string("--crawl", "NAME", "Only of this crawl.  [default: all]")
-@option.one_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
+@option.choice_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
 @option.count("--limit", "N", "Number of URLs at most.", default=1000)
 @option.value(
     "--min-priority",

@@ -131,7 +131,7 @@ def export(settings: Settings, /, file: Path) -> None:
 @command.command("query")
 @click.argument("sparql", required=False)
 @option.value("--file", click.File(), "FILE", "Read the query from FILE.")
-@option.one_of(
+@option.choice_of(
     "--format",
     _FORMS,
     "Form of the answer; ttl, nt and rdf for CONSTRUCT and DESCRIBE.",

@@ -22,19 +22,19 @@ SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 
 _SHOWN_EVERY = 1_000
 dedup_options = option.option_set(
-    option.one_of(
+    option.choice_of(
         "--key",
         [each.value for each in Key],
         "What duplicates have in common.",
         default=Key.URL_DIGEST.value,
     ),
-    option.one_of(
+    option.choice_of(
         "--keep",
         [each.value for each in Keep],
         "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
         default=Keep.OLDEST.value,
     ),
-    option.one_of(
+    option.choice_of(
         "--revisits",
         [Revisits.IN.value, Revisits.OUT.value],
         "Include revisit records, or leave them out.",

@@ -62,7 +62,7 @@ class _Options:
 )
 @option.repeated("--mime", "TYPE", "Only these MIME types (`image/*`).")
 @option.repeated("--not-mime", "TYPE", "Leave out these MIME types.")
-@option.one_of(
+@option.choice_of(
     "--by",
     [each.value for each in Key],
     "The policy to show by type and host.",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     into="features",
 )
 @option.string("--sort", "FEATURE", "Sort the list by a feature, or by `value`.")
-@option.one_of("--order", ["asc", "desc"], "Ascending or descending order.")
+@option.choice_of("--order", ["asc", "desc"], "Ascending or descending order.")
 @option.count("--top", "N", "Maximum number of rows.  [default: all]", into="limit")
 @option.flag(
     "--approximate",

@@ -28,7 +28,7 @@ _MOST_BYTES = 64 << 20
 
 @click.command("pictures")
 @click.argument("query", default="")
-@option.one_of(
+@option.choice_of(
     "--size", _SIZES, "By the longer side: below 64, below 300, below 1000 pixels, or longer."
 )
 @click.option(

@@ -39,7 +39,7 @@ CSV_COLUMNS = (
 @click.argument("query", nargs=-1)
 @filter_options
 @date_options
-@option.one_of(
+@option.choice_of(
     "--sort",
     [sort.value for sort in Sort],
     "The order of the results.",

@@ -16,7 +16,7 @@ from nwx.settings import Settings
 @click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
 @filter_options
 @date_options
-@option.one_of(
+@option.choice_of(
     "--by", [period.value for period in Period], "The unit of time.", default=Period.YEAR.value
 )
 @option.CSV
