@@ -73,7 +73,7 @@ docs: dev
 messages: dev
 	mkdir -p .cache
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keyword lazy_gettext --keyword lazy_pgettext:1c,2 \
-	  --keyword ErrorText --no-wrap --add-location file --omit-header \
+	  --keyword ErrorText --keyword translated --no-wrap --add-location file --omit-header \
 	  --output-file .cache/messages.pot webapp nwx
 	$(BIN)/pybabel -q update --input-file .cache/messages.pot --output-dir webapp/translations \
 	  --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date --width 100

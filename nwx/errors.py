@@ -32,7 +32,7 @@ NwxError
     └── WindowError            a page beyond the last that can be requested
 
 A message is lower case: what was found, where, what to do. A message that can appear on a page
-is an ErrorText, which pages show in the reader's language.
+is an ErrorText (`raise QueryError.translated(...)`), which pages show in the reader's language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,6 +88,11 @@ class NwxError(Exception):
     def __init__(self, text: str | ErrorText) -> None:
         self.text = text if isinstance(text, ErrorText) else ErrorText(text)
         super().__init__(str(text))
+
+    @classmethod
+    def translated(cls, template: str, **values: object) -> Self:
+        """Return the error with an ErrorText of a template and its values."""
+        return cls(ErrorText(template, **values))
 
 
 class UsageError(NwxError):

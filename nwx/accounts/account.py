@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from nwx.engine.access.rules import Role
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 
 MOST_NAME_CHARACTERS = 100
 _NAME = re.compile(r"[^\s,;:\"'<>\\/|*?]+")
@@ -45,13 +45,11 @@ def is_account_name(name: str) -> bool:
 def check_account_name(name: str) -> str:
     """Return the name of an account; raises AccountError where it cannot be one."""
     if not is_account_name(name):
-        raise AccountError(
-            ErrorText(
-                "%(name)s cannot name an account; use up to %(most)s "
-                "letters, digits and signs such as . - _ @, without blanks, commas or "
-                "slashes",
-                name=repr(name[:40]),
-                most=MOST_NAME_CHARACTERS,
-            )
+        raise AccountError.translated(
+            "%(name)s cannot name an account; use up to %(most)s "
+            "letters, digits and signs such as . - _ @, without blanks, commas or "
+            "slashes",
+            name=repr(name[:40]),
+            most=MOST_NAME_CHARACTERS,
         )
     return name

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nwx.engine.open import is_server
 from nwx.engine.sqlite_files import connect_sqlite, transaction
-from nwx.errors import EngineVersionError, ErrorText, SettingsError, SourceError
+from nwx.errors import EngineVersionError, SettingsError, SourceError
 
 USERS_FILE = "users.db"
 _FORMAT = 1
@@ -41,11 +41,9 @@ def account_file_path(engine: str, given: str = "") -> Path:
     if given:
         return Path(given)
     if is_server(engine):
-        raise SettingsError(
-            ErrorText(
-                "the accounts of an archive on a server need a file; name one with "
-                "--users-file or NWX_USERS_FILE"
-            )
+        raise SettingsError.translated(
+            "the accounts of an archive on a server need a file; name one with "
+            "--users-file or NWX_USERS_FILE"
         )
     return Path(engine) / USERS_FILE
 
@@ -67,20 +65,16 @@ class AccountFile:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY))
             mode = self.path.stat().st_mode
         except OSError as error:
-            raise SourceError(
-                ErrorText(
-                    "%(path)s cannot be used: %(reason)s",
-                    path=self.path,
-                    reason=error.strerror or error,
-                )
+            raise SourceError.translated(
+                "%(path)s cannot be used: %(reason)s",
+                path=self.path,
+                reason=error.strerror or error,
             ) from error
         if mode & stat.S_IRWXO:
-            raise SourceError(
-                ErrorText(
-                    "every user of this machine can use %(path)s, and so log in as anybody; "
-                    "run `chmod o= %(path)s`",
-                    path=self.path,
-                )
+            raise SourceError.translated(
+                "every user of this machine can use %(path)s, and so log in as anybody; "
+                "run `chmod o= %(path)s`",
+                path=self.path,
             )
         with self._our_errors():
             db = connect_sqlite(self.path)
@@ -94,8 +88,8 @@ class AccountFile:
     def _prepare(self, db: sqlite3.Connection) -> None:
         (found,) = db.execute("PRAGMA user_version").fetchone()
         if found > _FORMAT:
-            raise EngineVersionError(
-                ErrorText("%(path)s was made by a newer version of nwx; update nwx", path=self.path)
+            raise EngineVersionError.translated(
+                "%(path)s was made by a newer version of nwx; update nwx", path=self.path
             )
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # attempts are counted often
@@ -113,8 +107,8 @@ class AccountFile:
         with self.reading() as db:
             row = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
         if row is None:
-            raise SourceError(
-                ErrorText("%(path)s has no secret; restore it from a copy", path=self.path)
+            raise SourceError.translated(
+                "%(path)s has no secret; restore it from a copy", path=self.path
             )
         return bytes(row[0])
 
@@ -135,8 +129,8 @@ class AccountFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise SourceError(
-                ErrorText("%(path)s cannot be used: %(reason)s", path=self.path, reason=error)
+            raise SourceError.translated(
+                "%(path)s cannot be used: %(reason)s", path=self.path, reason=error
             ) from error
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ from nwx.accounts.account import Account, AccountError, check_account_name
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.passwords import check_password, hash_password, is_outdated, is_password
 from nwx.engine.access.rules import Role
-from nwx.errors import ErrorText
 from nwx.values.timestamps import to_timestamp
 
 _COLUMNS = "name, role, password_hash, made_at, changed_at"
@@ -46,12 +45,10 @@ class AccountStore:
         account = Account(check_account_name(name), role, password_hash, now, now)
         with self._file.changing() as db:
             if known := _found(db, name):
-                raise AccountError(
-                    ErrorText(
-                        "there is an account %(name)s already; `nwx users role` and `nwx users "
-                        "password` change it",
-                        name=known.name,
-                    )
+                raise AccountError.translated(
+                    "there is an account %(name)s already; `nwx users role` and `nwx users "
+                    "password` change it",
+                    name=known.name,
                 )
             row = (account.name, role.value, password_hash, now, now)
             db.execute(f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
@@ -112,10 +109,8 @@ def _found(db: sqlite3.Connection, name: str) -> Account | None:
 def _required(db: sqlite3.Connection, name: str) -> Account:
     found = _found(db, name)
     if found is None:
-        raise AccountError(
-            ErrorText(
-                "there is no account %(name)s; `nwx users list` names all", name=repr(name[:100])
-            )
+        raise AccountError.translated(
+            "there is no account %(name)s; `nwx users list` names all", name=repr(name[:100])
         )
     return found
 

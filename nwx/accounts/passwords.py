@@ -6,7 +6,6 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from nwx.accounts.account import AccountError
-from nwx.errors import ErrorText
 
 LEAST_PASSWORD_CHARACTERS = 10
 MOST_PASSWORD_CHARACTERS = 1_000
@@ -18,21 +17,15 @@ _hasher = PasswordHasher()
 def check_password(password: str, name: str) -> str:
     """Return a password that an account may have; raises AccountError on weak ones."""
     if len(password) < LEAST_PASSWORD_CHARACTERS:
-        raise AccountError(
-            ErrorText(
-                "the password is short; use %(least)s or more signs",
-                least=LEAST_PASSWORD_CHARACTERS,
-            )
+        raise AccountError.translated(
+            "the password is short; use %(least)s or more signs", least=LEAST_PASSWORD_CHARACTERS
         )
     if len(password) > MOST_PASSWORD_CHARACTERS:
-        raise AccountError(
-            ErrorText(
-                "the password is longer than %(most)s signs",
-                most=MOST_PASSWORD_CHARACTERS,
-            )
+        raise AccountError.translated(
+            "the password is longer than %(most)s signs", most=MOST_PASSWORD_CHARACTERS
         )
     if password.casefold() == name.casefold() or len(set(password)) < 4:
-        raise AccountError(ErrorText("the password is easy to guess; choose another"))
+        raise AccountError.translated("the password is easy to guess; choose another")
     return password
 
 

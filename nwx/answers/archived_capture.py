@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from nwx.answers.markup import html_table
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import ErrorText, FormatError, SourceError
+from nwx.errors import FormatError, SourceError
 from nwx.model import Capture
 from nwx.quality.stored_blocks import block_of_capture
 from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head
@@ -128,8 +128,8 @@ class ArchivedCapture:
         head = response_head(found.block) if found.head_bytes else NO_HEAD
         decoded = decode_body(head, memoryview(found.block)[found.head_bytes :], MOST_RECORD_BYTES)
         if decoded.cut:
-            raise FormatError(
-                ErrorText("the payload has more than %(limit)s bytes", limit=MOST_RECORD_BYTES)
+            raise FormatError.translated(
+                "the payload has more than %(limit)s bytes", limit=MOST_RECORD_BYTES
             )
         return bytes(decoded.data)
 
@@ -155,8 +155,8 @@ class ArchivedCapture:
         for capture in islice(chain(of_url, anywhere), _MOST_ORIGINALS):
             if capture.record_type != "revisit" and self._places.is_there(capture):
                 return _record(self._places, capture)
-        raise SourceError(
-            ErrorText("the archive has no record of what %(url)s repeats", url=own.url)
+        raise SourceError.translated(
+            "the archive has no record of what %(url)s repeats", url=own.url
         )
 
     def _repr_html_(self) -> str:

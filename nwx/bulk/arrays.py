@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from nwx.bulk.whole_files import writing
-from nwx.errors import BlobError, ErrorText, SourceError
+from nwx.errors import BlobError, SourceError
 
 Array = npt.NDArray[Any]
 
@@ -60,8 +60,8 @@ def read_arrays(path: Path) -> dict[str, Array]:
             for name, kind, count, offset in layout
         }
     except (OSError, ValueError, TypeError) as error:
-        raise BlobError(
-            ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+        raise BlobError.translated(
+            "%(path)s cannot be read (%(reason)s)", path=path, reason=error
         ) from error
 
 

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nwx.errors import EngineBusyError, EngineError, ErrorText, SourceError
+from nwx.errors import EngineBusyError, EngineError, SourceError
 
 LEFT_SECONDS = 3_600
 """After so long what nobody holds goes, whoever made it."""
@@ -148,7 +148,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise SourceError(ErrorText("%(path)s is there already; name a new folder", path=path))
+            raise SourceError.translated("%(path)s is there already; name a new folder", path=path)
         remove_leftovers(path.parent)
         new = unfinished_path(path)
         shutil.rmtree(new, ignore_errors=True)
@@ -173,13 +173,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SourceError(
-            ErrorText(
-                "%(path)s cannot be written: %(reason)s; make room, or name another folder "
-                "for temporary files",
-                path=path,
-                reason=error.strerror or error,
-            )
+        raise SourceError.translated(
+            "%(path)s cannot be written: %(reason)s; make room, or name another folder "
+            "for temporary files",
+            path=path,
+            reason=error.strerror or error,
         ) from error
 
 
@@ -198,10 +196,8 @@ def done_once(report: Path, work: Callable[[], Any]) -> Any:
 
 
 def _unwritable(path: Path, error: OSError) -> SourceError:
-    return SourceError(
-        ErrorText(
-            "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-        )
+    return SourceError.translated(
+        "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
     )
 
 

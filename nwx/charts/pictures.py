@@ -23,7 +23,7 @@ from cachetools import LRUCache
 from nwx.bulk.child_processes import ChildProcess, Death, KeptProcess, requests
 from nwx.bulk.whole_files import whole_file
 from nwx.charts.fields import Spec
-from nwx.errors import ErrorText, NwxError, SourceError
+from nwx.errors import NwxError, SourceError
 
 TASKS_A_PROCESS = 500
 """A process is replaced after so many, whatever it has gathered in its memory by then."""
@@ -165,15 +165,13 @@ def _result_of(task: Spec) -> bytes:
         try:
             return DRAWING_PROCESSES.do(task, TIMEOUT_SECONDS)
         except TaskTimeoutError as error:
-            raise DrawingError(
-                ErrorText(
-                    "a chart was not drawn within %(seconds)s s; ask for fewer values",
-                    seconds=TIMEOUT_SECONDS,
-                )
+            raise DrawingError.translated(
+                "a chart was not drawn within %(seconds)s s; ask for fewer values",
+                seconds=TIMEOUT_SECONDS,
             ) from error
         except TaskRefusedError as error:
-            raise DrawingError(
-                ErrorText("a chart could not be drawn: %(reason)s", reason=error)
+            raise DrawingError.translated(
+                "a chart could not be drawn: %(reason)s", reason=error
             ) from error
 
 
@@ -181,7 +179,7 @@ def _result_of(task: Spec) -> bytes:
 def _slot() -> Iterator[None]:
     """Allow two drawings at once. Raises DrawingBusyError if the wait is too long."""
     if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
-        raise DrawingBusyError(ErrorText("other charts are being drawn; ask again in a moment"))
+        raise DrawingBusyError.translated("other charts are being drawn; ask again in a moment")
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nwx.engine.work import current_work
-from nwx.errors import ErrorText, UsageError, WindowError
+from nwx.errors import UsageError, WindowError
 from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, SearchResult
 
 if TYPE_CHECKING:
@@ -88,13 +88,11 @@ def check_window(question: "Question") -> None:
     """Raise WindowError where a page reaches beyond RESULT_WINDOW."""
     wanted = question.offset + question.limit
     if wanted > RESULT_WINDOW:
-        raise WindowError(
-            ErrorText(
-                "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
-                "narrower question, or stream all hits (scroll)",
-                most=RESULT_WINDOW,
-                wanted=wanted,
-            )
+        raise WindowError.translated(
+            "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
+            "narrower question, or stream all hits (scroll)",
+            most=RESULT_WINDOW,
+            wanted=wanted,
         )
 
 

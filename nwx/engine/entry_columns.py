@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nwx.engine.entries import IndexEntry
-from nwx.errors import BlobError, ErrorText
+from nwx.errors import BlobError
 
 if TYPE_CHECKING:
     from nwx.bulk.arrays import Array
@@ -83,8 +83,8 @@ class TextsFile:
             with path.open("rb") as file:
                 self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
-            raise BlobError(
-                ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+            raise BlobError.translated(
+                "%(path)s cannot be read (%(reason)s)", path=path, reason=error
             ) from error
 
     def read(self) -> list[str]:
@@ -92,7 +92,7 @@ class TextsFile:
         try:
             found: list[str] = json.loads(self._mapped[:])
         except ValueError as error:
-            raise BlobError(
-                ErrorText("%(path)s cannot be read (%(reason)s)", path=self._path, reason=error)
+            raise BlobError.translated(
+                "%(path)s cannot be read (%(reason)s)", path=self._path, reason=error
             ) from error
         return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.entry_columns import EntryColumns
-from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError, ErrorText
+from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Capture
 
 
@@ -194,12 +194,10 @@ class StoredBuild:
             entries = EntryColumns(**known["entries"]) if known["entries"] else None
             return cls(known["blobs"], known["notes"], entries)
         except (ValueError, KeyError, TypeError) as error:
-            raise EngineVersionError(
-                ErrorText(
-                    "%(place)s is damaged, or of another version of nwx (%(reason)s)",
-                    place=place,
-                    reason=repr(error),
-                )
+            raise EngineVersionError.translated(
+                "%(place)s is damaged, or of another version of nwx (%(reason)s)",
+                place=place,
+                reason=repr(error),
             ) from error
 
 
@@ -307,8 +305,8 @@ class BlobFolder(BlobStore):
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise BlobError(
-                ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error)
+            raise BlobError.translated(
+                "%(path)s cannot be read (%(reason)s)", path=path, reason=error
             ) from error
         return StoredBuild.from_json(text, str(path))
 
@@ -322,19 +320,17 @@ class BlobFolder(BlobStore):
         try:
             path.replace(self.folder / path.name)
         except OSError as error:
-            raise EngineError(
-                ErrorText(
-                    "%(folder)s cannot be written (%(reason)s)",
-                    folder=self.folder,
-                    reason=error.strerror,
-                )
+            raise EngineError.translated(
+                "%(folder)s cannot be written (%(reason)s)",
+                folder=self.folder,
+                reason=error.strerror,
             ) from error
 
     def get(self, blobs: Mapping[str, int]) -> None:
         """Check that the blobs are there: the folder is the store itself."""
         for name in blobs:
             if not (self.folder / name).is_file():
-                raise BlobError(ErrorText("%(folder)s is missing", folder=self.folder / name))
+                raise BlobError.translated("%(folder)s is missing", folder=self.folder / name)
 
     def delete(self, names: Collection[str]) -> None:
         for name in names:
@@ -342,11 +338,9 @@ class BlobFolder(BlobStore):
 
     def swap(self, build: StoredBuild, version: str) -> None:
         if self.version() != version:
-            raise EngineBusyError(
-                ErrorText(
-                    "another build was put into %(folder)s meanwhile; run the same command again",
-                    folder=self.folder,
-                )
+            raise EngineBusyError.translated(
+                "another build was put into %(folder)s meanwhile; run the same command again",
+                folder=self.folder,
             )
         write_current_build(self.folder, build)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nwx.errors import EngineVersionError, ErrorText
+from nwx.errors import EngineVersionError
 
 _WAIT_SECONDS = 60.0
 
@@ -68,13 +68,11 @@ def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
     """
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > known:
-        raise EngineVersionError(
-            ErrorText(
-                "%(path)s was made by a newer version of nwx (format %(found)s, here "
-                "%(format)s); update nwx",
-                path=path,
-                found=found,
-                format=known,
-            )
+        raise EngineVersionError.translated(
+            "%(path)s was made by a newer version of nwx (format %(found)s, here "
+            "%(format)s); update nwx",
+            path=path,
+            found=found,
+            format=known,
         )
     return int(found)

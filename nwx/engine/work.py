@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from nwx.errors import ErrorText, QueryError, QuestionTimeoutError
+from nwx.errors import QueryError, QuestionTimeoutError
 
 MAX_TERMS = 500_000
 """The words of an index that one question may look at one by one."""
@@ -32,7 +32,7 @@ class Work:
     def check(self) -> None:
         """Raise QuestionTimeoutError where the question is to stop."""
         if self._cancelled:
-            raise QuestionTimeoutError(ErrorText("the question was cancelled"))
+            raise QuestionTimeoutError.translated("the question was cancelled")
         if self._end is not None and time.monotonic() > self._end:
             raise timed_out(self.seconds or 0.0)
 
@@ -49,13 +49,11 @@ class Work:
         """Count terms that are looked at one by one; raises QueryError where they are too many."""
         self.check()
         if number > self.terms_left():
-            raise QueryError(
-                ErrorText(
-                    "a pattern like this is compared with the words of the archive one by one, "
-                    "and more than %(most)s would have to be; begin it with letters, or "
-                    "use fewer ?",
-                    most=MAX_TERMS,
-                )
+            raise QueryError.translated(
+                "a pattern like this is compared with the words of the archive one by one, "
+                "and more than %(most)s would have to be; begin it with letters, or "
+                "use fewer ?",
+                most=MAX_TERMS,
             )
         self.terms += number
 
@@ -67,12 +65,10 @@ class Work:
 
 def timed_out(seconds: float) -> QuestionTimeoutError:
     """Return the error of a question that reached its deadline."""
-    return QuestionTimeoutError(
-        ErrorText(
-            "the answer takes longer than the %(seconds)s s that a question may take; "
-            "ask for less: fewer words and patterns, a span of dates, or a named field",
-            seconds=seconds,
-        )
+    return QuestionTimeoutError.translated(
+        "the answer takes longer than the %(seconds)s s that a question may take; "
+        "ask for less: fewer words and patterns, a span of dates, or a named field",
+        seconds=seconds,
     )
 
 

@@ -11,7 +11,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import whole_folder
 from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 from nwx.facets.builds.sources import EXPORT_NOTE, to_table
 from nwx.facets.criteria import Criterion
 from nwx.model import Collapse, Hit, IndexName
@@ -144,12 +144,10 @@ def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
     known = RESULT_FIELDS | FURTHER_FIELDS
     for name in names:
         if name not in known:
-            raise UsageError(
-                ErrorText(
-                    "there is no field %(name)s; choose of %(choices)s",
-                    name=repr(name[:80]),
-                    choices=", ".join(known),
-                )
+            raise UsageError.translated(
+                "there is no field %(name)s; choose of %(choices)s",
+                name=repr(name[:80]),
+                choices=", ".join(known),
             )
     return tuple(dict.fromkeys(names))
 

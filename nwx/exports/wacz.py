@@ -84,7 +84,7 @@ def pack(
         selected = shown_selection(select_captures(engine, selection, report.errors), progress)
         total = catalogue.add(selected)
         if not total:
-            raise SourceError(ErrorText("no capture is in the selection; there is nothing to pack"))
+            raise SourceError.translated("no capture is in the selection; there is nothing to pack")
         with whole_file(out) as stream:
             made = datetime.now(UTC)
             with closing(WaczWriter(stream, made)) as wacz:
@@ -322,8 +322,8 @@ def pack_warc(
         captures = select_captures(engine, selection, report.errors)
         total = catalogue.add(shown_selection(captures, progress))
         if not total:
-            raise SourceError(
-                ErrorText("no capture is in the selection; there is nothing to write")
+            raise SourceError.translated(
+                "no capture is in the selection; there is nothing to write"
             )
         with whole_file(out) as stream:
             sink = _WarcFile(stream)

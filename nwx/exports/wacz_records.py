@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO
 
 from isal import igzip_lib, isal_zlib
 
-from nwx.errors import ErrorText, FormatError
+from nwx.errors import FormatError
 from nwx.model import Capture
 from nwx.values.codings import INFLATE_ERRORS
 from nwx.values.timestamps import parse_timestamp
@@ -130,8 +130,8 @@ def copied_record(source: ArchiveSource, handle: BinaryIO, capture: Capture) -> 
     record = record_at(stored, offset)
     if record is None:
         stored.close()
-        raise FormatError(
-            ErrorText("no record is at its place; has the file changed since its import?")
+        raise FormatError.translated(
+            "no record is at its place; has the file changed since its import?"
         )
     with record:
         yield from _compressed(_whole(record, capture))
@@ -176,8 +176,8 @@ def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
     while length > 0:
         block = stream.read(min(_BLOCK_BYTES, length))
         if not block:
-            raise FormatError(
-                ErrorText("the record ends %(length)s bytes before its end", length=length)
+            raise FormatError.translated(
+                "the record ends %(length)s bytes before its end", length=length
             )
         length -= len(block)
         yield block
@@ -192,20 +192,20 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
             line = record.readline(_MOST_HEAD_BYTES)
             head += line
             if not line or len(head) > _MOST_HEAD_BYTES:
-                raise FormatError(ErrorText("the head of the record has no end"))
+                raise FormatError.translated("the head of the record has no end")
         told = _LENGTH.search(head)
         length = int(told[1]) if told else 0
     else:
         told = _ARC_LENGTH.fullmatch(line)
         if told is None:
-            raise FormatError(ErrorText("no record begins with %(line)s", line=repr(line[:40])))
+            raise FormatError.translated("no record begins with %(line)s", line=repr(line[:40]))
         length = int(told[1])
         head = _head(capture.record_type, _arc_fields(capture), length)
     yield head
     yield from _exactly(record, length)
     record.read(len(_RECORD_END) + 1)  # up to where the checksum of a member is compared
     if is_damaged(record):
-        raise FormatError(ErrorText("the compressed data of the record are damaged"))
+        raise FormatError.translated("the compressed data of the record are damaged")
     yield _RECORD_END
 
 

@@ -14,7 +14,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobFolder, CapturePlace
 from nwx.engine.work import Work, working
-from nwx.errors import EngineError, ErrorText
+from nwx.errors import EngineError
 from nwx.facets.codes import ARCHIVE_FILE
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.counts import count_features
@@ -305,12 +305,9 @@ class _CurrentColumns:
         known = build.notes.captures if build else 0
         new = self._engine.count(IndexName.CAPTURES) - known
         if new > MOST_READ:
-            raise EngineError(
-                ErrorText(
-                    "%(new)s captures were imported since facets were built; run `nwx "
-                    "build-facets`",
-                    new=new,
-                )
+            raise EngineError.translated(
+                "%(new)s captures were imported since facets were built; run `nwx build-facets`",
+                new=new,
             )
         with temporary_folder() as folder:
             store = BlobFolder(folder)

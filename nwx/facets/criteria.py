@@ -325,12 +325,10 @@ class Criterion(StrEnum):
         for criterion in cls:
             if criterion.value == name:
                 return criterion
-        raise UsageError(
-            ErrorText(
-                "there is no criterion %(text)s; use %(choices)s",
-                text=repr(text[:80]),
-                choices=", ".join(cls),
-            )
+        raise UsageError.translated(
+            "there is no criterion %(text)s; use %(choices)s",
+            text=repr(text[:80]),
+            choices=", ".join(cls),
         )
 
     @property

@@ -85,7 +85,7 @@ class CriterionDefinition(ABC):
 
         The unknown value is in no span.
         """
-        raise UsageError(ErrorText("%(name)s has no spans", name=self.name))
+        raise UsageError.translated("%(name)s has no spans", name=self.name)
 
     def span_to_filter(self, low: str, high: str) -> LiveFilter:
         """Return the condition on captures that their value is in a span."""
@@ -123,24 +123,20 @@ class FixedValues(CriterionDefinition):
         for value in self.values:
             if value.lower() == plain:
                 return (value,)
-        raise UsageError(
-            ErrorText(
-                "%(text)s is no %(name)s; use %(choices)s",
-                text=repr(text[:80]),
-                name=self.name,
-                choices=", ".join(self.values),
-            )
+        raise UsageError.translated(
+            "%(text)s is no %(name)s; use %(choices)s",
+            text=repr(text[:80]),
+            name=self.name,
+            choices=", ".join(self.values),
         )
 
     def parse_end(self, text: str) -> str:
         value = super().parse_end(text)
         if value == UNKNOWN:
-            raise UsageError(
-                ErrorText(
-                    "%(unknown)s cannot be the end of a span of %(name)s",
-                    unknown=UNKNOWN,
-                    name=self.name,
-                )
+            raise UsageError.translated(
+                "%(unknown)s cannot be the end of a span of %(name)s",
+                unknown=UNKNOWN,
+                name=self.name,
             )
         return value
 
@@ -154,12 +150,10 @@ class FixedValues(CriterionDefinition):
 
     def _place(self, value: str) -> int:
         if value not in self.values:
-            raise UsageError(
-                ErrorText(
-                    "%(value)s is none of %(choices)s",
-                    value=repr(value),
-                    choices=", ".join(self.values),
-                )
+            raise UsageError.translated(
+                "%(value)s is none of %(choices)s",
+                value=repr(value),
+                choices=", ".join(self.values),
             )
         return self.values.index(value)
 
@@ -199,22 +193,18 @@ class Periods(CriterionDefinition):
 
     def parse(self, text: str) -> tuple[str, ...]:
         if text != UNKNOWN and not self.form.fullmatch(text):
-            raise UsageError(
-                ErrorText(
-                    "%(text)s is no %(name)s; write %(written)s",
-                    text=repr(text[:80]),
-                    name=self.name,
-                    written=self.written,
-                )
+            raise UsageError.translated(
+                "%(text)s is no %(name)s; write %(written)s",
+                text=repr(text[:80]),
+                name=self.name,
+                written=self.written,
             )
         return (text,)
 
     def parse_end(self, text: str) -> str:
         if not self.form.fullmatch(text):
-            raise UsageError(
-                ErrorText(
-                    "%(text)s is no end of a span of %(name)s", text=repr(text[:80]), name=self.name
-                )
+            raise UsageError.translated(
+                "%(text)s is no end of a span of %(name)s", text=repr(text[:80]), name=self.name
             )
         return text
 

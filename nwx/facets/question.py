@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from nwx.engine.facet_store import LiveFilter, Not
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
 
 
@@ -104,12 +104,10 @@ def parse_features(text: str) -> tuple[Feature, ...]:
 def parse_feature(text: str) -> Feature:
     """Return the feature of this name; raises UsageError on unknown names."""
     if text not in set(Feature):
-        raise UsageError(
-            ErrorText(
-                "there is no feature %(text)s; use %(choices)s",
-                text=repr(text[:80]),
-                choices=", ".join(Feature),
-            )
+        raise UsageError.translated(
+            "there is no feature %(text)s; use %(choices)s",
+            text=repr(text[:80]),
+            choices=", ".join(Feature),
         )
     return Feature(text)
 
@@ -288,8 +286,8 @@ def parse_facet_question(
     """
     names = tuple(Criterion.named(name) for name in by.split(",") if name.strip())
     if len(names) > MAX_BY or len(set(names)) < len(names):
-        raise UsageError(
-            ErrorText("by is %(by)s; name one criterion or two different ones", by=repr(by))
+        raise UsageError.translated(
+            "by is %(by)s; name one criterion or two different ones", by=repr(by)
         )
     wanted = _sort(sort, names, features)
     return FacetQuestion(
@@ -304,12 +302,10 @@ def parse_facet_question(
 def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
     """Return the conditions in texts; raises UsageError on invalid ones and too many."""
     if len(texts) > MAX_CONDITIONS:
-        raise UsageError(
-            ErrorText(
-                "%(count)s conditions are given; at most %(most)s are taken",
-                count=len(texts),
-                most=MAX_CONDITIONS,
-            )
+        raise UsageError.translated(
+            "%(count)s conditions are given; at most %(most)s are taken",
+            count=len(texts),
+            most=MAX_CONDITIONS,
         )
     return tuple(map(parse_condition, texts))
 
@@ -321,11 +317,9 @@ def parse_condition(text: str) -> FacetCondition:
     """
     parts = _CONDITION.fullmatch(text)
     if not parts:
-        raise UsageError(
-            ErrorText(
-                "%(text)s is no condition; write CRITERION=VALUE or CRITERION!=VALUE",
-                text=repr(text[:200]),
-            )
+        raise UsageError.translated(
+            "%(text)s is no condition; write CRITERION=VALUE or CRITERION!=VALUE",
+            text=repr(text[:200]),
         )
     criterion, negated, rest = Criterion.named(parts[1]), parts[2] == "!=", parts[3].strip()
     definition = criterion.definition
@@ -335,20 +329,16 @@ def parse_condition(text: str) -> FacetCondition:
         return FacetCondition(criterion, low=low, high=high, negated=negated)
     written = [value.replace("\\,", ",").strip() for value in _SEPARATOR.split(rest)]
     if not all(written):
-        raise UsageError(
-            ErrorText(
-                "%(text)s has an empty value; write CRITERION=VALUE,VALUE", text=repr(text[:200])
-            )
+        raise UsageError.translated(
+            "%(text)s has an empty value; write CRITERION=VALUE,VALUE", text=repr(text[:200])
         )
     values = [one for value in written for one in definition.parse(value)]
     if len(values) > MAX_CONDITION_VALUES:
-        raise UsageError(
-            ErrorText(
-                "%(criterion)s has %(count)s values; at most %(most)s are taken",
-                criterion=criterion,
-                count=len(values),
-                most=MAX_CONDITION_VALUES,
-            )
+        raise UsageError.translated(
+            "%(criterion)s has %(count)s values; at most %(most)s are taken",
+            criterion=criterion,
+            count=len(values),
+            most=MAX_CONDITION_VALUES,
         )
     return FacetCondition(criterion, tuple(dict.fromkeys(values)), negated=negated)
 
@@ -363,5 +353,5 @@ def _sort(text: str, by: Sequence[Criterion], features: Sequence[Feature]) -> Fe
 
 def _is_reverse(order: str, sort: Feature | None) -> bool:
     if order not in ("", "asc", "desc"):
-        raise UsageError(ErrorText("order is %(order)s; write asc or desc", order=repr(order[:80])))
+        raise UsageError.translated("order is %(order)s; write asc or desc", order=repr(order[:80]))
     return bool(order) and (order == "desc") == (sort is None)

@@ -15,7 +15,7 @@ import numpy as np
 from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.entry_columns import EntryColumns, TextsFile
 from nwx.engine.facet_store import BlobStore, StoredBuild
-from nwx.errors import BlobError, EngineVersionError, ErrorText
+from nwx.errors import BlobError, EngineVersionError
 from nwx.facets.codes import Labels
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.revisits import MonthColumns, document_sizes
@@ -132,13 +132,11 @@ def current_build(store: BlobStore) -> Build | None:
             return None
         found = stored.notes.get("format")
         if found != _FORMAT:
-            raise EngineVersionError(
-                ErrorText(
-                    "the facets in %(folder)s have format %(found)s, this nwx reads %(format)s",
-                    folder=store.folder,
-                    found=found,
-                    format=_FORMAT,
-                )
+            raise EngineVersionError.translated(
+                "the facets in %(folder)s have format %(found)s, this nwx reads %(format)s",
+                folder=store.folder,
+                found=found,
+                format=_FORMAT,
             )
     return Build(store.folder, stored)
 

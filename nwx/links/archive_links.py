@@ -8,7 +8,7 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks import entries
 from nwx.engine.inlinks.entries import AnchoredTarget, LinkRow
 from nwx.engine.inlinks.links import HostInlinks, target_links
-from nwx.errors import EngineError, ErrorText
+from nwx.errors import EngineError
 from nwx.links.host_graph import HostGraph, graph_of_cell
 from nwx.links.link_frames import HostLinks, host_links, link_frames
 from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
@@ -24,11 +24,9 @@ class ArchiveLinks:
         self._index = engine.inlink_index()
         table = self._index.table()
         if table is None:
-            raise EngineError(
-                ErrorText(
-                    "the links of %(address)s were never inverted; run `nwx invert-links` first",
-                    address=engine.address,
-                )
+            raise EngineError.translated(
+                "the links of %(address)s were never inverted; run `nwx invert-links` first",
+                address=engine.address,
             )
         self.table = table
 

@@ -75,24 +75,20 @@ class InvertedLinks:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         if not (folder / _SUCCESS_FILE).exists():
-            raise SourceError(
-                ErrorText(
-                    "%(folder)s is no whole output of `nwx spark links`: it has no %(file)s",
-                    folder=folder,
-                    file=_SUCCESS_FILE,
-                )
+            raise SourceError.translated(
+                "%(folder)s is no whole output of `nwx spark links`: it has no %(file)s",
+                folder=folder,
+                file=_SUCCESS_FILE,
             )
         with self._reading(INVERTED_NOTES):
             found = json.loads((folder / INVERTED_NOTES).read_text(encoding="utf-8"))
             if found["format"] != INVERTED_FORMAT:
-                raise SourceError(
-                    ErrorText(
-                        "%(folder)s has format %(found)s, this nwx reads %(read)s; %(advice)s",
-                        folder=folder,
-                        found=str(found["format"]),
-                        read=str(INVERTED_FORMAT),
-                        advice=_ADVICE,
-                    )
+                raise SourceError.translated(
+                    "%(folder)s has format %(found)s, this nwx reads %(read)s; %(advice)s",
+                    folder=folder,
+                    found=str(found["format"]),
+                    read=str(INVERTED_FORMAT),
+                    advice=_ADVICE,
                 )
             self.notes = InvertedNotes(**found)
 
@@ -132,24 +128,20 @@ class InvertedLinks:
                 for begin in range(0, size, at_once or size):
                     frame = rows.slice(begin, at_once).collect()
                     if sum(frame.null_count().row(0)):
-                        raise SourceError(
-                            ErrorText(
-                                "%(path)s has a row without a value; %(advice)s",
-                                path=path,
-                                advice=_ADVICE,
-                            )
+                        raise SourceError.translated(
+                            "%(path)s has a row without a value; %(advice)s",
+                            path=path,
+                            advice=_ADVICE,
                         )
                     yield frame
                 read += size
             if read != expected:
-                raise SourceError(
-                    ErrorText(
-                        "%(path)s has %(read)s rows, its notes tell %(expected)s; %(advice)s",
-                        path=self.folder / name,
-                        read=read,
-                        expected=expected,
-                        advice=_ADVICE,
-                    )
+                raise SourceError.translated(
+                    "%(path)s has %(read)s rows, its notes tell %(expected)s; %(advice)s",
+                    path=self.folder / name,
+                    read=read,
+                    expected=expected,
+                    advice=_ADVICE,
                 )
 
     @contextmanager
@@ -158,13 +150,11 @@ class InvertedLinks:
             yield
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             words = str(error).strip().splitlines()[:1] or [type(error).__name__]
-            raise SourceError(
-                ErrorText(
-                    "%(path)s cannot be read: %(reason)s; %(advice)s",
-                    path=self.folder / name,
-                    reason=words[0],
-                    advice=_ADVICE,
-                )
+            raise SourceError.translated(
+                "%(path)s cannot be read: %(reason)s; %(advice)s",
+                path=self.folder / name,
+                reason=words[0],
+                advice=_ADVICE,
             ) from error
 
 
@@ -187,12 +177,10 @@ def write_loaded_part(
     """
     documents = _same_documents(inverted, engine, states)
     if not len(documents) and inverted.notes.documents:
-        raise SourceError(
-            ErrorText(
-                "the archive has no document as it is in %(folder)s; import what the links were "
-                "made of first (`nwx import --documents`)",
-                folder=inverted.folder,
-            )
+        raise SourceError.translated(
+            "the archive has no document as it is in %(folder)s; import what the links were "
+            "made of first (`nwx import --documents`)",
+            folder=inverted.folder,
         )
     frames = {
         "documents": documents.select("id", "state", source="urlkey", url="url", refused="refused"),
@@ -263,12 +251,10 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
     before = links.shift(1) if last is None else pl.concat([last, links[:-1]])
     targets = links["target"]
     if (targets < before["target"]).any():
-        raise SourceError(
-            ErrorText(
-                "the links in %(folder)s are not in the order of the linked URLs; "
-                "run `nwx spark links` again",
-                folder=folder,
-            )
+        raise SourceError.translated(
+            "the links in %(folder)s are not in the order of the linked URLs; "
+            "run `nwx spark links` again",
+            folder=folder,
         )
     same = [links[name].eq_missing(before[name]) for name in links.columns]
     return links.filter(~reduce(and_, same))
@@ -325,8 +311,8 @@ class IdPlaces:
         Raises SourceError if an id has the wrong length.
         """
         if (ids.bin.size() != ID_BYTES).any():
-            raise SourceError(
-                ErrorText("a document's id has another length; run `nwx spark links` again")
+            raise SourceError.translated(
+                "a document's id has another length; run `nwx spark links` again"
             )
         high, low = _halves(b"".join(ids.to_list()))
         found = np.full(len(high), _NOWHERE, dtype=np.int64)

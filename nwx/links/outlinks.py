@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 
 from nwx.engine.base import Engine
-from nwx.errors import ErrorText, UrlError, UsageError
+from nwx.errors import UrlError, UsageError
 from nwx.keys import capture_key, document_id
 from nwx.links.parts import clean_anchor
 from nwx.model import Capture, LinkCell
@@ -39,15 +39,13 @@ def asked_place(text: str) -> AskedPlace:
         url = clean_url(text if _SCHEME in text else f"http://{text}")
         key = urlkey(url)
     except UrlError as error:
-        raise UsageError(
-            ErrorText("%(text)s is neither a URL nor a host", text=repr(text[:80]))
+        raise UsageError.translated(
+            "%(text)s is neither a URL nor a host", text=repr(text[:80])
         ) from error
     host = host_of_urlkey(key)
     if not host or (not is_url and "." not in host and host != "localhost"):
-        raise UsageError(
-            ErrorText(
-                "%(text)s is neither a URL nor a host; write http://… or HOST", text=repr(text[:80])
-            )
+        raise UsageError.translated(
+            "%(text)s is neither a URL nor a host; write http://… or HOST", text=repr(text[:80])
         )
     return AskedPlace(text, key if is_url else "", host)
 

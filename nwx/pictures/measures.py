@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from nwx.engine.indices.picture_index import COLOURS
-from nwx.errors import ErrorText, FormatError
+from nwx.errors import FormatError
 from nwx.quality.images import PICTURE_FAILURES, opened, perceptual_hash
 
 _SIDE = 128
@@ -54,8 +54,8 @@ def measured(payload: bytes) -> ImageMeasures:
         small = ImageOps.exif_transpose(image).convert("RGBA")
     except PICTURE_FAILURES as error:
         reason = str(error)[:200] or type(error).__name__
-        raise FormatError(
-            ErrorText("the picture cannot be decoded: %(reason)s", reason=reason)
+        raise FormatError.translated(
+            "the picture cannot be decoded: %(reason)s", reason=reason
         ) from error
     return ImageMeasures(width, height, _hash(small), _colours(small))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from nwx.errors import ErrorText, FormatError, UrlError
+from nwx.errors import FormatError, UrlError
 from nwx.extract.charset import decode
 from nwx.extract.guard import crowded, disarm
 from nwx.extract.html import repaired_html
@@ -79,12 +79,12 @@ def images_of_page(payload: bytes, url: str, content_type: str, charset: str) ->
     html = decode(payload[: PAGE_LIMITS.bytes], content_type, charset)
     html, _ = disarm(repaired_html(html, content_type), PAGE_LIMITS)
     if crowded(html):
-        raise FormatError(ErrorText("the page has tags of more than 1000 attributes"))
+        raise FormatError.translated("the page has tags of more than 1000 attributes")
     try:
         tree = LexborHTMLParser(html, scripting=True)
     except (SelectolaxError, UnicodeError) as error:
-        raise FormatError(
-            ErrorText("the markup cannot be read: %(reason)s", reason=error)
+        raise FormatError.translated(
+            "the markup cannot be read: %(reason)s", reason=error
         ) from error
     walk = _Walk()
     if tree.root is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nwx.errors import ErrorText, FormatError, SourceError
+from nwx.errors import FormatError, SourceError
 from nwx.model import Capture
 from nwx.pictures.page_images import PAGE_LIMITS, ImagesOfPage, images_of_page
 from nwx.quality.stored_blocks import MOST_IMAGE_BYTES, block_at
@@ -31,7 +31,7 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:
-        raise FormatError(ErrorText("the payload has more than %(limit)s bytes", limit=limit))
+        raise FormatError.translated("the payload has more than %(limit)s bytes", limit=limit)
     return PlacedPayload(bytes(decoded.data), charset_of(http.text(b"content-type")))
 
 

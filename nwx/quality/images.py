@@ -20,7 +20,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from nwx.errors import ErrorText, FormatError, UsageError
+from nwx.errors import FormatError, UsageError
 
 MOST_PIXELS = 40_000_000
 """So many pixels are decoded, four bytes each: a page of 1,920 by 20,800."""
@@ -87,12 +87,10 @@ def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
         raise _broken(error) from error
     width, height = image.size
     if width * height > most_pixels or max(width, height) > MOST_SIDE:
-        raise FormatError(
-            ErrorText(
-                "the picture has %(width)s by %(height)s pixels, which is too large",
-                width=width,
-                height=height,
-            )
+        raise FormatError.translated(
+            "the picture has %(width)s by %(height)s pixels, which is too large",
+            width=width,
+            height=height,
         )
     if image.format == "JPEG":
         _check_scans(payload, width * height)
@@ -113,16 +111,14 @@ def _check_scans(payload: bytes, pixels: int) -> None:
     """Raise FormatError for a JPEG that goes over its pixels too often: each scan does once."""
     scans = payload.count(_SCAN)
     if scans > _MOST_SCANS or scans * pixels > _MOST_SCANNED_PIXELS:
-        raise FormatError(
-            ErrorText(
-                "the picture has %(scans)s scans, which takes too long to decode", scans=scans
-            )
+        raise FormatError.translated(
+            "the picture has %(scans)s scans, which takes too long to decode", scans=scans
         )
 
 
 def _broken(error: BaseException) -> FormatError:
     reason = str(error)[:200] or type(error).__name__
-    return FormatError(ErrorText("the picture cannot be decoded: %(reason)s", reason=reason))
+    return FormatError.translated("the picture cannot be decoded: %(reason)s", reason=reason)
 
 
 _FORMATS = {"image/webp": "WEBP", "image/jpeg": "JPEG", "image/png": "PNG"}
@@ -148,12 +144,10 @@ def scaled(
     """
     form = _FORMATS.get(media_type)
     if form is None:
-        raise UsageError(
-            ErrorText(
-                "%(media_type)s is not written; choose one of %(choices)s",
-                media_type=repr(media_type),
-                choices=", ".join(_FORMATS),
-            )
+        raise UsageError.translated(
+            "%(media_type)s is not written; choose one of %(choices)s",
+            media_type=repr(media_type),
+            choices=", ".join(_FORMATS),
         )
     image = opened(payload, MOST_PIXELS)
     written = io.BytesIO()
@@ -162,8 +156,8 @@ def scaled(
         small.save(written, form, **_OPTIONS[form])
     except PICTURE_FAILURES as error:
         reason = str(error)[:200] or type(error).__name__
-        raise FormatError(
-            ErrorText("the picture cannot be decoded: %(reason)s", reason=reason)
+        raise FormatError.translated(
+            "the picture cannot be decoded: %(reason)s", reason=reason
         ) from error
     return written.getvalue()
 

@@ -15,7 +15,7 @@ from nwx.engine.indices.quality_index import (
     QualityGroup,
     QualityTotals,
 )
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
 from nwx.values.csv_cells import csv_line
@@ -83,8 +83,8 @@ def read_month(text: str) -> str:
     """Return a month, YYYY-MM, as scores are filtered by it; "" is every month."""
     found = _MONTH.fullmatch(text)
     if text and not found:
-        raise UsageError(
-            ErrorText("%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20]))
+        raise UsageError.translated(
+            "%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20])
         )
     return f"{found[1]}{found[2]}" if found else ""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import ErrorText, FormatError, SourceError, TimestampError, UrlError
+from nwx.errors import FormatError, SourceError, TimestampError, UrlError
 from nwx.model import Capture
 from nwx.values.http import NO_HEAD, decode_body, response_head
 from nwx.values.timestamps import normal_timestamp
@@ -36,8 +36,8 @@ def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> Stored
     """
     path = places.path(capture.collection, capture.source_file)
     if path is None:
-        raise SourceError(
-            ErrorText("nobody knows where %(source_file)s is", source_file=capture.source_file)
+        raise SourceError.translated(
+            "nobody knows where %(source_file)s is", source_file=capture.source_file
         )
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
@@ -58,8 +58,8 @@ def block_at(
     except FormatError as error:
         raise FormatError(error.text, source.name, offset) from error
     except (OSError, EOFError) as error:
-        raise SourceError(
-            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        raise SourceError.translated(
+            "%(path)s cannot be read: %(reason)s", path=source.path, reason=error
         ) from error
 
 
@@ -68,7 +68,7 @@ def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
     try:
         record = record_at(handle, offset)
         if record is None:
-            raise FormatError(ErrorText("no record is at its place"))
+            raise FormatError.translated("no record is at its place")
     except BaseException:
         handle.close()
         raise
@@ -79,18 +79,16 @@ def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], boo
     """Return the head and the block of a record; a long one is not read."""
     head, lines = _head(record)
     if head is None or not is_wanted(target_uri_of(head)):
-        raise FormatError(ErrorText("another record is in its place"))
+        raise FormatError.translated("another record is in its place")
     length = head.length or 0
     if length > limit:
-        raise FormatError(
-            ErrorText(
-                "the record has %(length)s bytes, %(limit)s are read", length=length, limit=limit
-            )
+        raise FormatError.translated(
+            "the record has %(length)s bytes, %(limit)s are read", length=length, limit=limit
         )
     block = record.read(length)
     record.read(_RECORD_END)  # up to where the checksum of a member is compared
     if len(block) < length or is_damaged(record):
-        raise FormatError(ErrorText("the record is damaged"))
+        raise FormatError.translated("the record is damaged")
     return StoredBlock(head, block, lines)
 
 
@@ -182,5 +180,5 @@ def read_image(places: FilePlaces, capture: Capture, limit: int = MOST_IMAGE_BYT
     http = response_head(block) if head.kind == "response" else NO_HEAD
     decoded = decode_body(http, memoryview(block)[http.size :], limit)
     if decoded.cut:
-        raise FormatError(ErrorText("the image has more than %(limit)s bytes", limit=limit))
+        raise FormatError.translated("the image has more than %(limit)s bytes", limit=limit)
     return decoded.data

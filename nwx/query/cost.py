@@ -7,7 +7,7 @@ above the limit is refused here, for every engine and every interface.
 
 import re
 
-from nwx.errors import ErrorText, QueryError
+from nwx.errors import QueryError
 from nwx.query.fields import DEFAULT_FIELDS, INLINK_COUNTS, QueryFieldKind, kind
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Leaf, Node, Phrase, Term, Wildcard
 
@@ -42,14 +42,12 @@ def check_cost(node: Node) -> None:
     _check_depth(node)
     total = cost(node)
     if total > MAX_COST:
-        raise QueryError(
-            ErrorText(
-                "this query takes too much work (cost %(total)s, at most %(most)s); "
-                "use fewer patterns (* and ?), misspelt words (~) and dates, begin "
-                "patterns with letters, or name a field (title:…)",
-                total=total,
-                most=MAX_COST,
-            )
+        raise QueryError.translated(
+            "this query takes too much work (cost %(total)s, at most %(most)s); "
+            "use fewer patterns (* and ?), misspelt words (~) and dates, begin "
+            "patterns with letters, or name a field (title:…)",
+            total=total,
+            most=MAX_COST,
         )
 
 
@@ -59,7 +57,7 @@ def _check_depth(node: Node) -> None:
         level = [part for one in level for part in _parts(one)]
         if not level:
             return
-    raise QueryError(ErrorText("the query is nested too deep"))
+    raise QueryError.translated("the query is nested too deep")
 
 
 def _parts(node: Node) -> tuple[Node, ...]:
@@ -111,23 +109,18 @@ def _phrase_cost(node: Phrase) -> int:
 
 def _pattern_cost(pattern: str) -> int:
     if len(pattern) > MAX_PATTERN_CHARACTERS:
-        raise QueryError(
-            ErrorText(
-                "a pattern has %(count)s characters; %(most)s are the most",
-                count=len(pattern),
-                most=MAX_PATTERN_CHARACTERS,
-            )
+        raise QueryError.translated(
+            "a pattern has %(count)s characters; %(most)s are the most",
+            count=len(pattern),
+            most=MAX_PATTERN_CHARACTERS,
         )
     wildcards = sum(piece in "*?" for piece in _PIECE.findall(pattern))
     if wildcards > MAX_WILDCARDS:
-        raise QueryError(
-            ErrorText(
-                "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); "
-                "%(most)s are the most",
-                pattern=repr(pattern[:40]),
-                wildcards=wildcards,
-                most=MAX_WILDCARDS,
-            )
+        raise QueryError.translated(
+            "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); %(most)s are the most",
+            pattern=repr(pattern[:40]),
+            wildcards=wildcards,
+            most=MAX_WILDCARDS,
         )
     if pattern == "*":
         return WORD_COST
@@ -138,11 +131,9 @@ def _pattern_cost(pattern: str) -> int:
 
 def _fuzzy_cost(node: Fuzzy) -> int:
     if len(node.text) > MAX_FUZZY_CHARACTERS:
-        raise QueryError(
-            ErrorText(
-                "a word with ~ has %(count)s characters; %(most)s are the most",
-                count=len(node.text),
-                most=MAX_FUZZY_CHARACTERS,
-            )
+        raise QueryError.translated(
+            "a word with ~ has %(count)s characters; %(most)s are the most",
+            count=len(node.text),
+            most=MAX_FUZZY_CHARACTERS,
         )
     return FUZZY_COSTS[min(node.distance, 2)]

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from nwx.errors import ErrorText, TimestampError, UsageError
+from nwx.errors import TimestampError, UsageError
 
 _DATE = re.compile(
     r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T ]?(\d\d)(?::?(\d\d)(?::?(\d\d)Z?)?)?)?)?)?", re.ASCII
@@ -21,15 +21,15 @@ def date_span(text: str) -> tuple[str, str]:
     """
     match = _DATE.fullmatch(text.strip())
     if not match:
-        raise TimestampError(
-            ErrorText("%(text)s is no date; write 2010, 2010-03 or 2010-03-05", text=repr(text))
+        raise TimestampError.translated(
+            "%(text)s is no date; write 2010, 2010-03 or 2010-03-05", text=repr(text)
         )
     parts = [int(part) for part in match.groups() if part is not None]
     try:
         first = datetime(*(parts + [1, 1, 0, 0, 0][len(parts) - 1 :]))  # type: ignore[arg-type]
     except ValueError as error:
-        raise TimestampError(
-            ErrorText("%(text)s is no date: %(reason)s", text=repr(text), reason=error)
+        raise TimestampError.translated(
+            "%(text)s is no date: %(reason)s", text=repr(text), reason=error
         ) from error
     last_day = calendar.monthrange(parts[0], parts[1] if len(parts) > 1 else 12)[1]
     highest = [12, last_day, 23, 59, 59]

@@ -69,22 +69,17 @@ def escape(query: str) -> EscapedQuery:
     Raises QueryError on unclosed quotation marks and brackets, and on queries too long or too deep.
     """
     if len(query) > MAX_CHARACTERS:
-        raise QueryError(
-            ErrorText(
-                "the query has %(count)s characters; %(most)s are the most",
-                count=len(query),
-                most=MAX_CHARACTERS,
-            )
+        raise QueryError.translated(
+            "the query has %(count)s characters; %(most)s are the most",
+            count=len(query),
+            most=MAX_CHARACTERS,
         )
     tamed, opened, after_field = EscapedQuery(), list[int](), False
     only_words = not any(_is_content(match) for match in _TOKEN.finditer(query))
     for count, match in enumerate(_TOKEN.finditer(query)):
         if count > 2 * MAX_TOKENS:
-            raise QueryError(
-                ErrorText(
-                    "the query has too many words; %(most)s are the most",
-                    most=MAX_TOKENS,
-                )
+            raise QueryError.translated(
+                "the query has too many words; %(most)s are the most", most=MAX_TOKENS
             )
         _follow_brackets(match, query, opened)
         tamed.add(_tamed(match, query, after_field, only_words), match.start())

@@ -110,12 +110,10 @@ def _beginning(node: Wildcard) -> Node:
     words = picture_words(node.pattern)
     is_beginning = node.pattern.endswith("*") and not set("*?\\") & set(node.pattern[:-1])
     if len(words) != 1 or not is_beginning:
-        raise QueryError(
-            ErrorText(
-                "%(pattern)s cannot be asked of pictures: %(meaning)s",
-                pattern=repr(node.pattern[:80]),
-                meaning=_MEANING,
-            )
+        raise QueryError.translated(
+            "%(pattern)s cannot be asked of pictures: %(meaning)s",
+            pattern=repr(node.pattern[:80]),
+            meaning=_MEANING,
         )
     return Wildcard("", words[0] + "*")
 
@@ -123,18 +121,14 @@ def _beginning(node: Wildcard) -> Node:
 def _refusal(node: Node) -> QueryError:
     field = getattr(node, "field", "date")
     if field in PICTURE_FIELDS:
-        return QueryError(
-            ErrorText(
-                "%(field)s can only be asked of pictures where all parts must match", field=field
-            )
+        return QueryError.translated(
+            "%(field)s can only be asked of pictures where all parts must match", field=field
         )
     if field not in _TEXT_FIELDS:
         fields = ", ".join(PICTURE_FIELDS)
-        return QueryError(
-            ErrorText(
-                "the field %(field)s cannot be asked of pictures; they have %(fields)s",
-                field=field,
-                fields=fields,
-            )
+        return QueryError.translated(
+            "the field %(field)s cannot be asked of pictures; they have %(fields)s",
+            field=field,
+            fields=fields,
         )
-    return QueryError(ErrorText("this cannot be asked of pictures: %(meaning)s", meaning=_MEANING))
+    return QueryError.translated("this cannot be asked of pictures: %(meaning)s", meaning=_MEANING)

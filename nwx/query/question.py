@@ -131,8 +131,8 @@ def resolve(question: Question) -> DocumentQuery:
     sizes.
     """
     if not 0 <= question.limit <= MAX_LIMIT or question.offset < 0:
-        raise UsageError(
-            ErrorText("a page holds 0 to %(most)s hits and begins at 0 or later", most=MAX_LIMIT)
+        raise UsageError.translated(
+            "a page holds 0 to %(most)s hits and begins at 0 or later", most=MAX_LIMIT
         )
     query = question.query
     filters: dict[str, tuple[str, ...]] = {}
@@ -189,23 +189,18 @@ def _value(name: str, field_name: str, value: str) -> str:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
         shown = value.encode("utf-8", "replace").decode()
-        raise UsageError(
-            ErrorText(
-                "the filter %(name)s=%(shown)s is not valid UTF-8; check the encoding of "
-                "the terminal",
-                name=name,
-                shown=repr(shown),
-            )
+        raise UsageError.translated(
+            "the filter %(name)s=%(shown)s is not valid UTF-8; check the encoding of the terminal",
+            name=name,
+            shown=repr(shown),
         ) from error
     digits = value.isascii() and value.isdigit()
     if field_name == "status_code" and not (digits and len(value) < 10):
-        raise QueryError(
-            ErrorText(
-                "the field status_code holds numbers, %(value)s is none", value=repr(value[:40])
-            )
+        raise QueryError.translated(
+            "the field status_code holds numbers, %(value)s is none", value=repr(value[:40])
         )
     if field_name == "year" and not (digits and len(value) == 4):
-        raise QueryError(
-            ErrorText("%(value)s is no year; write four digits", value=repr(value[:40]))
+        raise QueryError.translated(
+            "%(value)s is no year; write four digits", value=repr(value[:40])
         )
     return str(int(value)) if field_name == "status_code" else value

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nwx import mappings
-from nwx.errors import ErrorText, QueryError, TimestampError
+from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.dates import date_span
 from nwx.query.fields import JOINED_FIELDS
@@ -126,8 +126,8 @@ def resolve_tree(node: Node) -> Node:
             return node
         case Boost():
             if node.factor < 0:
-                raise QueryError(
-                    ErrorText("a boost cannot be below 0: %(factor)s", factor=node.factor)
+                raise QueryError.translated(
+                    "a boost cannot be below 0: %(factor)s", factor=node.factor
                 )
             return Boost(resolve_tree(node.node), node.factor)
         case Bool():
@@ -142,10 +142,8 @@ def resolve_tree(node: Node) -> Node:
 def _check_timestamps(node: DateRange) -> None:
     for digits in filter(None, (node.low, node.high)):
         if not _TIMESTAMP.fullmatch(digits):
-            raise QueryError(
-                ErrorText(
-                    "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
-                )
+            raise QueryError.translated(
+                "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
             )
 
 
@@ -173,21 +171,15 @@ def _resolved_leaf(leaf: Leaf) -> Leaf:
 def _no_value_of(leaf: Leaf, kind: str) -> QueryError:
     field = repr(leaf.field)
     if kind == DATE:
-        return QueryError(
-            ErrorText(
-                "the field %(field)s holds dates; ask for a date or a range of dates", field=field
-            )
+        return QueryError.translated(
+            "the field %(field)s holds dates; ask for a date or a range of dates", field=field
         )
     if isinstance(leaf, Wildcard):
-        return QueryError(
-            ErrorText(
-                "the field %(field)s holds numbers; ask for ranges, not for patterns", field=field
-            )
+        return QueryError.translated(
+            "the field %(field)s holds numbers; ask for ranges, not for patterns", field=field
         )
-    return QueryError(
-        ErrorText(
-            "the field %(field)s holds numbers; ask for ranges, not for likeness", field=field
-        )
+    return QueryError.translated(
+        "the field %(field)s holds numbers; ask for ranges, not for likeness", field=field
     )
 
 
@@ -209,10 +201,10 @@ def field_type(field: str) -> str:
         return JOINED_FIELDS[field]
     properties = mappings.properties(IndexName.DOCUMENTS).get(field)
     if properties is None:
-        raise QueryError(ErrorText("there is no field %(field)s", field=repr(field)))
+        raise QueryError.translated("there is no field %(field)s", field=repr(field))
     if properties.get("index") is False:
-        raise QueryError(
-            ErrorText("the field %(field)s is kept, but cannot be searched", field=repr(field))
+        raise QueryError.translated(
+            "the field %(field)s is kept, but cannot be searched", field=repr(field)
         )
     kind: str = properties["type"]
     return kind
@@ -220,12 +212,10 @@ def field_type(field: str) -> str:
 
 def _number(text: str, field: str, kind: str) -> int:
     if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
-        raise QueryError(
-            ErrorText(
-                "the field %(field)s holds numbers, %(text)s is none",
-                field=repr(field),
-                text=repr(text[:40]),
-            )
+        raise QueryError.translated(
+            "the field %(field)s holds numbers, %(text)s is none",
+            field=repr(field),
+            text=repr(text[:40]),
         )
     return int(text)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nwx.access.restricted.engine import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
-from nwx.errors import DigestError, ErrorText, UsageError
+from nwx.errors import DigestError, UsageError
 from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 from nwx.values.digests import normal_digest
@@ -63,7 +63,7 @@ def id_of_key(text: str) -> str | None:
     try:
         return document_id(document_key(url.strip(), normal_digest(digest)))
     except DigestError as error:
-        raise UsageError(ErrorText("%(reason)s; a key is <url> <digest>", reason=error)) from error
+        raise UsageError.translated("%(reason)s; a key is <url> <digest>", reason=error) from error
 
 
 def show(engine: Engine, id: str) -> Shown | None:
@@ -123,7 +123,7 @@ def version_at(engine: Engine, url: str, timestamp: str) -> Document:
     for one in dated:
         if document := engine.documents([one.document_id]).get(one.document_id):
             return document
-    raise UsageError(ErrorText("there is no document of %(url)s in this archive", url=url))
+    raise UsageError.translated("there is no document of %(url)s in this archive", url=url)
 
 
 def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:

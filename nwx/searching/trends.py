@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from nwx.engine.base import Engine
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.searching.answers import Count
@@ -78,12 +78,10 @@ def trends(
     QueryError and UsageError as searches do.
     """
     if len(queries) > MOST_QUERIES:
-        raise UsageError(
-            ErrorText(
-                "%(count)s queries are too many; compare up to %(most)s",
-                count=len(queries),
-                most=MOST_QUERIES,
-            )
+        raise UsageError.translated(
+            "%(count)s queries are too many; compare up to %(most)s",
+            count=len(queries),
+            most=MOST_QUERIES,
         )
     each = list(dict.fromkeys(queries))
     asked = [replace(question, query=query) for query in ("", *each)]

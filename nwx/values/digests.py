@@ -9,7 +9,7 @@ import binascii
 import re
 from enum import StrEnum
 
-from nwx.errors import DigestError, ErrorText
+from nwx.errors import DigestError
 
 _NORMAL_SHA1 = re.compile(r"sha1:[A-Z2-7]{32}")
 _BARE_SHA1 = re.compile(r"[A-Z2-7]{32}")
@@ -84,32 +84,26 @@ def _split(text: str) -> tuple[str, str]:
 def _bytes(algorithm: str, value: str, text: str) -> bytes:
     size = _SIZES.get(algorithm)
     if size is None:
-        raise DigestError(
-            ErrorText(
-                "%(text)s is no digest of a known kind; %(choices)s are read",
-                text=repr(text[:80]),
-                choices=", ".join(_SIZES),
-            )
+        raise DigestError.translated(
+            "%(text)s is no digest of a known kind; %(choices)s are read",
+            text=repr(text[:80]),
+            choices=", ".join(_SIZES),
         )
     try:
         raw = _decoded(value, size)
     except (binascii.Error, ValueError) as error:
-        raise DigestError(
-            ErrorText(
-                "%(text)s is not a %(algorithm)s digest: %(reason)s",
-                text=repr(text[:80]),
-                algorithm=algorithm,
-                reason=error,
-            )
+        raise DigestError.translated(
+            "%(text)s is not a %(algorithm)s digest: %(reason)s",
+            text=repr(text[:80]),
+            algorithm=algorithm,
+            reason=error,
         ) from error
     if len(raw) != size:
-        raise DigestError(
-            ErrorText(
-                "%(text)s is not a %(algorithm)s digest: %(size)s bytes are needed",
-                text=repr(text[:80]),
-                algorithm=algorithm,
-                size=size,
-            )
+        raise DigestError.translated(
+            "%(text)s is not a %(algorithm)s digest: %(size)s bytes are needed",
+            text=repr(text[:80]),
+            algorithm=algorithm,
+            size=size,
         )
     return raw
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nwx.errors import ErrorText, UrlError
+from nwx.errors import UrlError
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def package_urlkey(url: str) -> str:
     Raises UrlError on other URLs the package rejects.
     """
     if _TOO_NESTED.search(url):
-        raise UrlError(ErrorText("the URL %(url)s… is escaped many times over", url=repr(url[:60])))
+        raise UrlError.translated("the URL %(url)s… is escaped many times over", url=repr(url[:60]))
     try:
         key: str = package_surt(url, canonicalizer=_canonicalize)
     except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
@@ -77,12 +77,10 @@ def package_urlkey(url: str) -> str:
         if _NO_PORT.match(url):
             return url
         reason = str(error) if isinstance(error, ValueError) else ""
-        raise UrlError(
-            ErrorText(
-                "the URL %(url)s has no urlkey: %(reason)s",
-                url=repr(url[:60]),
-                reason=reason or "not a URL",
-            )
+        raise UrlError.translated(
+            "the URL %(url)s has no urlkey: %(reason)s",
+            url=repr(url[:60]),
+            reason=reason or "not a URL",
         ) from error
     return key
 

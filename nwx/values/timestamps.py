@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from nwx.errors import ErrorText, TimestampError
+from nwx.errors import TimestampError
 
 _WARC_DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,]\d*)?[Zz]?", re.ASCII
@@ -82,11 +82,9 @@ _known_timestamp = lru_cache(maxsize=1024)(_timestamp)
 
 def _padded(text: str) -> str:
     if len(text) not in _LENGTHS or not _DIGITS.fullmatch(text):
-        raise TimestampError(
-            ErrorText(
-                "%(text)s is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed",
-                text=repr(text[:40]),
-            )
+        raise TimestampError.translated(
+            "%(text)s is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed",
+            text=repr(text[:40]),
         )
     digits = text + _LOWEST[len(text) :]
     _check(digits, text)
@@ -96,8 +94,8 @@ def _padded(text: str) -> str:
 def _loose(text: str) -> str:
     found = _LOOSE_DATE.fullmatch(text)
     if found is None:
-        raise TimestampError(
-            ErrorText("%(text)s is no date; YYYY-MM-DDThh:mm:ssZ is needed", text=repr(text[:40]))
+        raise TimestampError.translated(
+            "%(text)s is no date; YYYY-MM-DDThh:mm:ssZ is needed", text=repr(text[:40])
         )
     year, month, day, hour, minute, second, zone = found.groups()
     digits = (
@@ -113,18 +111,18 @@ def _to_utc(digits: str, zone: str) -> str:
         instant = datetime.strptime(digits + zone.replace(":", ""), "%Y%m%d%H%M%S%z")
         return to_timestamp(instant)
     except (ValueError, OverflowError) as error:
-        raise TimestampError(
-            ErrorText("%(digits)s%(zone)s has an impossible time zone", digits=digits, zone=zone)
+        raise TimestampError.translated(
+            "%(digits)s%(zone)s has an impossible time zone", digits=digits, zone=zone
         ) from error
 
 
 def _check(digits: str, text: str) -> None:
     if digits[8:10] > "23" or digits[10:12] > "59" or digits[12:] > "59":
-        raise TimestampError(
-            ErrorText("%(text)s has an impossible time of day", text=repr(text[:40]))
+        raise TimestampError.translated(
+            "%(text)s has an impossible time of day", text=repr(text[:40])
         )
     if not _day_exists(digits[:8]):
-        raise TimestampError(ErrorText("%(text)s has an impossible date", text=repr(text[:40])))
+        raise TimestampError.translated("%(text)s has an impossible date", text=repr(text[:40]))
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from nwx.errors import ErrorText, UrlError
+from nwx.errors import UrlError
 
 MAX_URL_CHARACTERS = 16_384
 """Longer ones are no addresses but payloads (`data:`), and no engine can look them up."""
@@ -43,15 +43,13 @@ def clean_url(raw: bytes | str) -> str:
     if url.startswith("<") and url.endswith(">"):
         url = url[1:-1].strip()
     if not url:
-        raise UrlError(ErrorText("the record has no URL"))
+        raise UrlError.translated("the record has no URL")
     if len(url) > MAX_URL_CHARACTERS:
-        raise UrlError(
-            ErrorText(
-                "the URL %(url)s… has %(count)s characters, %(most)s are taken",
-                url=repr(url[:60]),
-                count=len(url),
-                most=MAX_URL_CHARACTERS,
-            )
+        raise UrlError.translated(
+            "the URL %(url)s… has %(count)s characters, %(most)s are taken",
+            url=repr(url[:60]),
+            count=len(url),
+            most=MAX_URL_CHARACTERS,
         )
     return _UNSAFE.sub(_escape, url) if _UNSAFE.search(url) else url
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
-from nwx.errors import ErrorText, FormatError, SourceError
+from nwx.errors import FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.values.digests import digest_of
 from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
@@ -49,8 +49,8 @@ class ArchiveSource:
             handle = open_path(self.path)
             return open_member(handle, self.member, self.places) if self.member else handle
         except OSError as error:
-            raise SourceError(
-                ErrorText("%(path)s cannot be opened: %(reason)s", path=self.path, reason=error)
+            raise SourceError.translated(
+                "%(path)s cannot be opened: %(reason)s", path=self.path, reason=error
             ) from error
 
 
@@ -252,7 +252,7 @@ def open_path(path: str) -> BinaryIO:
 
 def _check_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise SourceError(ErrorText("it is no regular file; what comes as a stream is read as -"))
+        raise SourceError.translated("it is no regular file; what comes as a stream is read as -")
 
 
 def _real(path: str) -> str:
@@ -289,8 +289,8 @@ def contents_of(source: ArchiveSource) -> Contents:
             summed = _Summed(digest.partition(":")[0])
             summed.add(handle)
     except OSError as error:
-        raise SourceError(
-            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        raise SourceError.translated(
+            "%(path)s cannot be read: %(reason)s", path=source.path, reason=error
         ) from error
     return Contents(summed.checksum, tuple(_differences(source, summed)))
 
@@ -315,8 +315,8 @@ def checksum_of_start(source: ArchiveSource, size: int) -> str:
             summed = _Summed("")
             summed.add(handle, size)
     except OSError as error:
-        raise SourceError(
-            ErrorText("%(path)s cannot be read: %(reason)s", path=source.path, reason=error)
+        raise SourceError.translated(
+            "%(path)s cannot be read: %(reason)s", path=source.path, reason=error
         ) from error
     return summed.checksum
 

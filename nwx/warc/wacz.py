@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
-from nwx.errors import DigestError, ErrorText, FormatError, SourceError
+from nwx.errors import DigestError, FormatError, SourceError
 from nwx.model import ReadError
 from nwx.values.digests import digest_of, normal_digest
 from nwx.warc.zip_entries import (
@@ -71,10 +71,8 @@ def open_member(handle: BinaryIO, member: str, places: Places = ()) -> BinaryIO:
         return _opened(handle, places or _places(handle, member))
     except FormatError as error:
         handle.close()
-        raise SourceError(
-            ErrorText(
-                "%(member)s cannot be read from its WACZ: %(reason)s", member=member, reason=error
-            )
+        raise SourceError.translated(
+            "%(member)s cannot be read from its WACZ: %(reason)s", member=member, reason=error
         ) from error
 
 
@@ -133,11 +131,9 @@ def _seekable(stream: BinaryIO, entry: ZipEntry) -> BinaryIO:
         return stream
     if entry.bytes is None or entry.bytes > _MOST_UNPACKED_BYTES:
         stream.close()
-        raise FormatError(
-            ErrorText(
-                "it is compressed, and larger than %(most)s bytes; unpack it first",
-                most=_MOST_UNPACKED_BYTES,
-            )
+        raise FormatError.translated(
+            "it is compressed, and larger than %(most)s bytes; unpack it first",
+            most=_MOST_UNPACKED_BYTES,
         )
     unpacked = tempfile.TemporaryFile(prefix="nwx-")  # noqa: SIM115 - the caller closes
     try:
@@ -165,7 +161,7 @@ def _places(handle: BinaryIO, member: str) -> Places:
         if outer is not None and not _refusal(outer):
             with _seekable(open_entry(borrowed(handle), outer), outer) as inner:
                 return (outer, *_places(inner, member[cut.end() :]))
-    raise FormatError(ErrorText("there is no such WARC in it"))
+    raise FormatError.translated("there is no such WARC in it")
 
 
 def _entries(handle: BinaryIO) -> list[ZipEntry]:
@@ -280,7 +276,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     try:
         found = json.loads(raw) if raw else {}
     except (ValueError, RecursionError) as error:
-        raise FormatError(ErrorText("it is no JSON: %(reason)s", reason=error)) from error
+        raise FormatError.translated("it is no JSON: %(reason)s", reason=error) from error
     return found if isinstance(found, dict) else {}
 
 

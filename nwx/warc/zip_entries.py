@@ -62,8 +62,8 @@ def read_entries(handle: BinaryIO) -> list[ZipEntry]:
             found = archive.infolist()
             directory = archive.start_dir
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-        raise FormatError(
-            ErrorText("it is no zip file that can be read: %(reason)s", reason=error)
+        raise FormatError.translated(
+            "it is no zip file that can be read: %(reason)s", reason=error
         ) from error
     ends = _ends([info.header_offset for info in found], directory)
     return [_entry(info, ends[info.header_offset]) for info in found]

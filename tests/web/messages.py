@@ -21,6 +21,7 @@ KEYWORDS = {
     "lazy_gettext": None,
     "lazy_pgettext": ((1, "c"), 2),
     "ErrorText": None,
+    "translated": None,
 }
 
 _TAGS_AND_CODE = re.compile(

@@ -18,7 +18,7 @@ from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore, LiveSe
 from nwx.engine.inlinks.inlink_index import ID_BYTES, DocumentStates, InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.inlinks.visible_table import VisibleTable
-from nwx.errors import EngineError, ErrorText
+from nwx.errors import EngineError
 from nwx.model import Capture
 from nwx.query.hidden import HiddenDocuments
 
@@ -103,7 +103,7 @@ class RestrictedFacetStore(FacetStore):
 
 def _refused_blobs(self: object, *given: Any, **named: Any) -> Any:
     """Raise EngineError: blobs contain hidden data too."""
-    raise EngineError(ErrorText("the blobs of inlinks are for those who see the whole archive"))
+    raise EngineError.translated("the blobs of inlinks are for those who see the whole archive")
 
 
 class RestrictedInlinkIndex(InlinkIndex):

@@ -20,7 +20,7 @@ from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
 from nwx.engine.entries import dates_entry, dates_from_entry, document_entry
-from nwx.errors import EngineError, ErrorText
+from nwx.errors import EngineError
 from nwx.keys import holds
 from nwx.model import (
     Capture,
@@ -40,8 +40,8 @@ _MORE_NEAR, _MOST_NEAR = 8, 8_000
 
 def reading_only() -> EngineError:
     """Return the error of who writes to an engine that shows a part of an archive."""
-    return EngineError(
-        ErrorText("an archive that is seen with access rules is open for reading only")
+    return EngineError.translated(
+        "an archive that is seen with access rules is open for reading only"
     )
 
 

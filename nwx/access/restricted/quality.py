@@ -8,7 +8,7 @@ from nwx.access.restricted.hidden_urls import key_of
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.quality_index import PlaybackScore, quality_entry, quality_from_entry
-from nwx.errors import ErrorText, NwxError, WithheldError
+from nwx.errors import NwxError, WithheldError
 from nwx.keys import capture_id
 from nwx.model import Capture
 
@@ -21,16 +21,14 @@ class VisibleScores(VisibleEntries):
     """The scores of visible captures, without faults and missing resources of hidden URLs."""
 
     def refusal(self) -> NwxError:
-        return WithheldError(ErrorText("scores are written by those who see the whole archive"))
+        return WithheldError.translated("scores are written by those who see the whole archive")
 
     def withheld(self, state: str) -> NwxError | None:
         if not state.startswith(_MONITOR):
             return None
-        return WithheldError(
-            ErrorText(
-                "the sums of a monitor count captures that access rules hide; log in as a "
-                "curator, or use `nwx --unrestricted`, to see them"
-            )
+        return WithheldError.translated(
+            "the sums of a monitor count captures that access rules hide; log in as a "
+            "curator, or use `nwx --unrestricted`, to see them"
         )
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:

@@ -5,7 +5,7 @@ import ipaddress
 from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
-from nwx.errors import ErrorText, NwxError, UsageError
+from nwx.errors import NwxError, UsageError
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp
 
@@ -168,15 +168,13 @@ def checked_rule(rule: AccessRule) -> AccessRule:
 def _checked_scope(scope: Scope) -> Scope:
     since, to = _moment(scope.date_from), _moment(scope.date_to)
     if since and to and since > to:
-        raise UsageError(
-            ErrorText(
-                "a rule from %(since)s to %(to)s holds for no date; exchange the two",
-                since=since,
-                to=to,
-            )
+        raise UsageError.translated(
+            "a rule from %(since)s to %(to)s holds for no date; exchange the two",
+            since=since,
+            to=to,
         )
     if scope.is_exact and not scope.prefix:
-        raise UsageError(ErrorText("a rule about an exact URL needs the URL"))
+        raise UsageError.translated("a rule about an exact URL needs the URL")
     return replace(
         scope,
         digest=normal_digest(scope.digest) if scope.digest else "",
@@ -193,66 +191,51 @@ def _network(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text.strip(), strict=False))
     except ValueError as error:
-        raise UsageError(
-            ErrorText(
-                "%(text)s is no network; give an address, or a network such as 10.0.0.0/8",
-                text=repr(text[:60]),
-            )
+        raise UsageError.translated(
+            "%(text)s is no network; give an address, or a network such as 10.0.0.0/8",
+            text=repr(text[:60]),
         ) from error
 
 
 def _check_end(rule: AccessRule) -> None:
     is_embargo, has_end = rule.action is Action.EMBARGO, bool(rule.until or rule.years is not None)
     if is_embargo and not has_end:
-        raise UsageError(ErrorText("an embargo needs its end: a date, or years after the capture"))
+        raise UsageError.translated("an embargo needs its end: a date, or years after the capture")
     if has_end and not is_embargo:
-        raise UsageError(
-            ErrorText("only an embargo has an end, not %(action)s", action=rule.action)
+        raise UsageError.translated(
+            "only an embargo has an end, not %(action)s", action=rule.action
         )
     if rule.until and rule.years is not None:
-        raise UsageError(
-            ErrorText("an embargo ends at a date or some years after the capture, not both")
+        raise UsageError.translated(
+            "an embargo ends at a date or some years after the capture, not both"
         )
     if rule.years is not None and not 0 < rule.years <= MOST_YEARS:
-        raise UsageError(
-            ErrorText(
-                "an embargo lasts 1 to %(most)s years, not %(years)s",
-                most=MOST_YEARS,
-                years=rule.years,
-            )
+        raise UsageError.translated(
+            "an embargo lasts 1 to %(most)s years, not %(years)s", most=MOST_YEARS, years=rule.years
         )
 
 
 def _check_viewers(rule: AccessRule) -> None:
     if rule.action is Action.LOCAL and not rule.names_viewers:
-        raise UsageError(
-            ErrorText("a local rule needs the addresses or users that may see the captures")
+        raise UsageError.translated(
+            "a local rule needs the addresses or users that may see the captures"
         )
     if max(len(rule.addresses), len(rule.users)) > MOST_VIEWERS:
-        raise UsageError(
-            ErrorText(
-                "a rule names %(most)s addresses and %(most)s users at most",
-                most=MOST_VIEWERS,
-            )
+        raise UsageError.translated(
+            "a rule names %(most)s addresses and %(most)s users at most", most=MOST_VIEWERS
         )
     if "" in rule.users:
-        raise UsageError(ErrorText("the name of a user is empty"))
+        raise UsageError.translated("the name of a user is empty")
 
 
 def _check_lengths(rule: AccessRule) -> None:
     scope = rule.scope
     if max(len(scope.url), len(scope.prefix)) > LONGEST_PREFIX:
-        raise UsageError(
-            ErrorText(
-                "a URL of a rule has %(most)s characters at most",
-                most=LONGEST_PREFIX,
-            )
+        raise UsageError.translated(
+            "a URL of a rule has %(most)s characters at most", most=LONGEST_PREFIX
         )
     texts = rule.reason, rule.made_by, scope.collection, scope.source_file, *rule.users
     if max(map(len, texts)) > MOST_TEXT_CHARACTERS:
-        raise UsageError(
-            ErrorText(
-                "a text of a rule has %(most)s characters at most",
-                most=MOST_TEXT_CHARACTERS,
-            )
+        raise UsageError.translated(
+            "a text of a rule has %(most)s characters at most", most=MOST_TEXT_CHARACTERS
         )

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from nwx.engine.access.rules import Scope
-from nwx.errors import DigestError, ErrorText, NwxError, UsageError
+from nwx.errors import DigestError, NwxError, UsageError
 from nwx.query.dates import date_span
 from nwx.values.digests import normal_digest
 from nwx.values.urlkeys import urlkey
@@ -120,10 +120,8 @@ def _ascii_host(host: str) -> str:
         name, mark, port = host.strip(), "", ""
     parts = host_parts(name)
     if not parts.domain:
-        raise UsageError(
-            ErrorText(
-                "%(host)s is no host; write example.com, or *.example.com", host=repr(host[:60])
-            )
+        raise UsageError.translated(
+            "%(host)s is no host; write example.com, or *.example.com", host=repr(host[:60])
         )
     return f"{parts.host}{mark}{port}"
 
@@ -134,10 +132,7 @@ def _key(url: str) -> str:
     except NwxError as error:
         raise UsageError(error.text) from error
     if ")" not in key and key.startswith(_WEB):
-        raise UsageError(
-            ErrorText(
-                "%(url)s is no URL; give an address, such as http://example.com/a",
-                url=repr(url[:60]),
-            )
+        raise UsageError.translated(
+            "%(url)s is no URL; give an address, such as http://example.com/a", url=repr(url[:60])
         )
     return key

@@ -23,7 +23,7 @@ from nwx.engine.embedded.stager import Stager
 from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
-from nwx.errors import EngineBusyError, EngineError, ErrorText
+from nwx.errors import EngineBusyError, EngineError
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -150,8 +150,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._guard:
             self._check_writable()
             if self._writer is not None:
-                raise EngineBusyError(
-                    ErrorText("an import into %(address)s is not closed yet", address=self.address)
+                raise EngineBusyError.translated(
+                    "an import into %(address)s is not closed yet", address=self.address
                 )
             self._make_archive()
         self._loads.wait()
@@ -317,10 +317,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def _check_writable(self) -> None:
         if self._read_only:
-            raise EngineError(
-                ErrorText(
-                    "the archive at %(address)s was opened for reading only", address=self.address
-                )
+            raise EngineError.translated(
+                "the archive at %(address)s was opened for reading only", address=self.address
             )
 
     @contextmanager

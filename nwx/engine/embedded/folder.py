@@ -111,44 +111,38 @@ class Folder:
         newer ones.
         """
         if not self.exists():
-            raise EngineError(
-                ErrorText("no archive at %(path)s; run `nwx import` first", path=self.path)
+            raise EngineError.translated(
+                "no archive at %(path)s; run `nwx import` first", path=self.path
             )
         try:
             found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
             versions = dict(found["mappings"])
             self.format = int(found["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineError(
-                ErrorText(
-                    "%(path)s is damaged (%(reason)s); restore it from a copy",
-                    path=self.path / _MANIFEST,
-                    reason=error,
-                )
+            raise EngineError.translated(
+                "%(path)s is damaged (%(reason)s); restore it from a copy",
+                path=self.path / _MANIFEST,
+                reason=error,
             ) from error
         known = _versions()
         if self.format > FORMAT or any(
             number > known.get(name, 0) for name, number in versions.items()
         ):
-            raise EngineVersionError(
-                ErrorText(
-                    "the archive at %(path)s was made by a newer version of nwx (format "
-                    "%(format)s, here %(known)s); update nwx",
-                    path=self.path,
-                    format=self.format,
-                    known=FORMAT,
-                )
+            raise EngineVersionError.translated(
+                "the archive at %(path)s was made by a newer version of nwx (format "
+                "%(format)s, here %(known)s); update nwx",
+                path=self.path,
+                format=self.format,
+                known=FORMAT,
             )
         if self.format < READABLE_FORMAT and not writing:
-            raise EngineVersionError(
-                ErrorText(
-                    "the archive at %(path)s was made by an older version of nwx (format "
-                    "%(format)s, here %(known)s); write to it once, as `nwx import` does, to "
-                    "bring it forward",
-                    path=self.path,
-                    format=self.format,
-                    known=FORMAT,
-                )
+            raise EngineVersionError.translated(
+                "the archive at %(path)s was made by an older version of nwx (format "
+                "%(format)s, here %(known)s); write to it once, as `nwx import` does, to "
+                "bring it forward",
+                path=self.path,
+                format=self.format,
+                known=FORMAT,
             )
 
     def prepare(self) -> None:
@@ -187,12 +181,10 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise EngineError(
-                ErrorText(
-                    "the archive at %(path)s cannot be written (%(reason)s); choose another place",
-                    path=self.path,
-                    reason=error.strerror,
-                )
+            raise EngineError.translated(
+                "the archive at %(path)s cannot be written (%(reason)s); choose another place",
+                path=self.path,
+                reason=error.strerror,
             ) from error
         deadline = time.monotonic() + wait_seconds
         while True:
@@ -201,12 +193,9 @@ class Folder:
             except BlockingIOError as error:
                 if time.monotonic() >= deadline:
                     os.close(handle)
-                    raise EngineBusyError(
-                        ErrorText(
-                            "another process is writing to the archive at %(path)s; "
-                            "wait for it to end",
-                            path=self.path,
-                        )
+                    raise EngineBusyError.translated(
+                        "another process is writing to the archive at %(path)s; wait for it to end",
+                        path=self.path,
                     ) from error
                 time.sleep(_PAUSE_SECONDS)
             else:
@@ -236,26 +225,19 @@ class Folder:
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
             return self.full_error()
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return EngineBusyError(
-                ErrorText("another process holds %(database)s; try again later", database=database)
+            return EngineBusyError.translated(
+                "another process holds %(database)s; try again later", database=database
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return EngineError(
-                ErrorText(
-                    "%(database)s is damaged (%(reason)s); restore it from a copy",
-                    database=database,
-                    reason=error,
-                )
+            return EngineError.translated(
+                "%(database)s is damaged (%(reason)s); restore it from a copy",
+                database=database,
+                reason=error,
             )
         limit = exceeded_limit()
         if limit:
-            return EngineError(
-                ErrorText(
-                    "%(database)s: %(reason)s; %(limit)s",
-                    database=database,
-                    reason=error,
-                    limit=limit,
-                )
+            return EngineError.translated(
+                "%(database)s: %(reason)s; %(limit)s", database=database, reason=error, limit=limit
             )
         return EngineError(f"{database}: {error}")
 
@@ -267,25 +249,19 @@ class Folder:
                 return self.full_error()
             return self._of_system(OSError(number, os.strerror(number), self.documents))
         if "LockBusy" in text or "LockFailure" in text:
-            return EngineBusyError(
-                ErrorText("another process is writing to %(documents)s", documents=self.documents)
+            return EngineBusyError.translated(
+                "another process is writing to %(documents)s", documents=self.documents
             )
         if self.is_full():
             return self.full_error()
         if limit := exceeded_limit():
-            return EngineError(
-                ErrorText(
-                    "%(documents)s cannot be written: %(limit)s",
-                    documents=self.documents,
-                    limit=limit,
-                )
+            return EngineError.translated(
+                "%(documents)s cannot be written: %(limit)s", documents=self.documents, limit=limit
             )
-        return EngineError(
-            ErrorText(
-                "%(documents)s cannot be used (%(reason)s); restore it from a copy",
-                documents=self.documents,
-                reason=text,
-            )
+        return EngineError.translated(
+            "%(documents)s cannot be used (%(reason)s); restore it from a copy",
+            documents=self.documents,
+            reason=text,
         )
 
     def _of_system(self, error: OSError) -> EngineError:
@@ -294,25 +270,21 @@ class Folder:
         if error.errno in _FULL and (self.is_full() or place.is_relative_to(self.path)):
             return self.full_error()
         advice = _ADVICE.get(error.errno or 0, _OTHER_ADVICE)
-        return EngineError(
-            ErrorText(
-                "%(place)s cannot be used (%(reason)s); %(advice)s",
-                place=place,
-                reason=error.strerror or error,
-                advice=advice,
-            )
+        return EngineError.translated(
+            "%(place)s cannot be used (%(reason)s); %(advice)s",
+            place=place,
+            reason=error.strerror or error,
+            advice=advice,
         )
 
     def full_error(self) -> EngineFullError:
         """Return the error that no space is left, and where."""
         temporary = None if self.is_full() else full_temporary_folder()
         place = f"{temporary}, the folder for temporary files (TMPDIR)" if temporary else self.path
-        return EngineFullError(
-            ErrorText(
-                "no space is left at %(place)s; what was stored before is kept, make room "
-                "and run the same command again",
-                place=place,
-            )
+        return EngineFullError.translated(
+            "no space is left at %(place)s; what was stored before is kept, make room "
+            "and run the same command again",
+            place=place,
         )
 
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineConflictError, ErrorText
+from nwx.errors import EngineConflictError
 from nwx.values.timestamps import to_timestamp
 
 _ATTEMPTS = 10
@@ -180,14 +180,12 @@ class CrawlIndex(ABC):
 
 
 def _saved_meanwhile(name: str, number: int, expected: int) -> EngineConflictError:
-    return EngineConflictError(
-        ErrorText(
-            "the specification %(name)s was saved by somebody else meanwhile (number "
-            "%(number)s, expected %(expected)s); look at it and save again",
-            name=name,
-            number=number,
-            expected=expected,
-        )
+    return EngineConflictError.translated(
+        "the specification %(name)s was saved by somebody else meanwhile (number "
+        "%(number)s, expected %(expected)s); look at it and save again",
+        name=name,
+        number=number,
+        expected=expected,
     )
 
 

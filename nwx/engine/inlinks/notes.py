@@ -52,15 +52,13 @@ class InlinkNotes:
         Raises EngineVersionError on notes of another version.
         """
         if found.get("format") != INLINKS_FORMAT:
-            raise EngineVersionError(
-                ErrorText(
-                    "the inlinks in %(place)s have format %(found)s, this nwx reads "
-                    "%(known)s; %(advice)s",
-                    place=place,
-                    found=found.get("format"),
-                    known=INLINKS_FORMAT,
-                    advice=ADVICE,
-                )
+            raise EngineVersionError.translated(
+                "the inlinks in %(place)s have format %(found)s, this nwx reads "
+                "%(known)s; %(advice)s",
+                place=place,
+                found=found.get("format"),
+                known=INLINKS_FORMAT,
+                advice=ADVICE,
             )
         ranges = [RangeNotes(**one) for one in found["ranges"]]
         return cls(**{**found, "ranges": ranges})

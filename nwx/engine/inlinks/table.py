@@ -7,7 +7,7 @@ from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.engine.inlinks.counts import Texts
 from nwx.engine.inlinks.notes import ADVICE, InlinkNotes
-from nwx.errors import BlobError, ErrorText
+from nwx.errors import BlobError
 from nwx.model import LinkCell
 
 OWN_HOST, SELF = 1, 2
@@ -48,8 +48,8 @@ class InlinkTable:
         try:
             return read_arrays(self.folder / blob)
         except BlobError as error:
-            raise BlobError(
-                ErrorText("%(reason)s; %(advice)s", reason=error, advice=ADVICE)
+            raise BlobError.translated(
+                "%(reason)s; %(advice)s", reason=error, advice=ADVICE
             ) from error
 
     def years(self) -> list[int]:

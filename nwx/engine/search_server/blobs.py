@@ -15,7 +15,7 @@ from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import BlobError, EngineBusyError, ErrorText
+from nwx.errors import BlobError, EngineBusyError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
 
@@ -145,13 +145,11 @@ class ServerBlobs(BlobStore):
                 id = _ID.format(name, number)
                 found = entries_by_id(self._server, self._index, [id], "true")
                 if id not in found:
-                    raise BlobError(
-                        ErrorText(
-                            "%(index)s at %(address)s lacks %(id)s",
-                            index=self._index,
-                            address=self._server.address,
-                            id=id,
-                        )
+                    raise BlobError.translated(
+                        "%(index)s at %(address)s lacks %(id)s",
+                        index=self._index,
+                        address=self._server.address,
+                        id=id,
                     )
                 file.write(base64.b64decode(found[id]["_source"]["data"]))
         self._copies.put(path)
@@ -178,13 +176,11 @@ class ServerBlobs(BlobStore):
             self._server, [BulkAction(self._index, CURRENT_BUILD, entry, operation, control)]
         )
         if "conflict" in written:
-            raise EngineBusyError(
-                ErrorText(
-                    "another build of %(kind)s was put on %(address)s meanwhile; run the same "
-                    "command again",
-                    kind=self._kind,
-                    address=self._server.address,
-                )
+            raise EngineBusyError.translated(
+                "another build of %(kind)s was put on %(address)s meanwhile; run the same "
+                "command again",
+                kind=self._kind,
+                address=self._server.address,
             )
 
 
@@ -251,13 +247,11 @@ class ServerStates:
             found = entries_by_id(self._server, self._index, ids, "true") if ids else {}
             if len(found) == len(ids):  # else it was put anew meanwhile
                 return b"".join(base64.b64decode(found[id]["_source"]["data"]) for id in ids)
-        raise BlobError(
-            ErrorText(
-                "%(index)s at %(address)s lacks pieces of %(name)s",
-                index=self._index,
-                address=self._server.address,
-                name=name,
-            )
+        raise BlobError.translated(
+            "%(index)s at %(address)s lacks pieces of %(name)s",
+            index=self._index,
+            address=self._server.address,
+            name=name,
         )
 
     def _head(self, name: str) -> IndexEntry | None:

@@ -66,13 +66,11 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
             return entries
         attempt += 1
         if attempt == _ATTEMPTS:
-            raise PartialAnswerError(
-                ErrorText(
-                    "%(place)s %(does_not)s: %(reason)s; see `nwx stats`",
-                    place=server.place,
-                    does_not=does_not,
-                    reason=failed[0].reason,
-                )
+            raise PartialAnswerError.translated(
+                "%(place)s %(does_not)s: %(reason)s; see `nwx stats`",
+                place=server.place,
+                does_not=does_not,
+                reason=failed[0].reason,
             )
         pause(min(attempt, _LONGEST_PAUSE))
 

@@ -114,17 +114,15 @@ def refused(place: str, refusal: Refusal) -> EngineError:
     """Return the error of a request that is refused; `place` names the server."""
     status, reason = refusal.status, refusal.reason
     if status == 401:
-        return EngineError(
-            ErrorText(
-                "%(place)s does not know this user; check the API key, or user and password",
-                place=place,
-            )
+        return EngineError.translated(
+            "%(place)s does not know this user; check the API key, or user and password",
+            place=place,
         )
     if known := _known(place, refusal):
         return known
     if status == 403:
-        return EngineError(
-            ErrorText("%(place)s does not allow this: %(reason)s", place=place, reason=reason)
+        return EngineError.translated(
+            "%(place)s does not allow this: %(reason)s", place=place, reason=reason
         )
     not_ready = ErrorText(
         "%(place)s is not ready (%(status)s): %(reason)s", place=place, status=status, reason=reason
@@ -135,8 +133,8 @@ def refused(place: str, refusal: Refusal) -> EngineError:
         lacks_shards = _SEARCH_FAILED in refusal.types
         return (PartialAnswerError if lacks_shards else EngineUnavailableError)(not_ready)
     if refusal.busy:
-        return ServerBusyError(
-            ErrorText("%(place)s is too busy: %(reason)s", place=place, reason=reason)
+        return ServerBusyError.translated(
+            "%(place)s is too busy: %(reason)s", place=place, reason=reason
         )
     message = ErrorText(
         "%(place)s refuses (%(status)s): %(reason)s", place=place, status=status, reason=reason
@@ -146,49 +144,39 @@ def refused(place: str, refusal: Refusal) -> EngineError:
 
 def entry_refused(place: str, refusal: Refusal, action: str | ErrorText) -> EngineError:
     """Return the error of a refused entry; `action` names the failed action in words."""
-    return _known(place, refusal) or EngineError(
-        ErrorText(
-            "%(place)s %(action)s: %(reason)s", place=place, action=action, reason=refusal.reason
-        )
+    return _known(place, refusal) or EngineError.translated(
+        "%(place)s %(action)s: %(reason)s", place=place, action=action, reason=refusal.reason
     )
 
 
 def _known(place: str, refusal: Refusal) -> EngineError | None:
     if refusal.full:
-        return EngineFullError(
-            ErrorText(
-                "%(place)s has no space left: %(reason)s; free some, then import again",
-                place=place,
-                reason=refusal.reason,
-            )
+        return EngineFullError.translated(
+            "%(place)s has no space left: %(reason)s; free some, then import again",
+            place=place,
+            reason=refusal.reason,
         )
     if refusal.blocked:
-        return EngineBusyError(
-            ErrorText(
-                "%(place)s does not allow writing now: %(reason)s; where `nwx reshard` is "
-                "at work, wait for its end, or end it with `nwx reshard --undo` where it "
-                "was killed",
-                place=place,
-                reason=refusal.reason,
-            )
+        return EngineBusyError.translated(
+            "%(place)s does not allow writing now: %(reason)s; where `nwx reshard` is "
+            "at work, wait for its end, or end it with `nwx reshard --undo` where it "
+            "was killed",
+            place=place,
+            reason=refusal.reason,
         )
     if _POINT_IN_TIME_LOST in refusal.types:
-        return EngineUnavailableError(
-            ErrorText(
-                "%(place)s lost what it was reading from, as when a node goes away: "
-                "%(reason)s; ask again",
-                place=place,
-                reason=refusal.reason,
-            )
+        return EngineUnavailableError.translated(
+            "%(place)s lost what it was reading from, as when a node goes away: "
+            "%(reason)s; ask again",
+            place=place,
+            reason=refusal.reason,
         )
     if _INDEX_MISSING in refusal.types:
-        return IndexMissingError(
-            ErrorText(
-                "there is no such archive on %(place)s: %(reason)s; import into it first, "
-                "or check the prefix",
-                place=place,
-                reason=refusal.reason,
-            )
+        return IndexMissingError.translated(
+            "there is no such archive on %(place)s: %(reason)s; import into it first, "
+            "or check the prefix",
+            place=place,
+            reason=refusal.reason,
         )
     return None
 
@@ -199,32 +187,26 @@ def another_product(
     """Return the error of an address where something else answers."""
     answer = f" (HTTP {status}, {mimetype or 'no content type'})" if status else ""
     if product[0] in "AEIOU":
-        return EngineError(
-            ErrorText(
-                "the server at %(address)s is not an %(product)s%(answer)s; check the address",
-                address=address,
-                product=product,
-                answer=answer,
-            )
-        )
-    return EngineError(
-        ErrorText(
-            "the server at %(address)s is not a %(product)s%(answer)s; check the address",
+        return EngineError.translated(
+            "the server at %(address)s is not an %(product)s%(answer)s; check the address",
             address=address,
             product=product,
             answer=answer,
         )
+    return EngineError.translated(
+        "the server at %(address)s is not a %(product)s%(answer)s; check the address",
+        address=address,
+        product=product,
+        answer=answer,
     )
 
 
 def unanswered(place: str, seconds: float) -> EngineError:
     """Return the error of a request that was not answered in time."""
-    return EngineUnavailableError(
-        ErrorText(
-            "%(place)s did not answer within %(seconds)s s; see how it does, or allow more time",
-            place=place,
-            seconds=seconds,
-        )
+    return EngineUnavailableError.translated(
+        "%(place)s did not answer within %(seconds)s s; see how it does, or allow more time",
+        place=place,
+        seconds=seconds,
     )
 
 
@@ -236,15 +218,13 @@ def unreachable(product: str, address: str, error: Exception) -> EngineError:
     causes = (_cause(one, product) for one in _chain(error))
     other = ErrorText(type(error).__name__), ErrorText("check the address, and that it runs")
     cause, advice = next(filter(None, causes), other)
-    return EngineUnavailableError(
-        ErrorText(
-            "no connection to %(product)s at %(host)s:%(port)s: %(cause)s; %(advice)s",
-            product=product.lower(),
-            host=host,
-            port=str(port),
-            cause=cause,
-            advice=advice,
-        )
+    return EngineUnavailableError.translated(
+        "no connection to %(product)s at %(host)s:%(port)s: %(cause)s; %(advice)s",
+        product=product.lower(),
+        host=host,
+        port=str(port),
+        cause=cause,
+        advice=advice,
     )
 
 
@@ -306,7 +286,7 @@ def query_errors() -> Iterator[None]:
         yield
     except RefusedError as error:
         if error.status == _BAD_REQUEST:
-            raise QueryError(
-                ErrorText("the server cannot take this query: %(reason)s", reason=error)
+            raise QueryError.translated(
+                "the server cannot take this query: %(reason)s", reason=error
             ) from error
         raise

@@ -13,7 +13,7 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
-from nwx.errors import EngineError, EngineVersionError, ErrorText
+from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
@@ -179,15 +179,13 @@ class Schema:
         found = self._made()
         for index, made in found.items():
             if made.version > index_version(index):
-                raise EngineVersionError(
-                    ErrorText(
-                        "the index %(index)s at %(address)s was made by a newer version of nwx "
-                        "(version %(version)s, here %(known)s); update nwx",
-                        index=self.name(index),
-                        address=self._server.address,
-                        version=made.version,
-                        known=index_version(index),
-                    )
+                raise EngineVersionError.translated(
+                    "the index %(index)s at %(address)s was made by a newer version of nwx "
+                    "(version %(version)s, here %(known)s); update nwx",
+                    index=self.name(index),
+                    address=self._server.address,
+                    version=made.version,
+                    known=index_version(index),
                 )
         return found
 

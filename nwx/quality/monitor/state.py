@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from nwx.errors import EngineError, ErrorText, UsageError
+from nwx.errors import EngineError, UsageError
 from nwx.quality.monitor.report import Alert, LogProblem, MonitorReport
 from nwx.quality.monitor.sums import Sums
 from nwx.values.timestamps import parse_timestamp, to_timestamp
@@ -138,20 +138,16 @@ def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
             raise ValueError("it is cut, or too large")
         state = msgspec.json.decode(content, type=MonitorState)
     except (zlib.error, ValueError) as error:
-        raise EngineError(
-            ErrorText(
-                "the state of the monitor %(name)s is damaged (%(reason)s); `nwx monitor "
-                "%(given)s --anew` begins again",
-                name=repr(name),
-                reason=error,
-                given=name,
-            )
+        raise EngineError.translated(
+            "the state of the monitor %(name)s is damaged (%(reason)s); `nwx monitor "
+            "%(given)s --anew` begins again",
+            name=repr(name),
+            reason=error,
+            given=name,
         ) from error
     if state.rules > _RULES:
-        raise EngineError(
-            ErrorText(
-                "the monitor %(name)s is one of a newer version of nwx; update nwx", name=repr(name)
-            )
+        raise EngineError.translated(
+            "the monitor %(name)s is one of a newer version of nwx; update nwx", name=repr(name)
         )
     return state
 

@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import ErrorText, FormatError, SourceError, TimestampError, UrlError
+from nwx.errors import FormatError, SourceError, TimestampError, UrlError
 from nwx.model import Capture, RenderPlace
 from nwx.quality.stored_blocks import StoredBlock, block_at, block_of_capture, target_uri_of
 from nwx.values.http import media_type, to_text
@@ -84,7 +84,7 @@ def read_placed_render(
 def _name(uri: str) -> RenderName:
     name = render_name(uri)
     if name is None:
-        raise FormatError(ErrorText("%(uri)s is no render of a page", uri=repr(uri[:80])))
+        raise FormatError.translated("%(uri)s is no render of a page", uri=repr(uri[:80]))
     return name
 
 

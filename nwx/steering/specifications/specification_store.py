@@ -18,7 +18,7 @@ from nwx.engine.indices.crawl_index import (
     specification_id,
 )
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.errors import ErrorText, SourceError, SpecificationError, UsageError
+from nwx.errors import SourceError, SpecificationError, UsageError
 from nwx.model import IndexName
 from nwx.steering.specifications.problems import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
@@ -66,8 +66,8 @@ def file_text(path: Path) -> str:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_SPECIFICATION_CHARACTERS + 1)
     except OSError as error:
-        raise SourceError(
-            ErrorText("%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror)
+        raise SourceError.translated(
+            "%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror
         ) from error
     except UnicodeDecodeError as error:
         reason = f"byte {error.start + 1:,} is no UTF-8"
@@ -100,21 +100,17 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
         return found
     known = [one.name for one in crawls.specifications()]
     if name in known:
-        raise UnknownCrawlError(
-            ErrorText(
-                "the crawl %(name)s has no version %(version)s; `nwx crawls versions "
-                "%(name)s` lists them",
-                name=name,
-                version=repr(version),
-            )
+        raise UnknownCrawlError.translated(
+            "the crawl %(name)s has no version %(version)s; `nwx crawls versions "
+            "%(name)s` lists them",
+            name=name,
+            version=repr(version),
         )
     names = f"known are {', '.join(known[:20])}" if known else "none has been added yet"
-    raise UnknownCrawlError(
-        ErrorText(
-            "there is no crawl specification %(name)s (%(names)s); `nwx crawls add FILE` adds one",
-            name=repr(name),
-            names=names,
-        )
+    raise UnknownCrawlError.translated(
+        "there is no crawl specification %(name)s (%(names)s); `nwx crawls add FILE` adds one",
+        name=repr(name),
+        names=names,
     )
 
 

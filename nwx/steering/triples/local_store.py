@@ -17,7 +17,6 @@ from typing import IO
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store
 
-from nwx.errors import ErrorText
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.query_process import StoreGoneError, run_query
 from nwx.steering.triples.terms import NWX_FORM
@@ -87,11 +86,8 @@ class LocalTripleStore(TripleStore):
         """
         copies = _copies(self.folder)
         if not copies:
-            raise TripleStoreError(
-                ErrorText(
-                    "%(folder)s has no triples yet; `nwx triples build` makes them",
-                    folder=self.folder,
-                )
+            raise TripleStoreError.translated(
+                "%(folder)s has no triples yet; `nwx triples build` makes them", folder=self.folder
             )
         return copies[-1]
 
@@ -165,7 +161,7 @@ class _LocalWriter(TripleWriter):
 
     def _opened(self) -> Store:
         if self._store is None:
-            raise TripleStoreError(ErrorText("%(folder)s is closed", folder=self._folder))
+            raise TripleStoreError.translated("%(folder)s is closed", folder=self._folder)
         return self._store
 
     def _publish_soon(self) -> None:
@@ -238,8 +234,8 @@ def folder_lock(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
                 time.sleep(_LOOK_SECONDS)
                 continue
             os.close(handle)
-            raise TripleStoreError(
-                ErrorText("another process is writing to %(folder)s", folder=folder)
+            raise TripleStoreError.translated(
+                "another process is writing to %(folder)s", folder=folder
             ) from None
         return handle
 
@@ -251,6 +247,6 @@ def _our_errors(folder: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise  # of whoever reads an export
     except OSError as error:
-        raise TripleStoreError(
-            ErrorText("%(folder)s cannot be used: %(reason)s", folder=folder, reason=error)
+        raise TripleStoreError.translated(
+            "%(folder)s cannot be used: %(reason)s", folder=folder, reason=error
         ) from error

@@ -53,11 +53,9 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
         raise (
             _too_long(limits)
             if data.was_late
-            else TripleQueryError(
-                ErrorText(
-                    "the query could not be answered; %(most)s MiB of memory are allowed",
-                    most=limits.memory_bytes // _MIB,
-                )
+            else TripleQueryError.translated(
+                "the query could not be answered; %(most)s MiB of memory are allowed",
+                most=limits.memory_bytes // _MIB,
             )
         )
     head, _, body = data.partition(b"\n")
@@ -70,11 +68,9 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
 
 
 def _too_long(limits: QueryLimits) -> TripleQueryError:
-    return TripleQueryError(
-        ErrorText(
-            "the query took longer than %(seconds)s s; ask for less, or add LIMIT",
-            seconds=limits.seconds,
-        )
+    return TripleQueryError.translated(
+        "the query took longer than %(seconds)s s; ask for less, or add LIMIT",
+        seconds=limits.seconds,
     )
 
 
@@ -160,14 +156,12 @@ def _solutions(found: Any, limits: QueryLimits) -> bytes:
 
 def _check(rows: int, size: int, limits: QueryLimits) -> None:
     if rows > limits.rows:
-        raise TripleQueryError(
-            ErrorText("the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows)
+        raise TripleQueryError.translated(
+            "the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows
         )
     if size > limits.bytes:
-        raise TripleQueryError(
-            ErrorText(
-                "the answer has more than %(bytes)s MiB; add LIMIT", bytes=limits.bytes // _MIB
-            )
+        raise TripleQueryError.translated(
+            "the answer has more than %(bytes)s MiB; add LIMIT", bytes=limits.bytes // _MIB
         )
 
 
@@ -181,4 +175,4 @@ def _term(term: Any) -> dict[str, Any]:
         if not term.language and not term.datatype.value.endswith("#string"):
             more = {"datatype": term.datatype.value}
         return {"type": "literal", "value": term.value, **more}
-    raise TripleQueryError(ErrorText("the answer has triples as values, which are not supported"))
+    raise TripleQueryError.translated("the answer has triples as values, which are not supported")

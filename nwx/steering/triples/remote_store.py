@@ -104,8 +104,8 @@ _EXPORT_LIMITS = QueryLimits(seconds=_SECONDS, rows=1_000_000, bytes=1 << 30)
 
 
 def _too_many(limits: QueryLimits) -> TripleQueryError:
-    return TripleQueryError(
-        ErrorText("the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows)
+    return TripleQueryError.translated(
+        "the answer has more than %(rows)s rows; add LIMIT", rows=limits.rows
     )
 
 
@@ -210,8 +210,8 @@ class _Endpoint:
                 for piece in response.iter_content(_CHUNK_BYTES):
                     data += piece
                     if len(data) > most:
-                        raise TripleQueryError(
-                            ErrorText("the answer has more than %(most)s MiB", most=most >> 20)
+                        raise TripleQueryError.translated(
+                            "the answer has more than %(most)s MiB", most=most >> 20
                         )
                     if time.monotonic() > until:
                         raise _too_slow(seconds)
@@ -221,10 +221,8 @@ class _Endpoint:
             raise TripleStoreError(_unanswered(self.address, error)) from error
         text = bytes(data)
         if response.status_code == requests.codes.bad_request:
-            raise TripleQueryError(
-                ErrorText(
-                    "the query is wrong: %(reason)s", reason=_shown(text.decode("utf-8", "replace"))
-                )
+            raise TripleQueryError.translated(
+                "the query is wrong: %(reason)s", reason=_shown(text.decode("utf-8", "replace"))
             )
         if not response.ok or response.is_redirect:
             shown = text.decode("utf-8", "replace")
@@ -234,7 +232,7 @@ class _Endpoint:
 
 
 def _too_slow(seconds: float) -> TripleQueryError:
-    return TripleQueryError(ErrorText("the query took longer than %(seconds)s s", seconds=seconds))
+    return TripleQueryError.translated("the query took longer than %(seconds)s s", seconds=seconds)
 
 
 def _unanswered(address: str, error: Exception) -> ErrorText:
@@ -261,6 +259,6 @@ def _parsed(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise TripleStoreError(
-            ErrorText("the server's answer is no SPARQL result in JSON")
+        raise TripleStoreError.translated(
+            "the server's answer is no SPARQL result in JSON"
         ) from error

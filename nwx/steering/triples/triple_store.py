@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results, serialize
 
-from nwx.errors import ErrorText, NwxError, UsageError
+from nwx.errors import NwxError, UsageError
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -130,11 +130,9 @@ def harmless_query(text: str) -> str:
     _check_length(text)
     escaped = _TOKEN.sub(_escaped, text)
     if _WORD in escaped.lower():
-        raise TripleQueryError(
-            ErrorText(
-                "SERVICE is not allowed, as nothing is fetched; rename variables and "
-                "prefixed names with this word in them, or write <IRIs>"
-            )
+        raise TripleQueryError.translated(
+            "SERVICE is not allowed, as nothing is fetched; rename variables and "
+            "prefixed names with this word in them, or write <IRIs>"
         )
     return escaped
 
@@ -148,18 +146,18 @@ def check_remote_query(text: str) -> None:
     """Raise TripleQueryError for a query that may ask other servers, in whatever spelling."""
     _check_length(text)
     if _WORD in text.lower() or _WORD in _CODE_POINT.sub(_character, text).lower():
-        raise TripleQueryError(
-            ErrorText("SERVICE is not allowed, nor is this word in anything else")
+        raise TripleQueryError.translated(
+            "SERVICE is not allowed, nor is this word in anything else"
         )
 
 
 def _check_length(text: str) -> None:
     if len(text) > LONGEST_QUERY:
-        raise TripleQueryError(
-            ErrorText("the query has more than %(most)s characters", most=LONGEST_QUERY)
+        raise TripleQueryError.translated(
+            "the query has more than %(most)s characters", most=LONGEST_QUERY
         )
     if not text.strip():
-        raise TripleQueryError(ErrorText("the query is empty"))
+        raise TripleQueryError.translated("the query is empty")
 
 
 def _escaped(token: re.Match[str]) -> str:
@@ -226,10 +224,8 @@ def serialized(answer: QueryAnswer, form: str) -> SerializedAnswer:
         try:
             return SerializedAnswer(media, serialize(triples, format=wanted) or b"")
         except OSError as error:
-            raise UsageError(
-                ErrorText(
-                    "the answer cannot be written as %(form)s: %(reason)s", form=form, reason=error
-                )
+            raise UsageError.translated(
+                "the answer cannot be written as %(form)s: %(reason)s", form=form, reason=error
             ) from error
     media, results = _SOLUTIONS[form]
     if form == "json":

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode, Quad, Store
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.errors import ErrorText, SettingsError, UrlError, WithheldError
+from nwx.errors import SettingsError, UrlError, WithheldError
 from nwx.settings import Settings
 from nwx.steering.triples.local_store import SHOWN, LocalTripleStore, folder_lock
 from nwx.steering.triples.triple_store import (
@@ -77,7 +77,7 @@ class VisibleTripleStore(LocalTripleStore):
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         """Raise TripleStoreError: who sees a part of an archive does not write to it."""
-        raise TripleStoreError(ErrorText("triples are written by those who see the whole archive"))
+        raise TripleStoreError.translated("triples are written by those who see the whole archive")
 
     def version(self) -> str:
         """Return what differs after each change that this viewer sees."""
@@ -112,8 +112,8 @@ class VisibleTripleStore(LocalTripleStore):
             del store
             unfinished.rename(copy)
         except OSError as error:
-            raise TripleStoreError(
-                ErrorText("%(folder)s cannot be used: %(reason)s", folder=self.folder, reason=error)
+            raise TripleStoreError.translated(
+                "%(folder)s cannot be used: %(reason)s", folder=self.folder, reason=error
             ) from error
         others = sorted(self.folder.glob(f"{SHOWN}read-*"), key=lambda path: path.stat().st_mtime)
         for old in others[:-_KEPT_COPIES]:
@@ -190,9 +190,7 @@ class _WithheldTripleStore(TripleStore):
 
 
 def _withheld() -> WithheldError:
-    return WithheldError(
-        ErrorText(
-            "the triples on a server hold what access rules hide; log in as a curator, "
-            "use `nwx --unrestricted`, or keep triples in a folder (NWX_TRIPLES)"
-        )
+    return WithheldError.translated(
+        "the triples on a server hold what access rules hide; log in as a curator, "
+        "use `nwx --unrestricted`, or keep triples in a folder (NWX_TRIPLES)"
     )

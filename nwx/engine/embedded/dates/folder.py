@@ -19,7 +19,7 @@ from nwx.engine.embedded.folder import LOCK, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.engine.sqlite_files import transaction
-from nwx.errors import EngineBusyError, EngineError, EngineVersionError, ErrorText
+from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Dates, IndexName
 
 _FORMAT = 1
@@ -47,24 +47,20 @@ class DatesFolder(Folder):
             form, version = int(found["format"]), int(found["mapping"])
             self.number = int(found["number"])
         except FileNotFoundError as error:
-            raise EngineError(ErrorText("no dates index at %(path)s", path=self.path)) from error
+            raise EngineError.translated("no dates index at %(path)s", path=self.path) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineError(
-                ErrorText(
-                    "%(path)s is damaged (%(reason)s); restore it from a copy",
-                    path=self.path / _MANIFEST,
-                    reason=error,
-                )
+            raise EngineError.translated(
+                "%(path)s is damaged (%(reason)s); restore it from a copy",
+                path=self.path / _MANIFEST,
+                reason=error,
             ) from error
         if form > _FORMAT or version > mappings.version(IndexName.DATES):
-            raise EngineVersionError(
-                ErrorText(
-                    "the dates index at %(path)s was made by a newer version of nwx (format "
-                    "%(form)s, here %(format)s); update nwx",
-                    path=self.path,
-                    form=form,
-                    format=_FORMAT,
-                )
+            raise EngineVersionError.translated(
+                "the dates index at %(path)s was made by a newer version of nwx (format "
+                "%(form)s, here %(format)s); update nwx",
+                path=self.path,
+                form=form,
+                format=_FORMAT,
             )
         self.database = self.path / _DATABASE.format(self.number)
 
@@ -109,12 +105,10 @@ class DatesFolder(Folder):
     def _of_system(self, error: OSError) -> EngineError:
         if self.is_full():
             return self.full_error()
-        return EngineError(
-            ErrorText(
-                "%(path)s cannot be used (%(reason)s); see to it, or take another",
-                path=self.path,
-                reason=error,
-            )
+        return EngineError.translated(
+            "%(path)s cannot be used (%(reason)s); see to it, or take another",
+            path=self.path,
+            reason=error,
         )
 
 
@@ -127,8 +121,8 @@ def dates_folder(path: Path) -> Folder:
         if folder.exists():
             folder.check()
             return folder
-    raise EngineError(
-        ErrorText("no dates index at %(path)s, and no archive; build one with add-dates", path=path)
+    raise EngineError.translated(
+        "no dates index at %(path)s, and no archive; build one with add-dates", path=path
     )
 
 

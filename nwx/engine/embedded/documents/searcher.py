@@ -10,7 +10,7 @@ from typing import Any
 import tantivy
 
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
-from nwx.errors import EngineError, EngineVersionError, ErrorText
+from nwx.errors import EngineError, EngineVersionError
 
 
 class TantivyError(EngineError):
@@ -28,7 +28,7 @@ def tantivy_errors() -> Iterator[None]:
         # What Rust panics about, as on damaged files, is no Exception and has no name to import.
         if type(error).__module__ != "pyo3_runtime":
             raise
-        raise TantivyError(ErrorText("it is damaged: %(reason)s", reason=error)) from error
+        raise TantivyError.translated("it is damaged: %(reason)s", reason=error) from error
 
 
 def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
@@ -38,12 +38,10 @@ def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
     """
     with tantivy_errors():
         if tantivy.Index.exists(str(folder)) and tantivy.Index.open(str(folder)).schema != schema:
-            raise EngineVersionError(
-                ErrorText(
-                    "%(folder)s was made by an older version of nwx, which knew fewer fields; "
-                    "write to the archive once, as `nwx import` does, to bring it forward",
-                    folder=folder,
-                )
+            raise EngineVersionError.translated(
+                "%(folder)s was made by an older version of nwx, which knew fewer fields; "
+                "write to the archive once, as `nwx import` does, to bring it forward",
+                folder=folder,
             )
         index = tantivy.Index(schema, str(folder))
         index.register_tokenizer(ANALYZER, text_analyzer())

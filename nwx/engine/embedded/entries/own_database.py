@@ -12,7 +12,7 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.sqlite_files import connect_sqlite, file_format, transaction
-from nwx.errors import EngineError, ErrorText
+from nwx.errors import EngineError
 from nwx.model import IndexStats
 
 CACHE_PRAGMA = f"cache_size = -{32 << 10}"
@@ -146,10 +146,8 @@ class OwnDatabase:
 
     def _writable(self) -> sqlite3.Connection:
         if self._read_only:
-            raise EngineError(
-                ErrorText(
-                    "the archive at %(path)s was opened for reading only", path=self._folder.path
-                )
+            raise EngineError.translated(
+                "the archive at %(path)s was opened for reading only", path=self._folder.path
             )
         if self._db is None:
             self._make_archive()

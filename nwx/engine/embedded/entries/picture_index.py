@@ -33,7 +33,7 @@ from nwx.engine.indices.picture_index import (
     picture_from_entry,
 )
 from nwx.engine.work import Work, current_work
-from nwx.errors import ErrorText, WindowError
+from nwx.errors import WindowError
 from nwx.model import Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import resolve_picture_query
@@ -153,11 +153,8 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError(
-                ErrorText(
-                    "pictures can be reached up to the %(most)sth",
-                    most=PICTURE_WINDOW,
-                )
+            raise WindowError.translated(
+                "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
             )
         query = resolve_picture_query(question.query)
         with asking(self.database) as db:

@@ -108,12 +108,10 @@ def partial_answer(
     )
     if reason:
         lacking = ErrorText("%(lacking)s (%(reason)s)", lacking=lacking, reason=reason)
-    return PartialAnswerError(
-        ErrorText(
-            "%(lacking)s, and nothing less than the whole is shown; see `nwx stats`, or search "
-            "with --partial",
-            lacking=lacking,
-        )
+    return PartialAnswerError.translated(
+        "%(lacking)s, and nothing less than the whole is shown; see `nwx stats`, or search "
+        "with --partial",
+        lacking=lacking,
     )
 
 

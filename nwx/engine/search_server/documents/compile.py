@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nwx.errors import ErrorText, QueryError
+from nwx.errors import QueryError
 from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
 from nwx.query.question import DateCondition
 from nwx.query.tree import (
@@ -194,8 +194,8 @@ def digits_range(field: str, low: str, high: str) -> Query:
 def _nearest(digits: str) -> tuple[str, int]:
     """Return the nearest valid date, and whether it is before (-1) or after (1)."""
     if not _TIMESTAMP.fullmatch(digits):
-        raise QueryError(
-            ErrorText("%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40]))
+        raise QueryError.translated(
+            "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
         )
     parts = [int(digits[:4]), *(int(digits[i : i + 2]) for i in range(4, 14, 2))]
     for place in range(1, 6):

@@ -20,7 +20,7 @@ from nwx.engine.search_server.documents.compile import NOTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import ErrorText, QueryError
+from nwx.errors import QueryError
 from nwx.model import FoundByLinks, ScoreParts
 from nwx.query.fields import ANCHOR
 from nwx.query.inlinks import joined_leaves
@@ -216,13 +216,11 @@ class LinkedSearch:
 
     def _some_urlkeys(self, targets: Sequence[int]) -> list[str]:
         if len(targets) > _MOST_URLS:
-            raise QueryError(
-                ErrorText(
-                    "%(count)s linked URLs meet a part of this query, and %(most)s can be "
-                    "looked up on a search server; ask for more inlinks, or rarer anchor texts",
-                    count=len(targets),
-                    most=_MOST_URLS,
-                )
+            raise QueryError.translated(
+                "%(count)s linked URLs meet a part of this query, and %(most)s can be "
+                "looked up on a search server; ask for more inlinks, or rarer anchor texts",
+                count=len(targets),
+                most=_MOST_URLS,
             )
         return self._urlkeys(targets)
 

@@ -15,7 +15,7 @@ from nwx.engine.search_server.documents.hidden_parts import HiddenParts
 from nwx.engine.search_server.pages import entries_by_id, search_page
 from nwx.engine.search_server.schema import own_of_document
 from nwx.engine.search_server.server import Body, Server
-from nwx.errors import EngineBusyError, ErrorText
+from nwx.errors import EngineBusyError
 from nwx.model import Dates, Document, Hit
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.tree import Node
@@ -62,13 +62,11 @@ class DocumentsIndex:
             # Deleted a moment ago: the server has not yet forgotten their versions.
             counts["conflict"] -= len(wanted)
             time.sleep(_FORGETTING_SECONDS)
-        raise EngineBusyError(
-            ErrorText(
-                "others keep deleting %(count)s documents at %(address)s while they are "
-                "written; try again later",
-                count=len(wanted),
-                address=self._server.address,
-            )
+        raise EngineBusyError.translated(
+            "others keep deleting %(count)s documents at %(address)s while they are "
+            "written; try again later",
+            count=len(wanted),
+            address=self._server.address,
         )
 
     def _actions(self, entries: dict[str, IndexEntry], amends: bool) -> Iterable[BulkAction]:

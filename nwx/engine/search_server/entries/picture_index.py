@@ -28,7 +28,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.errors import ErrorText, WindowError
+from nwx.errors import WindowError
 from nwx.model import IndexName, Total
 from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
 from nwx.query.picture_words import PictureQuery, resolve_picture_query
@@ -229,11 +229,8 @@ class ServerPictureIndex(PictureIndex):
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError(
-                ErrorText(
-                    "pictures can be reached up to the %(most)sth",
-                    most=PICTURE_WINDOW,
-                )
+            raise WindowError.translated(
+                "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
             )
         query = resolve_picture_query(question.query)
         if not self._refreshed():
