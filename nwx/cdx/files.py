@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import zstandard
 from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
@@ -14,6 +13,7 @@ from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
 from nwx.cdx.rows import CdxRow, is_cdxj, parse_cdx, parse_cdxj, parse_listed
 from nwx.errors import CdxError, SourceError
 from nwx.model import STANDARD_INPUT
+from nwx.values.zstd import zstd
 
 MAX_LINE_BYTES = 1 << 20
 """Longer lines are no CDX; they are reported and passed over."""
@@ -23,7 +23,7 @@ BUFFER_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 18
 _MEMBER_BYTES = 1 << 18
 _GZIP = b"\x1f\x8b"
-_DAMAGE = (OSError, EOFError, cast(type[Exception], isal_zlib.error), zstandard.ZstdError)
+_DAMAGE = (OSError, EOFError, cast(type[Exception], isal_zlib.error), zstd.ZstdError)
 _ZSTD = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 
 
@@ -159,7 +159,7 @@ class _Decompressed(io.RawIOBase):
         if kind == "gzip":
             self._stream = _Members(raw)
         elif kind == "zstd":
-            self._stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            self._stream = zstd.ZstdFile(raw)
 
     def readable(self) -> bool:
         return True

@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-import zstandard
 from fastwarc.stream_io import BrotliReader
 from isal import igzip_lib, isal_zlib
+
+from nwx.values.zstd import zstd
 
 _CHUNK_HEAD = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 _CHUNK_END = re.compile(rb"\r?\n")
@@ -22,7 +23,7 @@ INFLATE_ERRORS = cast(
 )
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _MAGICS = (b"\x1f\x8b", _ZSTD_MAGIC)
-_ZSTD_WINDOW = 1 << 27
+_ZSTD_WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
 _STEP = 4096
 
 
@@ -155,22 +156,8 @@ def _brotli(body: bytes | memoryview, limit: int) -> Decoded:
 def _zstd(body: bytes | memoryview, limit: int) -> Decoded:
     if bytes(body[:4]) != _ZSTD_MAGIC:
         return Decoded(b"", False, "not zstd")
-    reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(
-        io.BytesIO(body), read_across_frames=True
-    )
-    decoded = _streamed(reader.read, limit, "zstd")
-    if len(decoded.data) < limit and not decoded.problem and _zstd_size(body) > len(decoded.data):
-        return Decoded(decoded.data, False, "zstd data cut off")
-    return decoded
-
-
-def _zstd_size(body: bytes | memoryview) -> int:
-    """Return the content size that the first frame of a body declares, 1 if none."""
-    try:
-        size = zstandard.frame_content_size(bytes(body[:18]))
-    except zstandard.ZstdError:
-        return 1
-    return size if size >= 0 else 1
+    reader = zstd.ZstdFile(io.BytesIO(body), options=_ZSTD_WINDOW)
+    return _streamed(reader.read, limit, "zstd")
 
 
 def _streamed(read: Callable[[int], bytes], limit: int, name: str) -> Decoded:
@@ -180,7 +167,9 @@ def _streamed(read: Callable[[int], bytes], limit: int, name: str) -> Decoded:
         while left > 0 and (piece := read(min(left, 1 << 13))):
             pieces.append(piece)
             left -= len(piece)
-    except (OSError, zstandard.ZstdError) as error:
+    except EOFError:
+        return Decoded(b"".join(pieces), False, f"{name} data cut off")
+    except (OSError, zstd.ZstdError) as error:
         return Decoded(b"".join(pieces), False, f"broken {name} data: {error}")
     return Decoded(b"".join(pieces))
 

@@ -6,8 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-import zstandard
-
+from nwx.values.zstd import zstd
 from nwx.warc.gzip_members import (
     GZIP_MAGIC,
     RECORD_START,
@@ -26,7 +25,7 @@ _DICTIONARY = b"\x5d\x2a\x4d\x18"
 _DICTIONARY_MAGIC = b"\x37\xa4\x30\xec"
 _MOST_HEAD_BYTES = 18 + 3
 _MOST_DICTIONARY_BYTES = 1 << 26
-_MOST_WINDOW_BYTES = 1 << 27
+_WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
 
 
 class ZstdMembers(Members):
@@ -41,7 +40,8 @@ class ZstdMembers(Members):
 
     def __init__(self, raw: Raw, dictionary: bytes = b"") -> None:
         super().__init__(raw)
-        self._dictionary = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+        is_raw = not dictionary.startswith(_DICTIONARY_MAGIC)
+        self._dictionary = zstd.ZstdDict(dictionary, is_raw=is_raw) if dictionary else None
         self._decoder = self._new_decoder()
         self._blocks_left = self._checksum = False
 
@@ -57,10 +57,8 @@ class ZstdMembers(Members):
         self.data = self._first_piece()
         return True
 
-    def _new_decoder(self) -> "zstandard.ZstdDecompressionObj":
-        return zstandard.ZstdDecompressor(
-            dict_data=self._dictionary, max_window_size=_MOST_WINDOW_BYTES
-        ).decompressobj()
+    def _new_decoder(self) -> zstd.ZstdDecompressor:
+        return zstd.ZstdDecompressor(self._dictionary, _WINDOW)
 
     def _found(self) -> bool:
         raw = self.raw
@@ -81,7 +79,7 @@ class ZstdMembers(Members):
         size += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
         try:
             inflated = self._new_decoder().decompress(raw.peek(min(size, BLOCK_BYTES)))
-        except zstandard.ZstdError:
+        except zstd.ZstdError:
             return False
         return RECORD_START.match(inflated) is not None
 
@@ -118,7 +116,7 @@ class ZstdMembers(Members):
             return b""
         try:
             piece = self._decoder.decompress(stored)
-        except zstandard.ZstdError as error:
+        except zstd.ZstdError as error:
             self._break(f"the zstd frame is damaged ({error})")
             self.end = self.start  # where it ends is not to be known
             return b""
@@ -156,10 +154,8 @@ def read_dictionary(raw: Raw) -> bytes:
     if stored[:4] != ZSTD_MAGIC:
         return stored if stored[:4] == _DICTIONARY_MAGIC else b""
     try:
-        return zstandard.ZstdDecompressor().decompress(
-            stored, max_output_size=_MOST_DICTIONARY_BYTES
-        )
-    except zstandard.ZstdError:
+        return zstd.ZstdDecompressor().decompress(stored, _MOST_DICTIONARY_BYTES)
+    except zstd.ZstdError:
         return b""
 
 

@@ -1,13 +1,11 @@
 """Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
 
 import json
-import threading
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 import tantivy
-import zstandard
 
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
@@ -15,6 +13,7 @@ from nwx.engine.embedded.documents.searcher import DocumentSearcher
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.query.fields import DEFAULT_FIELDS
+from nwx.values.zstd import zstd
 
 NUM = "_num"
 SLOT, BIT = "_slot", "_bit"
@@ -72,7 +71,8 @@ class Packer:
     """What turns entries into tantivy's documents; for one thread."""
 
     def __init__(self) -> None:
-        self._squeeze = zstandard.ZstdCompressor(_LEVEL).compress
+        packed = zstd.ZstdCompressor(_LEVEL)
+        self._squeeze = partial(packed.compress, mode=packed.FLUSH_FRAME)
         self._limits = {
             name: field.get("ignore_above")
             for name, field in mappings.properties(IndexName.DOCUMENTS).items()
@@ -164,7 +164,7 @@ def head_of(document: tantivy.Document) -> IndexEntry:
 def content_of(document: tantivy.Document) -> str:
     """Return the content of an entry."""
     squeezed = document.get_first(_CONTENT)
-    return "" if squeezed is None else _unsqueezed(squeezed).decode()
+    return "" if squeezed is None else zstd.decompress(squeezed).decode()
 
 
 def texts_of(document: tantivy.Document, field: str) -> list[str]:
@@ -180,7 +180,7 @@ def entry_of(document: tantivy.Document) -> IndexEntry:
         entry["content"] = content
     links = document.get_first(_LINKS)
     if links is not None:
-        entry |= json.loads(_unsqueezed(links))
+        entry |= json.loads(zstd.decompress(links))
     return entry
 
 
@@ -208,7 +208,7 @@ def links_of(document: tantivy.Document) -> tuple[LinkingHead, StoredLinks]:
     """Return the identifying fields of a document, and its links."""
     head = _read_head(document.get_first(_HEAD) or b"")
     squeezed = document.get_first(_LINKS)
-    return head, StoredLinks() if squeezed is None else _read_links(_unsqueezed(squeezed))
+    return head, StoredLinks() if squeezed is None else _read_links(zstd.decompress(squeezed))
 
 
 def nums_query(nums: Collection[int]) -> tantivy.Query:
@@ -245,17 +245,3 @@ def documents_by_num(
 def date_number(text: str) -> int:
     """Return the 14 digits of a date as the mapping has it, as a number."""
     return int("".join(filter(str.isdigit, text)))
-
-
-class _OfThread(threading.local):
-    """State of one thread, not shared with others."""
-
-    def __init__(self) -> None:
-        self.decompressor = zstandard.ZstdDecompressor()
-
-
-_of_thread = _OfThread()
-
-
-def _unsqueezed(squeezed: bytes) -> bytes:
-    return _of_thread.decompressor.decompress(squeezed)
