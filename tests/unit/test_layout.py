@@ -65,6 +65,7 @@ TESTED_ELSEWHERE = {
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",
     "nwx/facets": "tests/conformance/test_facets.py",
     "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
+    "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/jobs/dedup_lists.py": "tests/spark/test_lists.py",
     "nwx/jobs/facets.py": "tests/spark/test_facets.py",
     "nwx/links": "tests/conformance/test_inlinks.py",
