@@ -19,7 +19,7 @@ from nwx.answers.options import (
     texts,
 )
 from nwx.answers.rows import Rows
-from nwx.archive_work import ArchiveWork
+from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
 from nwx.model import Collapse, LinkCell, Sort
@@ -72,7 +72,7 @@ def _viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
-class Archive(ArchiveWork):
+class Archive(ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its present state.
 
     A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is

@@ -1,6 +1,7 @@
 """Write operations of the Python API: import, build, export."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -46,6 +47,13 @@ class ArchiveWork:
         if self._engine is not None:
             self._engine.close()
         self._engine = self._shown = self._files = None
+
+    @contextmanager
+    def _writable(self) -> "Iterator[Engine]":
+        """Give the archive opened for writing."""
+        self.close()
+        with open_engine(self.settings) as engine:
+            yield engine
 
     def _whole(self) -> "Engine":
         """Return the archive with all that rules hide."""

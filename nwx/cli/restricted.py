@@ -1,5 +1,7 @@
 """The archive as a command may show it: as everybody sees it, or all of it."""
 
+import os
+import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,6 +22,14 @@ def is_unrestricted() -> bool:
     """Tell whether the command that runs was given `nwx --unrestricted`."""
     context = click.get_current_context(silent=True)
     return bool(context and context.find_root().params.get(UNRESTRICTED))
+
+
+def command_user() -> str:
+    """Return the name of the user who runs the command, as the log of changes has it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
@@ -35,6 +36,33 @@ def shortened(text: str, width: int) -> str:
     while cell_len(head) + 1 + cell_len(tail) > width and tail:
         tail = tail[1:]
     return f"{head}…{tail}"
+
+
+def plain_table(
+    *headings: str,
+    right: Collection[str] = (),
+    fold: Collection[str] = (),
+    header_style: str = "table.header",
+) -> Table:
+    """Return a table without lines; of columns, `right` are aligned so, and `fold` long texts."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=header_style)
+    for heading in headings:
+        table.add_column(
+            heading,
+            justify="right" if heading in right else "left",
+            overflow="fold" if heading in fold else "ellipsis",
+        )
+    return table
+
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()
+) -> None:
+    """Print rows of texts as a table."""
+    table = plain_table(*headings, right=right, fold=headings)
+    for row in rows:
+        table.add_row(*(Text(clean(cell)) for cell in row))
+    console().print(table)
 
 
 class OneLine:

@@ -6,13 +6,16 @@ again finishes it.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.engine.access.rules import AccessRule
+from nwx.engine.access.planned_changes import rule_entry
+from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.base import Engine
+from nwx.engine.open import open_engine
 from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
@@ -25,6 +28,7 @@ from nwx.takedown.targets import (
     kept_places,
     record_place,
     remove_seeds,
+    takedown_rule,
 )
 
 _T = TypeVar("_T")
@@ -221,3 +225,34 @@ class Purge:
 def _chunks(items: Iterator[_T], size: int = _AT_ONCE) -> Iterator[list[_T]]:
     while chunk := list(islice(items, size)):
         yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Takedown:
+    """The rule that excludes captures, and what a purge removed."""
+
+    rule: AccessRule
+    purge: PurgeReport | None
+
+    def values(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        rule = rule_entry(self.rule) | {"id": self.rule.id}
+        return {"rule": rule, "purge": asdict(self.purge) if self.purge else None}
+
+
+def take_down(
+    engine: Engine,
+    settings: Settings,
+    scope: Scope,
+    reason: str,
+    *,
+    by: str,
+    purge: bool,
+    progress: ShowProgress,
+) -> Takedown:
+    """Exclude the captures of a scope, and purge them if that is asked for."""
+    rule = takedown_rule(engine, scope, reason, purged=purge, by=by)
+    if not purge:
+        return Takedown(rule, None)
+    opening = partial(open_engine, settings, read_only=True)
+    return Takedown(rule, Purge(engine, settings, opening, rule, progress).run())

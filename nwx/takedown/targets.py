@@ -12,7 +12,7 @@ from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.matches import reached_keys
 from nwx.engine.access.purger import Purger
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
-from nwx.engine.access.scope_texts import scope_of
+from nwx.engine.access.scope_texts import between, scope_of
 from nwx.engine.access.subjects import SUBJECT_STARTS
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
@@ -33,6 +33,12 @@ def takedown_scope(engine: Engine, target: str) -> Scope:
     if scope.is_everything:
         raise UsageError("all captures cannot be taken down at once; name a URL, digest or file")
     return scope
+
+
+def asked_takedown(engine: Engine, target: str, collection: str, since: str, to: str) -> Scope:
+    """Return the scope that a text names, limited to a collection and dates."""
+    scope = between(takedown_scope(engine, target), since, to)
+    return replace(scope, collection=collection)
 
 
 def _is_file(engine: Engine, name: str) -> bool:

@@ -1,32 +1,32 @@
 """nwx access"""
 
-import os
-import pwd
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from nwx.cli import option
-from nwx.cli.archive.access_files import export_rules, import_rules
 from nwx.cli.output import clean, counted, date_words, print_json, warn
-from nwx.cli.restricted import is_unrestricted
-from nwx.errors import UsageError
+from nwx.cli.restricted import command_user, is_unrestricted, opened_archive
+from nwx.errors import SourceError, UsageError
+from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.access.decisions import Decision
-    from nwx.engine.access.planned_changes import AccessChange
-    from nwx.engine.access.rules import AccessRule, Scope
-    from nwx.engine.base import Engine
+    from nwx.access.rule_requests import AccessChange, AccessRule, Decision
 
 
 _ACTIONS = ("allow", "block", "exclude", "embargo", "local")
-_COLLECTION = option.string("--collection", "NAME", "Of this collection.")
-_DIGEST = option.string("--digest", "DIGEST", "With this payload.")
-_FILE = option.string("--file", "NAME", "From this archive file.")
+_PROBLEMS_SHOWN = 20
+_STANDARD_INPUT = "standard input"
 _HIDDEN = "(nwx --unrestricted access shows it)"
+_NARROWING = option.option_set(
+    option.string("--collection", "NAME", "Of this collection."),
+    option.string("--digest", "DIGEST", "With this payload."),
+    option.string("--file", "NAME", "From this archive file."),
+)
 
 
 @click.group("access")
@@ -41,31 +41,11 @@ def command() -> None:
     """
 
 
-command.add_command(import_rules)
-command.add_command(export_rules)
-
-
-def _opened(settings: Settings, *, read_only: bool = False) -> "Engine":
-    from nwx.engine.open import open_engine
-
-    return open_engine(settings, read_only=read_only)
-
-
-def command_user() -> str:
-    """Return the name of the user who runs the command, as the log of changes has it."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
-
-
 @command.command("add")
 @click.argument("action", type=click.Choice(_ACTIONS))
 @click.argument("what", default="")
-@_COLLECTION
-@_DIGEST
-@_FILE
-@option.string("--from", "DATE", "Captured from this date on.", into="since")
+@_NARROWING
+@option.string("--from", "DATE", "Captured from this date on.", into="from_")
 @option.string("--to", "DATE", "Captured until this date.")
 @option.string("--until", "DATE", "Embargo: shown from this date on.")
 @option.value("--years", click.INT, "N", "Embargo: shown N years after capture.")
@@ -79,7 +59,7 @@ def command_user() -> str:
 @click.option("--reason", required=True, metavar="TEXT", help="Why; shown to readers.")
 @option.JSON
 @click.pass_obj
-def add_rule(settings: Settings, /, what: str, as_json: bool, **given: Any) -> None:
+def add_rule(settings: Settings, /, as_json: bool, **given: Any) -> None:
     """Add a rule: ACTION is allow, block, exclude, embargo or local.
 
     WHAT is `http://example.com/a` (exactly this URL), `http://example.com/a*`
@@ -92,45 +72,12 @@ def add_rule(settings: Settings, /, what: str, as_json: bool, **given: Any) -> N
     local: a block but for the users and addresses named. Other rules that name
     viewers are about these only.
     """
-    rule = _rule(what, **given)
-    with _opened(settings) as engine:
-        (stored,) = engine.access_index().put([rule], command_user())
+    with opened_archive(settings) as archive:
+        stored = archive.add_rule(**given, by=command_user())
     if as_json:
         print_json(_rule_json(stored, is_shown=True))
     else:
         click.echo(f"{stored.id}: {_action_words(stored)}, {clean(_scope_words(stored))}")
-
-
-def _rule(what: str, **given: Any) -> "AccessRule":
-    from nwx.engine.access.rules import AccessRule, Action
-    from nwx.engine.access.scope_texts import between
-
-    scope = _scope(what, given["collection"], given["digest"], given["file"])
-    if not what and scope.is_everything and not (given["since"] or given["to"]):
-        raise UsageError("say what the rule is about; * is all captures")
-    return AccessRule(
-        "",
-        Action(given["action"]),
-        between(scope, given["since"], given["to"]),
-        until=given["until"],
-        years=given["years"],
-        users=given["users"],
-        addresses=given["addresses"],
-        reason=given["reason"],
-    )
-
-
-def _scope(what: str, collection: str, digest: str, file: str) -> "Scope":
-    from nwx.engine.access.rules import Scope
-    from nwx.engine.access.scope_texts import digest_scope, scope_of
-
-    scope = scope_of(what) if what else Scope()
-    return replace(
-        scope,
-        collection=collection,
-        digest=digest_scope(digest).digest if digest else scope.digest,
-        source_file=file.rpartition("/")[2] or scope.source_file,
-    )
 
 
 @command.command("list")
@@ -141,13 +88,13 @@ def list_rules(settings: Settings, as_json: bool) -> None:
 
     nwx --unrestricted access list shows all of them.
     """
-    with _opened(settings, read_only=True) as engine:
-        rules = engine.access_index().rules().rules
+    with opened_archive(settings) as archive:
+        rules = archive.rules()
     if as_json:
         print_json([_rule_json(rule) for rule in rules])
     elif rules:
         headings = ("id", "action", "about", "reason", "made", "by")
-        _print_table(headings, [_rule_cells(rule) for rule in rules])
+        _print(headings, [_rule_cells(rule) for rule in rules])
     else:
         click.echo("no access rules; `nwx access add` adds one")
 
@@ -163,13 +110,9 @@ def _is_shown(rule: "AccessRule") -> bool:
 
 
 def _rule_json(rule: "AccessRule", *, is_shown: bool = False) -> dict[str, Any]:
-    from nwx.engine.access.aclj import rule_object
+    from nwx.access.rule_requests import rule_values
 
-    found = rule_object(rule)
-    if is_shown or _is_shown(rule):
-        return found
-    named = ("url", "prefix", "digest", "source_file")
-    return {name: value for name, value in found.items() if name not in named} | {"hidden": True}
+    return rule_values(rule, is_shown=is_shown or _is_shown(rule))
 
 
 def _action_words(rule: "AccessRule") -> str:
@@ -186,23 +129,15 @@ def _action_words(rule: "AccessRule") -> str:
 
 
 def _scope_words(rule: "AccessRule") -> str:
-    from nwx.engine.access.scope_texts import scope_words
+    from nwx.access.rule_requests import scope_words
 
     return scope_words(rule.scope)
 
 
-def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from nwx.cli.terminal import print_table  # help needs no rich
 
-    from nwx.cli.terminal import console
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(clean(cell)) for cell in row))
-    console().print(table)
+    print_table(headings, rows)
 
 
 @command.command("remove")
@@ -214,16 +149,8 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
 
     A warning tells which of them kept purged captures out of imports.
     """
-    with _opened(settings) as engine:
-        access = engine.access_index()
-        known = {rule.id: rule for rule in access.rules().rules}
-        unknown = set(ids) - known.keys()
-        if unknown:
-            raise UsageError(
-                f"there is no access rule {min(unknown)!r}; `nwx access list` lists them"
-            )
-        removed = access.remove(ids, command_user())
-    purged = sorted(id for id in set(ids) if known[id].purged)
+    with opened_archive(settings) as archive:
+        removed, purged = archive.remove_rules(ids, command_user())
     if as_json:
         print_json({"removed": removed, "purged": purged})
     else:
@@ -237,55 +164,30 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
 
 @command.command("test")
 @click.argument("url")
-@_COLLECTION
-@_DIGEST
-@_FILE
+@_NARROWING
 @option.string("--date", "DATE", "Captured then.  [default: now]")
 @option.string("--user", "NAME", "Asked by this user.")
 @option.string("--address", "ADDRESS", "Asked from this address.")
 @option.JSON
 @click.pass_obj
-def check_url(settings: Settings, /, url: str, as_json: bool, **given: str) -> None:
+def check_url(settings: Settings, /, url: str, as_json: bool, **given: Any) -> None:
     """Show which rule decides about a capture of URL, and what it says.
 
     Whether there is such a capture makes no difference. After
     nwx --unrestricted the captures of the URL are listed with their rules too.
     """
-    from nwx.engine.access.rules import Viewer
-
-    viewer = Viewer(given["address"], given["user"])
-    with _opened(settings, read_only=True) as engine:
-        decisions = engine.access_index().rules().for_viewer(viewer)
-        asked = _asked_capture(url, **given)
-        decided = decisions.decide(asked)
-        captures = engine.captures(asked.urlkey) if is_unrestricted() else ()
-        found = [(each.timestamp, each.collection, decisions.decide(each)) for each in captures]
+    with opened_archive(settings) as archive:
+        found = archive.decide(url, **given)
     if as_json:
-        listed = [{"timestamp": when, "collection": of, **_said(said)} for when, of, said in found]
-        print_json({"url": url, **_said(decided), "captures": listed})
+        listed = [
+            {"timestamp": when, "collection": of, **_said(said)}
+            for when, of, said in found.captures
+        ]
+        print_json({"url": url, **_said(found.decision), "captures": listed})
         return
-    click.echo(_decision_words(decided))
-    for when, collection, said in found:
+    click.echo(_decision_words(found.decision))
+    for when, collection, said in found.captures:
         click.echo(f"  {when} {clean(collection)}: {_decision_words(said)}")
-
-
-def _asked_capture(url: str, **given: str) -> Any:
-    from datetime import UTC, datetime
-    from types import SimpleNamespace
-
-    from nwx.engine.access.scope_texts import between, url_scope
-    from nwx.values.timestamps import to_timestamp
-
-    scope = _scope("", given["collection"], given["digest"], given["file"])
-    date = between(scope, given["date"], "").date_from
-    return SimpleNamespace(
-        urlkey=url_scope(url.rstrip("*")).prefix,
-        url=url,
-        digest=scope.digest,
-        collection=scope.collection,
-        source_file=scope.source_file,
-        timestamp=date or to_timestamp(datetime.now(UTC)),
-    )
 
 
 def _said(decision: "Decision") -> dict[str, Any]:
@@ -313,13 +215,13 @@ def _decision_words(decision: "Decision") -> str:
 @click.pass_obj
 def show_log(settings: Settings, limit: int, offset: int, as_json: bool) -> None:
     """Show who changed which rules, the last change first; no command changes the log."""
-    with _opened(settings, read_only=True) as engine:
-        changes = engine.access_index().changes(limit, offset)
+    with opened_archive(settings) as archive:
+        changes = archive.rule_changes(limit, offset)
     if as_json:
         print_json([_change_json(change) for change in changes])
     elif changes:
         headings = ("when", "by", "change", "id", "action", "about", "reason")
-        _print_table(headings, [_change_cells(change) for change in changes])
+        _print(headings, [_change_cells(change) for change in changes])
     else:
         click.echo("the access rules of this archive were never changed")
 
@@ -333,3 +235,83 @@ def _change_cells(change: "AccessChange") -> tuple[str, ...]:
     id, action, about, reason, *_ = _rule_cells(change.rule)
     when = f"{date_words(change.at)} {change.at[8:10]}:{change.at[10:12]}"
     return (when, change.by, str(change.kind), id, action, about, reason)
+
+
+@command.command("import")
+@click.argument("file")
+@option.choice_of(
+    "--action",
+    ["allow", "block", "exclude"],
+    "FILE is a list of URLs and SURT prefixes, for all that begins with these.",
+)
+@option.string("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
+@option.JSON
+@click.pass_obj
+def import_rules(
+    settings: Settings, file: str, action: str | None, reason: str, as_json: bool
+) -> int:
+    """Add the rules in FILE (- is standard input): a .aclj file of pywb, or one of `export --json`.
+
+    Rules that are known already stay as they are. Lines that are no rules are
+    listed, the others are added, and the exit code is 1.
+    """
+    place = _STANDARD_INPUT if file == STANDARD_INPUT else file
+    reason = reason or f"imported from {Path(place).name}"
+    with _opened(file) as stream, opened_archive(settings) as archive:
+        found = archive.load_rules(stream, reason, action, command_user())
+    if as_json:
+        lines = [{"line": each.line, "problem": each.problem} for each in found.problems]
+        print_json({"rules": found.rules, "new": found.new, "problems": lines})
+    else:
+        click.echo(f"{counted(found.rules, 'rule')} read, {found.new:,} new")
+        for each in found.problems[:_PROBLEMS_SHOWN]:
+            click.echo(f"{clean(place)}, line {each.line}: {clean(each.problem)}", err=True)
+        if found.problems:
+            click.echo(f"{counted(len(found.problems), 'line')} could not be read", err=True)
+    return 1 if found.problems else 0
+
+
+def _opened(file: str) -> "BinaryIO":
+    if file == STANDARD_INPUT:
+        return sys.stdin.buffer
+    try:
+        return Path(file).open("rb")
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@option.flag("--json", "Write all of each rule, as `nwx access import` reads.", into="as_json")
+@click.pass_obj
+def export_rules(settings: Settings, file: Path, as_json: bool) -> int:
+    """Write the rules to FILE (- is standard output) as pywb reads them: .aclj.
+
+    It names what is hidden, and so is run as nwx --unrestricted access export.
+    Rules that pywb cannot hold (by digest, collection, file or address) are
+    listed, the others are written, and the exit code is 1.
+    """
+    from nwx.access.rule_requests import rule_lines
+
+    if not is_unrestricted():
+        raise UsageError(
+            "the file will name what is hidden; run it as nwx --unrestricted access export"
+        )
+    with opened_archive(settings) as archive:
+        lines, unwritten = rule_lines(archive.rules(), whole=as_json)
+    _write(file, lines)
+    for id, reason in unwritten:
+        click.echo(f"rule {id} is not written: {reason}", err=True)
+    return 1 if unwritten else 0
+
+
+def _write(file: Path, lines: list[str]) -> None:
+    from nwx.bulk.whole_files import whole_file
+
+    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    if str(file) == STANDARD_INPUT:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(file) as stream:
+        stream.write(content)

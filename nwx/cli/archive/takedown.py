@@ -1,7 +1,5 @@
 """nwx takedown"""
 
-from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,12 +7,11 @@ import click
 from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import command_user, opened_archive
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.access.rules import AccessRule
-    from nwx.engine.base import Engine
-    from nwx.takedown.purge import PurgeReport
+    from nwx.takedown.purge import PurgeReport, Takedown
     from nwx.takedown.targets import RecordPlace
 
 
@@ -24,24 +21,13 @@ _RECORDS_SHOWN = 20
 @click.command("takedown")
 @click.argument("target", metavar="URL|DIGEST|FILE")
 @option.string("--collection", "NAME", "Only captures of this collection.")
-@option.string("--from", "DATE", "Only from this date on.", into="date_from")
-@option.string("--to", "DATE", "Only until this date.", into="date_to")
+@option.string("--from", "DATE", "Only from this date on.", into="from_")
+@option.string("--to", "DATE", "Only until this date.")
 @option.string("--reason", "TEXT", "Why; kept with the rule and its log.")
 @option.flag("--purge", "Remove the captures from all indices for good.")
 @option.JSON_REPORT
 @click.pass_obj
-def command(
-    settings: Settings,
-    /,
-    target: str,
-    collection: str,
-    date_from: str,
-    date_to: str,
-    reason: str,
-    purge: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def command(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> int:
     """Take captures out of an archive.
 
     Name a URL, a beginning of URLs with * behind it, a host, a domain as
@@ -57,44 +43,20 @@ def command(
     not be erased from files that others were reading, or from copies of a search
     server on nodes that are away; run it again then.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.cli.archive.access import command_user
-    from nwx.engine.access.scope_texts import between
-    from nwx.engine.open import open_engine
-    from nwx.takedown.targets import takedown_rule, takedown_scope
-
-    with open_engine(settings) as engine:
-        scope = between(takedown_scope(engine, target), date_from, date_to)
-        scope = replace(scope, collection=collection)
-        rule = takedown_rule(engine, scope, reason, purged=purge, by=command_user())
-        report = _purged(settings, engine, rule, quiet=quiet or as_json) if purge else None
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as show:
+        done = archive.takedown(**given, by=command_user(), progress=show)
+    report = done.purge
     if as_json:
-        print_json(_as_json(rule, report))
+        print_json(done.values())
     elif not quiet:
-        click.echo(_words(rule, report))
+        click.echo(_words(done))
     if report and not quiet:
         _warn(report)
     return 1 if report and (report.left or report.away) else 0
 
 
-def _purged(
-    settings: Settings, engine: "Engine", rule: "AccessRule", *, quiet: bool
-) -> "PurgeReport":
-    from nwx.engine.open import open_engine
-    from nwx.takedown.purge import Purge
-
-    opening = partial(open_engine, settings, read_only=True)
-    with progress_bar(quiet=quiet) as progress:
-        return Purge(engine, settings, opening, rule, progress).run()
-
-
-def _as_json(rule: "AccessRule", report: "PurgeReport | None") -> dict[str, Any]:
-    from nwx.engine.access.planned_changes import rule_entry
-
-    return {"rule": rule_entry(rule) | {"id": rule.id}, "purge": asdict(report) if report else None}
-
-
-def _words(rule: "AccessRule", report: "PurgeReport | None") -> str:
+def _words(done: "Takedown") -> str:
+    rule, report = done.rule, done.purge
     lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
     if report is None:
         return f"{lines[0]}; `nwx access remove {rule.id}` takes it back"

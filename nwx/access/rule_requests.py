@@ -1,0 +1,145 @@
+"""Access rules and questions about them, as the API and commands take them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+from nwx.engine.access.aclj import ReadRule, aclj_lines, own_line, rule_object, rules_of_file
+from nwx.engine.access.decisions import Decision
+from nwx.engine.access.planned_changes import AccessChange
+from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
+from nwx.engine.access.scope_texts import between, digest_scope, scope_of, scope_words, url_scope
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.values.timestamps import to_timestamp
+
+__all__ = [
+    "AccessChange",
+    "AccessRule",
+    "Decision",
+    "RuleFileReport",
+    "UrlDecisions",
+    "asked_rule",
+    "load_rules",
+    "removed_rules",
+    "rule_lines",
+    "rule_values",
+    "scope_words",
+    "url_decisions",
+]
+
+_NAMING = ("url", "prefix", "digest", "source_file")
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedCapture:
+    """A capture that may not exist, to be decided about."""
+
+    urlkey: str
+    url: str
+    digest: str
+    collection: str
+    source_file: str
+    timestamp: str
+
+
+def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str = "") -> Scope:
+    """Return the scope that a text names (`scope_of`), narrowed down."""
+    scope = scope_of(what) if what else Scope()
+    return replace(
+        scope,
+        collection=collection,
+        digest=digest_scope(digest).digest if digest else scope.digest,
+        source_file=file.rpartition("/")[2] or scope.source_file,
+    )
+
+
+def asked_rule(
+    action: str, what: str, *, from_: str = "", to: str = "", reason: str = "", **given: Any
+) -> AccessRule:
+    """Return a rule about what a text names; `given` are fields of the rule and of its scope."""
+    narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
+    scope = asked_scope(what, **narrowing)
+    if not what and scope.is_everything and not (from_ or to):
+        raise UsageError("say what the rule is about; * is all captures")
+    return AccessRule("", Action(action), between(scope, from_, to), reason=reason, **given)
+
+
+def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, list[str]]:
+    """Remove rules; return how many, and which of them kept purged captures out of imports."""
+    access, wanted = engine.access_index(), set(ids)
+    known = {rule.id: rule for rule in access.rules().rules}
+    if unknown := wanted - known.keys():
+        raise UsageError(f"there is no access rule {min(unknown)!r}; `nwx access list` lists them")
+    return access.remove(wanted, by), sorted(id for id in wanted if known[id].purged)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlDecisions:
+    """What rules decide about a capture of a URL, and about each that exists."""
+
+    decision: Decision
+    captures: Sequence[tuple[str, str, Decision]] = ()
+    """Timestamps and collections, with what is decided."""
+
+
+def url_decisions(
+    engine: Engine, url: str, viewer: Viewer, date: str, *, with_captures: bool, **narrowing: str
+) -> UrlDecisions:
+    """Return what is decided about a capture of a URL, whether it exists or not."""
+    scope = between(asked_scope("", **narrowing), date, "")
+    asked = _AskedCapture(
+        url_scope(url.rstrip("*")).prefix,
+        url,
+        scope.digest,
+        scope.collection,
+        scope.source_file,
+        scope.date_from or to_timestamp(datetime.now(UTC)),
+    )
+    decisions = engine.access_index().rules().for_viewer(viewer)
+    captures = engine.captures(asked.urlkey) if with_captures else ()
+    found = [(one.timestamp, one.collection, decisions.decide(one)) for one in captures]
+    return UrlDecisions(decisions.decide(asked), found)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFileReport:
+    """Rules of a file: how many were read, how many of them are new, and the other lines."""
+
+    rules: int
+    new: int
+    problems: Sequence[ReadRule]
+
+
+def load_rules(
+    engine: Engine, stream: BinaryIO, reason: str, action: str | None, by: str
+) -> RuleFileReport:
+    """Store the rules in a file of pywb, of nwx or of URLs; other lines are reported."""
+    read = list(rules_of_file(stream, reason, Action(action) if action else None))
+    access = engine.access_index()
+    known = {rule.id for rule in access.rules().rules}
+    stored = access.put([one.rule for one in read if one.rule], by)
+    new = sum(rule.id not in known for rule in stored)
+    return RuleFileReport(len(stored), new, [one for one in read if one.rule is None])
+
+
+def rule_lines(
+    rules: Iterable[AccessRule], *, whole: bool
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return rules as lines for pywb, and those it cannot express with reasons.
+
+    `whole` writes all of each rule as JSON.
+    """
+    if whole:
+        return [own_line(rule) for rule in rules], []
+    lines, unwritten = aclj_lines(rules, datetime.now(UTC))
+    return lines, [(rule.id, reason) for rule, reason in unwritten]
+
+
+def rule_values(rule: AccessRule, *, is_shown: bool) -> dict[str, Any]:
+    """Return a rule as JSON values; unless it is shown, without what it is about."""
+    found = rule_object(rule)
+    if is_shown:
+        return found
+    return {name: one for name, one in found.items() if name not in _NAMING} | {"hidden": True}
