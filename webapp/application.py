@@ -103,6 +103,13 @@ _MODULES = (
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
 
+BODY_LIMITS = {
+    "/pictures/similar": picture_pages.UPLOAD_FORM_BYTES,
+    "/api/pictures/similar": picture_pages.MOST_UPLOADED,
+    "/crawls/": crawl_editor.EDITOR_FORM_BYTES,
+}
+"""How long a body those without a token may send to paths that begin so, where it may be long."""
+
 POLICY = "; ".join(
     (
         "default-src 'self'",

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,12 +12,14 @@ from webapp.server.worker import make_server
 
 @contextmanager
 def serving(
-    application: Callable[..., Any], listening: socket.socket | None = None
+    application: Callable[..., Any],
+    listening: socket.socket | None = None,
+    body_limits: Mapping[str, int] | None = None,
 ) -> Iterator[str]:
     """Give the address of an application; 4 threads answer."""
     listening = listening or listen("127.0.0.1", 0)
     address = address_of(listening)
-    server = make_server(application, listening, 4)
+    server = make_server(application, listening, 4, body_limits=body_limits)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

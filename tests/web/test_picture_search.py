@@ -1,9 +1,12 @@
 """Pictures in the browser's pages and the JSON API."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from urllib.parse import urlencode
 
 import pytest
+import requests
 from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import AccessRule, Action, Scope
@@ -17,7 +20,12 @@ from nwx.warc.sources import expand
 from tests.pictured import CHART, COPY, HOME, SHIP, drawing, image_records, page_records
 from tests.warc_records import write_records
 from tests.web.html import Page
+from tests.web.serving import serving
 from webapp import create_app
+from webapp.server.service import PagesMaker, ServiceSettings
+from webapp.server.sockets import listen
+
+FORM = {"Content-Type": "multipart/form-data; boundary=x"}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +50,11 @@ def _urls(client: FlaskClient, address: str) -> list[str]:
     answer = client.get(address)
     assert answer.status_code == 200, answer.text
     return [one["url"] for one in answer.get_json()["pictures"]]
+
+
+def _form(image: bytes) -> bytes:
+    head = b'--x\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\n\r\n'
+    return head + image + b"\r\n--x--\r\n"
 
 
 def _ids(client: FlaskClient, query: str) -> list[str]:
@@ -114,10 +127,34 @@ def test_what_is_no_image_is_refused(viewed: FlaskClient, payload: bytes) -> Non
 def test_an_upload_is_bounded(viewed: FlaskClient) -> None:
     long = b"x" * ((8 << 20) + 1)
     assert viewed.post("/api/pictures/similar", data=long).status_code == 413
-    form = "multipart/form-data; boundary=x"
-    assert viewed.post("/pictures/similar", data=long, content_type=form).status_code == 413
+    sent = viewed.post("/pictures/similar", data=_form(long), headers=FORM)
+    assert sent.status_code == 413
     other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
     assert viewed.post("/pictures/similar", headers=other).status_code == 403
+
+
+def test_long_bodies_are_taken_where_the_pages_promise_it(pictured: Engine) -> None:
+    image = drawing() + bytes((8 << 20) - len(drawing()))
+    edited = urlencode({"text": "# " + "採" * 499_000, "action": "check"}).encode()
+    maker = PagesMaker(Settings(pictured.address), ServiceSettings(), "127.0.0.1", None)
+    with ExitStack() as stack:
+        opened = maker.open(stack)
+        listening = listen("127.0.0.1", 0)
+        address = stack.enter_context(
+            serving(opened.application, listening, body_limits=opened.body_limits)
+        )
+
+        def status(path: str, body: bytes, headers: Mapping[str, str] = {}) -> int:
+            return requests.post(f"{address}{path}", body, headers=headers, timeout=60).status_code
+
+        assert status("/api/pictures/similar", image) == 200
+        assert status("/pictures/similar", _form(image), FORM) == 200
+        assert status("/api/pictures/similar", image + b"x") == 413
+        assert status("/pictures/similar", _form(image + bytes(1 << 16)), FORM) == 413
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert status("/crawls/new", edited, form) == 400
+        assert status("/crawls/new", edited * 2, form) == 413
+        assert status("/sparql", bytes((1 << 20) + 1), form) == 413
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
 MOST_EDITED_CHARACTERS = 500_000
 """Longer specifications are added by the command: a form's body must not be large."""
 
-_FORM_BYTES = 4 << 20
+EDITOR_FORM_BYTES = 5 << 20
+"""Enough for so many characters of three bytes each, which forms send as nine."""
+
 _PROBLEMS_SHOWN = 200
 _TEMPLATE = """\
 name = ""
@@ -120,7 +122,7 @@ def _answer(name: str) -> ResponseReturnValue:
 
 def _posted(name: str) -> _Edited:
     """Return what a form holds; line ends are those of files again."""
-    request.max_form_memory_size = _FORM_BYTES
+    request.max_form_memory_size = EDITOR_FORM_BYTES
     number = parameters.number_parameter(request.form, "number", 0, 0, 10**9)
     text = request.form.get("text", "").replace("\r\n", "\n")
     return _Edited(text, name, number)

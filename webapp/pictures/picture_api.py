@@ -17,6 +17,7 @@ from nwx.pictures.answers import (
     similar_answer,
 )
 from webapp.pictures.picture_pages import (
+    MOST_UPLOADED,
     hash_of_image,
     limit_upload,
     read_hash,
@@ -144,7 +145,7 @@ def pictures_of_hash() -> ResponseReturnValue:
 @open_to_all
 def pictures_like_image() -> ResponseReturnValue:
     """Answer with pictures that look like the image in the body; nothing of it is kept."""
-    limit_upload()
+    limit_upload(MOST_UPLOADED)
     payload = request.get_data(cache=False)
     if not payload:
         raise UsageError("the body of the request is the image; it is empty")

@@ -178,6 +178,8 @@ blueprint = Blueprint("picture_pages", __name__, url_prefix="/pictures")
 MOST_UPLOADED = 8 << 20
 """The bytes of an image that similar ones are looked up for."""
 
+UPLOAD_FORM_BYTES = MOST_UPLOADED + (1 << 16)
+
 SIMILAR_SHOWN = 60
 _PAGES_SHOWN = 100
 _SIMILAR_BESIDE = 12
@@ -263,19 +265,21 @@ def show_similar() -> ResponseReturnValue:
 def upload_image() -> ResponseReturnValue:
     """Lead to the pictures that look like an image; nothing of it is kept."""
     check_origin(lazy_gettext("uploads"))
-    limit_upload()
+    limit_upload(UPLOAD_FORM_BYTES)
     file = request.files.get("image")
-    payload = file.read(MOST_UPLOADED) if file else b""
+    payload = file.read() if file else b""
+    if len(payload) > MOST_UPLOADED:
+        raise RequestEntityTooLarge
     if not payload:
         raise UsageError(ErrorText("choose an image file first"))
     return redirect(url_for(".similar", hash=f"{hash_of_image(payload):016x}"), 303)
 
 
-def limit_upload() -> None:
-    """Raise RequestEntityTooLarge for more than MOST_UPLOADED bytes, before they are read."""
-    if (request.content_length or 0) > MOST_UPLOADED:
+def limit_upload(most: int) -> None:
+    """Raise RequestEntityTooLarge for more than so many bytes, before they are read."""
+    if (request.content_length or 0) > most:
         raise RequestEntityTooLarge
-    request.max_content_length = MOST_UPLOADED
+    request.max_content_length = most
 
 
 def hash_of_image(payload: bytes) -> int:

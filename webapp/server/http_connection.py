@@ -62,6 +62,9 @@ class ConnectionHost(Protocol):
     ) -> dict[str, Any]:
         """Return the WSGI environment of a request, without its client."""
 
+    def most_body_bytes(self, path: str) -> int:
+        """Return how long a body whoever has no token may send to a path."""
+
     def answer_at_once(self, environ: dict[str, Any]) -> list[bytes] | None:
         """Return head, which goes on, and body of an answer that takes no time, else None."""
 
@@ -175,11 +178,12 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         if version not in _VERSIONS:
             self._refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
         is_old = version == "1.0"
-        has_body, codings = self._check_headers(is_old=is_old)
+        path, query = self._target()
+        has_body, codings = self._check_headers(path, is_old=is_old)
         keep = self.parser.should_keep_alive() and not self._host.ending
         keep = keep and not (is_old and codings)
         environ = self.scope["state"][ENVIRON] = self._host.environ_of(
-            self.parser.get_method().decode("ascii"), version, *self._target(), self.headers
+            self.parser.get_method().decode("ascii"), version, path, query, self.headers
         )
         environ |= self._client_environ
         if not (has_body or self._is_answering) and self._answer_at_once(environ, is_old, keep):
@@ -214,7 +218,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self.transport.close()
         return True
 
-    def _check_headers(self, *, is_old: bool) -> tuple[bool, bytes]:
+    def _check_headers(self, path: bytes, *, is_old: bool) -> tuple[bool, bytes]:
         """Return whether a request has a body, and its transfer codings; refuses what is not so.
 
         RFC 9112: one Host (3.2), no coding that is not known (6.1).
@@ -233,8 +237,11 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._refuse(HTTPStatus.BAD_REQUEST)
         if codings and codings.strip() != b"chunked":
             self._refuse(HTTPStatus.NOT_IMPLEMENTED)
-        most = self._most_bytes = MOST_POSTED_BYTES if self.sends_much else MOST_BODY_BYTES
-        if lengths > most:
+        if self.sends_much:
+            self._most_bytes = MOST_POSTED_BYTES
+        elif lengths or codings:
+            self._most_bytes = self._host.most_body_bytes(path.decode("latin-1"))
+        if lengths > self._most_bytes:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return bool(lengths or codings), codings
 

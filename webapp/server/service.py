@@ -15,7 +15,7 @@ from nwx.engine.open import open_engine
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
-from webapp.application import DEFAULT_TITLE, create_app
+from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
 from webapp.server.sockets import address_of, listen, loopback_of, place_of, port_of
@@ -124,7 +124,7 @@ class PagesMaker:
             proxies=proxies,
             passes=playing.folder.passes() if playing else None,
         )
-        return OpenedApplication(app, proxies.read_before(at_once_of(app)))
+        return OpenedApplication(app, proxies.read_before(at_once_of(app)), BODY_LIMITS)
 
     def _users(self, stack: ExitStack) -> UserService | None:
         """Return the users of the service, None where it has none."""

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
 from webapp.headers import Application, ShortAnswers
 from webapp.server import connections
-from webapp.server.http_connection import HttpConnection
+from webapp.server.http_connection import MOST_BODY_BYTES, HttpConnection
 from webapp.server.wsgi_answers import WsgiBridge
 
 LOOK_SECONDS = 1.0
@@ -34,7 +34,8 @@ RESERVE = 100
 class HttpServer(Server):
     """A WSGI application at a listening socket, or at the connections it is given.
 
-    `at_once` is that of `WsgiBridge`. `on_start` is called with the loop
+    `at_once` is that of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken, more where
+    `body_limits` says so of the beginning of a path. `on_start` is called with the loop
     once connections are taken, `on_closed` after the end of each.
     """
 
@@ -45,7 +46,9 @@ class HttpServer(Server):
         threads: int,
         token: str = "",
         at_once: ShortAnswers | None = None,
+        body_limits: Mapping[str, int] | None = None,
     ) -> None:
+        self._body_limits = body_limits or {}
         self.token = token
         self.place = place
         self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
@@ -78,6 +81,11 @@ class HttpServer(Server):
     def ending(self) -> bool:
         """Whether nothing more is accepted."""
         return self.should_exit
+
+    def most_body_bytes(self, path: str) -> int:
+        """Return how long a body whoever has no token may send to a path."""
+        limits = self._body_limits.items()
+        return next((most for begin, most in limits if path.startswith(begin)), MOST_BODY_BYTES)
 
     def listen(self, listening: socket.socket) -> None:
         """Accept the connections of a listening socket, which is closed at the end."""
@@ -172,10 +180,11 @@ def make_server(
     threads: int,
     token: str = "",
     at_once: ShortAnswers | None = None,
+    body_limits: Mapping[str, int] | None = None,
 ) -> HttpServer:
     """Return a server at a listening socket, ready to run in any thread."""
     host, port = listening.getsockname()[:2]
-    server = HttpServer(application, (host, port), threads, token, at_once)
+    server = HttpServer(application, (host, port), threads, token, at_once, body_limits)
     server.listen(listening)
     return server
 
@@ -186,10 +195,11 @@ READY, CLOSED, FAILED = b"r", b"c", b"f"
 
 @dataclass(frozen=True, slots=True)
 class OpenedApplication:
-    """An application, and what gives its short answers, if anything."""
+    """An application, what gives its short answers, if anything, and its longer bodies."""
 
     application: Application
     at_once: ShortAnswers | None = None
+    body_limits: Mapping[str, int] | None = None
 
 
 class ApplicationMaker(Protocol):
@@ -221,7 +231,12 @@ def main(channel_number: int) -> None:
             channel.sendall(FAILED + pickle.dumps(error))
             return
         server = HttpServer(
-            opened.application, order.place, order.threads, order.token, opened.at_once
+            opened.application,
+            order.place,
+            order.threads,
+            order.token,
+            opened.at_once,
+            opened.body_limits,
         )
         collect_rarely()
         channel.setblocking(False)

@@ -29,7 +29,7 @@ SLOW_SECONDS = 0.03
 SLOW_PAUSE_SECONDS = 1.0
 """After an answer at once took SLOW_SECONDS, threads give all answers for so long."""
 
-_HELD_BYTES = 1 << 23
+_HELD_BYTES = 1 << 20
 """More of a body than this is kept in a temporary file."""
 
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
