@@ -31,22 +31,23 @@ class FamilyWatch:
 
     def _look(self) -> None:
         while not self._over.wait(0.05):
-            family = list(_family(self._pid))
+            family = list(family_pids(self._pid))
             self._worked |= {pid: worked for pid in family if (worked := _worked_seconds(pid))}
             self.memory = max(self.memory, sum(map(_held, family)))
 
 
 def family_seconds(pid: int) -> float:
     """Return the processor seconds of a process and its descendants that still run."""
-    return sum(map(_worked_seconds, _family(pid)))
+    return sum(map(_worked_seconds, family_pids(pid)))
 
 
 def family_memory(pid: int) -> int:
     """Return the bytes that a process and its descendants hold together now."""
-    return sum(map(_held, _family(pid)))
+    return sum(map(_held, family_pids(pid)))
 
 
-def _family(pid: int) -> Iterator[int]:
+def family_pids(pid: int) -> Iterator[int]:
+    """Yield the ids of a process and its descendants."""
     yield pid
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
@@ -54,7 +55,7 @@ def _family(pid: int) -> Iterator[int]:
     except OSError:
         return
     for child in children.split():
-        yield from _family(int(child))
+        yield from family_pids(int(child))
 
 
 def _worked_seconds(pid: int) -> float:
