@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
@@ -57,7 +59,19 @@ HEADERS = (
     b"Memento-Datetime: Thu, 01 Jan 1970 00:00:00 GMT",
     b"X-Whatever-Comes-Next: 1",
 )
+RULES = '{"prefetch": [{"urls": ["http://127.0.0.1:%d/"], "eagerness": "immediate"}]}'
+SPECULATES = b"""<h1>ready</h1><script>
+const rules = document.createElement("script");
+rules.type = "speculationrules";
+rules.textContent = RULES.replace("%d", location.hash.slice(1));
+document.body.append(rules);
+</script>""".replace(b"RULES", json.dumps(RULES).encode())
 PAGES = {
+    "/speculates": (SPECULATES, HEADERS[0]),
+    "/speculation": (
+        f"<script Type='SpeculationRules'>{RULES % 9}</script><h1>ready</h1>".encode(),
+        HEADERS[0] + b'\r\nSpeculation-Rules: "/rules.json"',
+    ),
     "/sw.js": (
         TAKES_OVER,
         b"Content-Type: text/javascript\r\nService-Worker-Allowed: /",
@@ -198,6 +212,114 @@ def test_archived_headers_do_nothing(service: str, mode: str) -> None:
     assert found["memento-datetime"] == "Mon, 01 Jan 2018 00:00:00 GMT"
     names = {line.partition(b":")[0].decode().lower() for line in HEADERS[1:]}
     assert {f"x-archive-orig-{name}" for name in names} <= archived
+
+
+class _Outsider(ThreadingHTTPServer):
+    """Another port of this machine, and what was asked of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                self.send_error(404)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+
+@pytest.fixture
+def outsider() -> Iterator[_Outsider]:
+    """A server that no capture may reach."""
+    with _Outsider() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+ESCAPES = """async outside => {
+  const ran = document.createElement("script");
+  ran.textContent = "window.escaped = true";
+  const rules = document.createElement("script");
+  rules.type = "speculationrules";
+  rules.textContent = JSON.stringify({prefetch: [{urls: [outside], eagerness: "immediate"}]});
+  const image = document.createElement("img");
+  image.src = outside + "image";
+  const frame = document.createElement("iframe");
+  frame.src = outside + "frame";
+  document.documentElement.append(ran, rules, image, frame);
+  const fetched = await fetch(outside + "fetch", {mode: "no-cors"}).then(() => true, () => false);
+  await new Promise(done => setTimeout(done, 100));
+  return [fetched, Boolean(window.escaped)];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        (f"/replay/{DATE}/{GOOD}", 200),
+        (f"/replay/{GOOD}", 200),
+        ("/", 200),
+        ("/replay/", 200),
+        ("/static/wb_frame.js", 200),
+        ("/static/pywb-logo.png", 200),
+        ("/static/nothing.js", 404),
+        ("/static/..%2f..%2fsetup.py", 404),
+        ("/collinfo.json", 200),
+        ("/nowhere", 404),
+        ("/nowhere/2018/http://good.example/", 404),
+        (f"/replay/cdx?url={GOOD}", 404),
+        (f"/replay/{DATE}mp_/http://none.example/", 404),
+        (f"/replay/{DATE}mp_/http://[/", 500),
+        ("/nwx-viewer?pass=x&to=/replay/", 400),
+    ],
+)
+def test_nothing_at_the_origin_of_captures_lets_scripts_out(
+    page: Page, service: str, outsider: _Outsider, address: str, status: int
+) -> None:
+    """Captures share it, so that they can frame all of it and write into it."""
+    playing = _playing(page, service, "id_", "/registers")
+    answer = page.goto(playing + address)
+    assert answer
+    assert answer.status == status
+    assert page.evaluate(ESCAPES, f"http://127.0.0.1:{outsider.server_port}/") == [False, False]
+    assert outsider.asked == []
+
+
+def test_answers_that_are_no_captures_have_a_policy(page: Page, service: str) -> None:
+    parts = urlsplit(_playing(page, service, "id_", "/registers"))
+    host = f"Host: {parts.netloc}\r\nConnection: close\r\n"
+    for line, headers, status in (
+        (f"GET /{'x' * 9_000} HTTP/1.1", host, 414),
+        ("GET / HTTP/3", host, 400),
+        ("GET / HTTP/1.1", "Host: no host\r\nConnection: close\r\n", 400),
+        ("GET /sw.js HTTP/1.1", f"{host}Service-Worker: script\r\n", 403),
+        ("GET /replay HTTP/1.1", host, 307),
+        (f"GET /replay/*/{GOOD} HTTP/1.1", host, 200),
+        (f"GET /replay/timemap/link/{GOOD} HTTP/1.1", host, 200),
+        ("OPTIONS /static/wb_frame.js HTTP/1.1", host, 200),
+    ):
+        with socket.create_connection((parts.hostname, parts.port), 30) as connection:
+            connection.sendall(f"{line}\r\n{headers}\r\n".encode())
+            head = connection.makefile("rb").read().partition(b"\r\n\r\n")[0]
+        assert head.startswith(b"HTTP/1.1 %d " % status)
+        assert b"\r\nContent-Security-Policy: default-src 'none'" in head
+
+
+@pytest.mark.parametrize("mode", ["mp_", "if_", ""])
+def test_captures_have_no_speculation_rules(
+    page: Page, service: str, outsider: _Outsider, mode: str
+) -> None:
+    _playing(page, service, mode, f"/speculates#{outsider.server_port}")
+    page.wait_for_timeout(500)
+    assert outsider.asked == []
+    with OPENER.open(f"{service}/replay/{DATE}mp_/{EVIL}/speculation", timeout=60) as answer:
+        assert answer.headers["Speculation-Rules"] is None
+        assert b'type="archived-' in answer.read().lower()
 
 
 @pytest.mark.parametrize("mode", ["id_", "mp_", "if_", "fr_", "bn_", "js_", "oe_", "zz_"])

@@ -30,7 +30,15 @@ from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
-from webapp.replay.rewriter import CaptureRewriter, is_encoded, policy, tell_truth
+from webapp.replay.rewriter import (
+    BARE,
+    FRAME,
+    POLICY_HEADER,
+    CaptureRewriter,
+    is_encoded,
+    policy,
+    tell_truth,
+)
 from webapp.replay.stored_records import SCHEME, open_record
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
@@ -88,7 +96,14 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         """Confine a capture, in whatever form it is asked for."""
         content_type = status_headers.get_header("Content-Type") or ""
         found = policy(wb_url.mod or "", content_type)
-        status_headers.headers.append(("Content-Security-Policy", found))
+        status_headers.headers.append((POLICY_HEADER, found))
+
+    def format_response(self, response: Any, wb_url: Any, *arguments: Any) -> WbResponse:
+        """Return an answer that is no capture, and confine the page around one."""
+        found = super().format_response(response, wb_url, *arguments)
+        if self.is_framed_replay(wb_url):
+            found.status_headers.headers.append((POLICY_HEADER, FRAME))
+        return found
 
     def _add_custom_params(
         self, cdx: CDXObject, headers: object, kwargs: object, record: Any
@@ -142,6 +157,25 @@ class Player(FrontEndApp):  # type: ignore[misc]
         self.raise_not_found(environ, "coll_not_found", coll)
 
 
+class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
+    """Gives a policy to every answer of the origin of captures, those of the server included."""
+
+    def start_response(self, status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        """Begin an answer."""
+        if all(name != POLICY_HEADER for name, _ in headers):
+            headers = [*headers, (POLICY_HEADER, BARE)]
+        return super().start_response(status, headers, *more)
+
+    def handle_one_request(self) -> Any:
+        """Answer a request, and confine what the server says of one that it refuses."""
+        refused = super().handle_one_request()
+        if not isinstance(refused, tuple):
+            return refused
+        status, head = refused
+        line = f"\r\n{POLICY_HEADER}: {BARE}\r\n\r\n".encode()
+        return status, head.replace(b"\r\n\r\n", line, 1)
+
+
 def _end_with_parent() -> None:
     """End the process when its standard input ends."""
     gevent.os.tp_read(sys.stdin.fileno(), 1)
@@ -173,5 +207,5 @@ def main(config_file: str) -> None:
     pywsgi.WSGIServer(
         listening,
         BehindProxies(HostCheck(application), _proxies(config)),
-        handler_class=RequestURIWSGIHandler,
+        handler_class=ConfinedHandler,
     ).serve_forever()

@@ -50,7 +50,9 @@ STEADY_SECONDS = 60.0
 END_SECONDS = 5
 MISSED_FILES, MISSED_SECONDS = 100_000, 5.0
 """How long a file that nobody knows the place of is not looked for again."""
-TEMPLATES = Path(__file__).parent / "templates"
+OWN_FILES = ("templates", "static")
+"""The folders of files that pywb takes before its own."""
+
 # gevent asks to come before all else, also before the modules that lead to the player.
 _PROGRAM = (
     "from gevent.monkey import patch_all; patch_all()\n"
@@ -229,8 +231,8 @@ class ReplayProcess:
         self.shared.tell(state)
 
     def _write_config(self) -> None:
-        # pywb takes the templates of its working folder before its own.
-        shutil.copytree(TEMPLATES, self.folder / "templates")
+        for name in OWN_FILES:
+            shutil.copytree(Path(__file__).parent / name, self.folder / name)
         config = self.folder / CONFIG
         config.write_text(json.dumps(self._config()), encoding="utf-8")
 

@@ -4,10 +4,12 @@ Archived pages are hostile. Whatever a header of theirs would do to a browser
 is done to all captures, since all are played at one origin.
 """
 
+import html
 from typing import Any, ClassVar
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
 from pywb.rewrite.header_rewriter import DefaultHeaderRewriter
+from pywb.rewrite.html_rewriter import HTMLRewriter
 from pywb.rewrite.regex_rewriters import JSWombatProxyRewriter
 from pywb.warcserver.index.cdxobject import CDXObject
 from warcio.bufferedreaders import BufferedReader
@@ -29,6 +31,16 @@ CONFINED = "default-src 'self' 'unsafe-eval' 'unsafe-inline' data: blob:; form-a
 pywb's own policy allows web sockets to any host.
 """
 
+BARE = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""What is no capture runs nothing: captures can frame it, and would run their scripts there."""
+
+FRAME = f"{BARE}; script-src 'self'; frame-src 'self'; frame-ancestors 'none'"
+"""The page around a capture has its scripts in files.
+
+Inline scripts could be speculation rules, which are bound by no other policy.
+"""
+
+POLICY_HEADER = "Content-Security-Policy"
 PREFIX = "X-Archive-Orig-"
 
 _KEPT = {
@@ -49,7 +61,8 @@ _KEPT = {
 All others are sent as `X-Archive-Orig-…`, those of tomorrow included. Of today's,
 - `Service-Worker-Allowed` would let a script answer for all captures,
 - `Set-Cookie` reaches every port of the host, `Clear-Site-Data` empties it,
-- `Refresh` and `Link` load pages of the live web, `Report-To` and `NEL` report to it,
+- `Refresh`, `Link` and `Speculation-Rules` load pages of the live web, `Report-To` and `NEL`
+  report to it,
 - `Access-Control-Allow-Origin` opens the archive to the pages of others,
 - `Strict-Transport-Security` and `Alt-Svc` keep readers away from this service,
 - `WWW-Authenticate` asks readers for passwords,
@@ -75,12 +88,30 @@ class ArchivedHeaders(DefaultHeaderRewriter):  # type: ignore[misc]
         return found
 
 
+class PageRewriter(HTMLRewriter):  # type: ignore[misc]
+    """pywb's rewriter of HTML, which leaves no speculation rules: they load whatever they name."""
+
+    def _rewrite_tag_attrs(
+        self, tag: str, tag_attrs: list[tuple[str, str]], set_parsing_context: bool = True
+    ) -> Any:
+        if tag == "script":
+            tag_attrs = [
+                (name, f"archived-{value}" if name == "type" and _speculates(value) else value)
+                for name, value in tag_attrs
+            ]
+        return super()._rewrite_tag_attrs(tag, tag_attrs, set_parsing_context)
+
+
+def _speculates(script_type: str | None) -> bool:
+    return html.unescape(script_type or "").strip().lower() == "speculationrules"
+
+
 class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
     """pywb's rewriter, which sends what is true of a capture and what is harmless."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.all_rewriters["header"] = ArchivedHeaders
+        self.all_rewriters |= {"header": ArchivedHeaders, "html": PageRewriter}
 
     def get_rewriter(self, rw_type: str, rwinfo: Any = None) -> Any:
         """Return the class that rewrites bodies of a type."""
