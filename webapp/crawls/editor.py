@@ -100,8 +100,9 @@ def restore_version(name: str) -> ResponseReturnValue:
     check_sender()
     crawls = engine().crawl_index()
     number = parameters.number_parameter(request.form, "number", 0, 1, 10**9)
+    last = parameters.number_parameter(request.form, "last", 0, 1, 10**9)
     stored_or_404(crawls, name, number)
-    return _to_crawl(restore(crawls, name, str(number)))
+    return _to_crawl(restore(crawls, name, str(number), last or None))
 
 
 def _answer(name: str) -> ResponseReturnValue:

@@ -14,6 +14,7 @@ from nwx.charts.pictures import DrawingBusyError
 from nwx.errors import (
     CaptureIndexError,
     EngineBusyError,
+    EngineConflictError,
     EngineUnavailableError,
     NwxError,
     QueryError,
@@ -67,6 +68,7 @@ _HEADINGS = {
     400: lazy_gettext("Bad request"),
     404: lazy_gettext("Not in this archive"),
     405: lazy_gettext("Method not allowed"),
+    409: lazy_gettext("Changed meanwhile"),
     451: lazy_gettext("May not be shown"),
     503: lazy_gettext("The archive is unavailable"),
 }
@@ -88,6 +90,8 @@ def status_of(error: NwxError) -> int:
         return 403
     if isinstance(error, HiddenError):
         return 451
+    if isinstance(error, EngineConflictError):
+        return 409
     if isinstance(error, (CaptureIndexError, EngineUnavailableError, *_BUSY)):
         return 503
     return 500

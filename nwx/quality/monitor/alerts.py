@@ -14,6 +14,7 @@ from nwx.quality.monitor.sums import Sums
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 
 _TABLE = "alerts"
+_MOST_NUMBER = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def read_thresholds(path: Path) -> AlertThresholds:
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"thresholds in {path} cannot be read: {error}") from error
     table = found.get(_TABLE, {})
     if not isinstance(table, dict):
@@ -88,8 +89,12 @@ def _value(place: str, value: Any, kind: type) -> Any:
 
 
 def _number(place: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
-        raise SettingsError(f"{place} is {str(value)[:80]!r}; it takes a number, 0 or more")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value < _MOST_NUMBER
+    ):
+        raise SettingsError(f"{place} takes a number, 0 or more and below {_MOST_NUMBER:,}")
     return float(value)
 
 

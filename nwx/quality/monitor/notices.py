@@ -51,7 +51,8 @@ class Webhook:
             ) as answer:
                 if not 200 <= answer.status_code < 300:
                     raise NoticeError(f"the webhook answers {answer.status_code}")
-        except (requests.RequestException, OSError) as error:
+        # urllib3 has a ValueError of its own for some names of hosts.
+        except (requests.RequestException, OSError, ValueError) as error:
             raise NoticeError(f"the webhook does not answer: {type(error).__name__}") from error
         finally:
             session.close()

@@ -134,7 +134,10 @@ class FileValue:
 
 def shown_value(value: object) -> str:
     """Return a value as messages show it."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # Python writes no whole number of thousands of digits
+        shown = "a number of thousands of digits"
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 

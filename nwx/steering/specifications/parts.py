@@ -50,6 +50,7 @@ _MOST_TEXT = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = ("compare", "new")
 _LANGUAGE = re.compile(r"[a-z]{2}")
+_MOST_HOST = 253  # RFC 1035
 _SURT_HOST = re.compile(r"[\w-]+(?:,[\w-]+)*(?::\d{1,5})?")
 _CONDITIONS = ("expressions", "surts", "hosts")
 
@@ -215,12 +216,16 @@ def _surt_problem(text: str) -> str:
         prefix = f"{key}/" if text.endswith("/") and not key.endswith("/") else key
         return f"{shown_value(text)} is no SURT prefix; write its SURT prefix {prefix!r}"
     host = normal_surt(text).partition(")")[0]
+    if len(host) > _MOST_HOST:
+        return f"{shown_value(text)} is no SURT prefix; a host has at most {_MOST_HOST} characters"
     if not _SURT_HOST.fullmatch(host) or ("." in host and "," not in host):
         return f"{shown_value(text)} is no SURT prefix; write 'org,example)/path' or 'org,example'"
     return ""
 
 
 def _host_problem(text: str) -> str:
+    if len(text) > _MOST_HOST:
+        return f"{shown_value(text)} is no host; it has at most {_MOST_HOST} characters"
     parts = host_parts(normal_host(text))
     if not text or not parts.domain or "/" in text or "," in text:
         return f"{shown_value(text)} is no host; write 'example.org', which covers www.example.org"

@@ -119,10 +119,12 @@ def specification_of(stored: StoredSpecification) -> CrawlSpecification:
     return read_specification(stored.text, f"{stored.name} (saved as number {stored.number})")
 
 
-def restore(crawls: CrawlIndex, name: str, version: str) -> StoredSpecification:
-    """Save an earlier specification again, as the newest."""
+def restore(
+    crawls: CrawlIndex, name: str, version: str, expected: int | None = None
+) -> StoredSpecification:
+    """Save an earlier specification again, as the newest, as `save_text` does."""
     earlier = stored_specification(crawls, name, version)
-    return crawls.save_specification(name, earlier.version, earlier.text)
+    return crawls.save_specification(name, earlier.version, earlier.text, expected)
 
 
 CrawlProblem = tuple[str, str, str]

@@ -46,6 +46,9 @@ def test_what_is_not_named_is_as_by_default(tmp_path: Path) -> None:
         "[alerts]\nerrors = true",
         "[alerts]\nquiet_minutes = -1",
         "[alerts",
+        "[alerts]\nerrors = 0x" + "f" * 9_000,
+        "[alerts]\nerrors = [0.5, 0x" + "f" * 9_000 + "]",
+        "[alerts]\nerrors = " + "[" * 9_000,
     ],
 )
 def test_what_makes_no_sense(tmp_path: Path, text: str) -> None:

@@ -128,6 +128,9 @@ def test_a_webhook_that_is_not_there() -> None:
         Webhook("http://127.0.0.1:1/secret").tell({})
     with pytest.raises(NoticeError, match="does not answer"):
         Webhook("nonsense").tell({})
+    for host in ("a..b", f"{'a' * 64}.org"):
+        with pytest.raises(NoticeError, match="does not answer"):
+            Webhook(f"http://{host}/").tell({})
 
 
 def test_a_command_gets_json_and_no_shell(tmp_path: Path) -> None:

@@ -334,6 +334,23 @@ def test_numbers_beyond_all_bounds(number: str) -> None:
     assert all(len(reason) < 200 for reason in found.values())
 
 
+@pytest.mark.parametrize("value", ["0x" + "f" * 9_000, "[0b1" + "0" * 20_000 + "]"])
+def test_numbers_that_python_does_not_write(value: str) -> None:
+    for key in ("limits.depth", "weights.near", "seeds", "name", "queue", "rules"):
+        found = problems(f"{key} = {value}" if key == "name" else f'name = "a"\n{key} = {value}')
+        assert any(place.startswith(key) for place in found), key
+        assert all(len(reason) < 200 for reason in found.values())
+
+
+def test_hosts_longer_than_any_are_told() -> None:
+    long = ".".join(["a" * 60] * 5)
+    surt = ",".join(["a" * 60] * 5)
+    rule = {"action": "only", "hosts": [long], "surts": [surt, f"{surt})/x"]}
+    found = problems(json.dumps({"name": "a", "rules": [rule]}))
+    assert list(found) == ["rules[1].surts[1]", "rules[1].surts[2]", "rules[1].hosts[1]"]
+    assert all("253" in reason for reason in found.values())
+
+
 def test_keys_that_cannot_be_printed_are_told_by_escapes() -> None:
     (place,) = problems('{"name": "a", "\\ud800\\u001b": 1}')
     assert place == r"'\ud800\x1b'"
