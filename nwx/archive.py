@@ -5,7 +5,6 @@ Each method imports its own dependencies: a program loads only the areas that it
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nwx.answers.options import (
@@ -86,12 +85,7 @@ class Archive(ArchiveRules):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -14,7 +14,6 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
 from tempfile import TemporaryFile
-from types import TracebackType
 from typing import Any
 
 from nwx.bulk.child_processes import Death, death_of, last_line
@@ -81,12 +80,7 @@ class ItemGuard:
     def __enter__(self) -> None:
         set_item_deadline(self._seconds)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         set_item_deadline(0)
         # After an exception the item stays marked: this process ends of it.
         if kind is None:
@@ -111,12 +105,7 @@ class StepGuard:
         self.next()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 

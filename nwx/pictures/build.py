@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -123,13 +122,8 @@ class _Build:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pool.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._pool.__exit__(*error)
 
     def run(self, mark: str) -> None:
         """Look at all captures from a mark on."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from nwx.bulk.pool import Pool
@@ -185,13 +184,8 @@ class Workers:
         self.pool.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.pool.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self.pool.__exit__(*error)
 
     def sorted_runs(self, report: ClusterBuildReport) -> Sequence[SortedRun]:
         """Return the lines of all sources as sorted runs; faults are added to the report.

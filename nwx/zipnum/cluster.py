@@ -10,7 +10,6 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -258,12 +257,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import gettempdir
-from types import TracebackType
 from typing import Self
 
 from nwx.bulk.child_processes import ChildProcess
@@ -164,12 +163,7 @@ class BrowserPool:
         self._ending.callback(self._end_workers)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ending.close()
 
     @property
