@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, overload
 
 from nwx.keys import document_id, document_key, makes_document
 from nwx.model import Capture
+from nwx.values.records import copied
 
 RECORD_TYPES = frozenset(("response", "resource", "revisit", "conversion"))
 """The types of records that can be captures."""
@@ -129,15 +130,7 @@ def is_page(capture: Capture) -> bool:
 def page_places(captures: Iterable[Capture]) -> Iterator[PagePlace]:
     """Yield the places of those captures that hold pages, in their order."""
     return (
-        PagePlace(
-            capture.document_id,
-            capture.url,
-            capture.timestamp,
-            capture.collection,
-            capture.source_file,
-            capture.source_file_offset,
-            capture.hops,
-        )
+        copied(PagePlace, capture, offset=capture.source_file_offset)
         for capture in captures
         if is_page(capture)
     )

@@ -11,6 +11,7 @@ from nwx.bulk.arrays import KEY, Entries
 from nwx.cdx.columns import CdxColumns, Mask
 from nwx.dedup.key_hashes import KeyHash, Words
 from nwx.dedup.policies import Keep, Key, Revisits
+from nwx.values.records import add_counts
 
 KEY_REST, ID, RANK, TIE = range(1, 5)
 """The words of an entry behind `KEY`."""
@@ -149,10 +150,7 @@ class Passed:
 
     def add(self, other: "Passed") -> None:
         """Add the counts of another part."""
-        self.lines += other.lines
-        self.not_captures += other.not_captures
-        self.without_digest += other.without_digest
-        self.filtered += other.filtered
+        add_counts(self, other)
 
 
 def keep_selected(columns: CdxColumns, selection: CaptureFilter, passed: Passed) -> None:

@@ -42,6 +42,7 @@ from nwx.dedup.capture_filter import (
 )
 from nwx.dedup.key_hashes import KeyHash
 from nwx.errors import CdxError
+from nwx.values.records import add_counts
 from nwx.values.urls import url_parts
 
 _FEW = 16
@@ -284,11 +285,7 @@ class Savings:
 
     def add(self, other: "Savings") -> None:
         """Add what another part would save."""
-        self.bytes += other.bytes
-        self.mime_duplicates += other.mime_duplicates
-        self.mime_bytes += other.mime_bytes
-        self.host_duplicates += other.host_duplicates
-        self.host_bytes += other.host_bytes
+        add_counts(self, other)
 
 
 @dataclass(slots=True)
@@ -365,7 +362,4 @@ class DedupReport:
 
     def add(self, passed: Passed) -> None:
         """Add the counts of a part."""
-        self.lines += passed.lines
-        self.not_captures += passed.not_captures
-        self.without_digest += passed.without_digest
-        self.filtered += passed.filtered
+        add_counts(self, passed)

@@ -6,12 +6,13 @@ Both engines store these entries. A field without a value is left out.
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
 from nwx.keys import capture_id, document_id, document_key, precedence
-from nwx.model import Capture, Dates, Document, Extract, Link, SourceFile
+from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
 from nwx.values.urls import url_parts
 
 IndexEntry = dict[str, Any]
@@ -47,6 +48,10 @@ _CAPTURE = (
     "hops",
     "via",
 )
+_HIT = (
+    *("id", "url", "digest", "title", "host", "domain", "status_code", "content_type"),
+    *("content_type_norm", "content_language", "content_length"),
+)
 _TEXTS = ("title", "content", "description", "author", "content_language", "signature")
 _ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
 _REQUIRED = dict.fromkeys(_CAPTURE, "") | {
@@ -78,6 +83,28 @@ def document_entry(document: Document) -> IndexEntry:
         "problems": [clean_text(text) for text in extract.problems],
     }
     return _without_empty(entry)
+
+
+def hit_from_entry(
+    entry: Mapping[str, Any],
+    dates: tuple[str, ...],
+    collections: tuple[str, ...],
+    score: float,
+    snippet: tuple[tuple[str, bool], ...],
+    versions: int,
+) -> Hit:
+    """Return the hit of a document's entry; its own date and collection are among the given."""
+    values = {"url": "", "digest": "", "title": ""} | {
+        name: entry[name] for name in _HIT if name in entry
+    }
+    return Hit(
+        **values,
+        dates=dates,
+        collections=collections,
+        score=score,
+        snippet=snippet,
+        versions=versions,
+    )
 
 
 def document_from_entry(entry: Mapping[str, Any]) -> Document:
@@ -168,19 +195,8 @@ def _id(entry: IndexEntry) -> str:
 
 def file_entry(file: SourceFile) -> IndexEntry:
     """Return the entry of a file in the ledger."""
-    return _without_empty(
-        {
-            "id": file_id(file.collection, file.name),
-            "collection": file.collection,
-            "name": file.name,
-            "path": file.path,
-            "size": file.size,
-            "checksum": file.checksum,
-            "done_to": file.done_to,
-            "finished": file.finished,
-            "counts": dict(file.counts),
-        }
-    )
+    id = file_id(file.collection, file.name)
+    return _without_empty({"id": id, **asdict(file), "counts": dict(file.counts)})
 
 
 def file_from_entry(entry: Mapping[str, Any]) -> SourceFile:

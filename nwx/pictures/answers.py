@@ -1,7 +1,7 @@
 """Answers about pictures as programs read them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from nwx.engine.indices.picture_index import (
     Appearance,
@@ -9,6 +9,7 @@ from nwx.engine.indices.picture_index import (
     PictureResult,
     SimilarPicture,
 )
+from nwx.values.records import copied
 
 _HASH_DIGITS = 16
 
@@ -96,23 +97,12 @@ def listed_picture(
     picture: Picture, appearance: Appearance | None = None, distance: int | None = None
 ) -> PictureAnswer:
     """Return a picture."""
-    values = asdict(picture)
-    for name in ("urlkey", "domain", "hash"):
-        del values[name]
     hash = "" if picture.hash is None else f"{picture.hash:0{_HASH_DIGITS}x}"
     shown_on = appearance_answer(appearance) if appearance else None
-    return PictureAnswer(**values, hash=hash, shown_on=shown_on, distance=distance)
+    return copied(PictureAnswer, picture, hash=hash, shown_on=shown_on, distance=distance)
 
 
 def appearance_answer(appearance: Appearance) -> AppearanceAnswer:
     """Return a page that shows a picture."""
-    return AppearanceAnswer(
-        page=appearance.page,
-        url=appearance.page_url,
-        page_title=appearance.page_title,
-        timestamp=appearance.page_timestamp,
-        alt=appearance.alt,
-        title=appearance.title,
-        anchor=appearance.anchor,
-        around=appearance.around,
-    )
+    url, timestamp = appearance.page_url, appearance.page_timestamp
+    return copied(AppearanceAnswer, appearance, url=url, timestamp=timestamp)

@@ -24,6 +24,7 @@ from nwx.pictures.page_images import ImagesOfPage
 from nwx.pictures.stored_payloads import MeasuredImage, ReadAnswer, read_capture
 from nwx.quality.stored_blocks import is_decoded
 from nwx.values.media_types import HTML
+from nwx.values.records import copied
 
 _NEAR = 16
 _APPEARANCES_AT_ONCE = 200
@@ -54,6 +55,7 @@ _AT_ONCE = 500
 _STATE = "build"
 _FORMAT = 1
 _PROBLEMS_KEPT = 100
+_COUNTED = ("captures", "pages", "pictures", "appearances", "unreadable")
 _SUCCESS = (200, None)
 
 
@@ -147,11 +149,7 @@ class _Build:
     def report(self) -> PictureBuildReport:
         """Return the result so far."""
         return PictureBuildReport(
-            captures=self._counts["captures"],
-            pages=self._counts["pages"],
-            pictures=self._counts["pictures"],
-            appearances=self._counts["appearances"],
-            unreadable=self._counts["unreadable"],
+            **{name: self._counts[name] for name in _COUNTED},
             problems=tuple(self._problems),
             seconds=time.monotonic() - self._begun,
         )
@@ -247,37 +245,19 @@ def _is_page(capture: Capture) -> bool:
 
 
 def _picture(capture: Capture, image: MeasuredImage) -> Picture:
-    return Picture(
-        id=id_of(capture),
-        url=capture.url,
-        urlkey=capture.urlkey,
-        host=capture.host,
-        domain=capture.domain,
-        collection=capture.collection,
-        timestamp=capture.timestamp,
-        digest=capture.digest,
-        content_type=capture.content_type,
-        width=image.width,
-        height=image.height,
-        content_length=image.content_length,
-        hash=image.hash,
-        colours=image.colours,
-    )
+    return copied(Picture, image, capture, id=id_of(capture))
 
 
 def _appearances(capture: Capture, page: ImagesOfPage) -> Iterator[Appearance]:
     for image in page.images:
-        yield Appearance(
+        yield copied(
+            Appearance,
+            image,
             page=id_of(capture),
             page_url=capture.url,
             page_title=page.title,
             page_timestamp=capture.timestamp,
             page_collection=capture.collection,
-            urlkey=image.urlkey,
-            alt=image.alt,
-            title=image.title,
-            anchor=image.anchor,
-            around=image.around,
         )
 
 

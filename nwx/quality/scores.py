@@ -19,6 +19,7 @@ from nwx.errors import UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
 from nwx.values.csv_cells import csv_line
+from nwx.values.records import copied
 from nwx.values.urls import host_parts
 
 _AT_ONCE = 200
@@ -176,25 +177,8 @@ class QualityAnswer:
 
 def score_answer(score: PlaybackScore) -> PlaybackScoreAnswer:
     """Return a score for the API, without the places of files, which stay private."""
-    return PlaybackScoreAnswer(
-        id=score.id,
-        collection=score.collection,
-        url=score.url,
-        timestamp=score.timestamp,
-        checked=score.checked,
-        score=score.score,
-        screenshot=score.screenshot,
-        structure=score.structure,
-        text=score.text,
-        crawl_good=score.crawl_good,
-        crawl_bad=score.crawl_bad,
-        replay_good=score.replay_good,
-        replay_bad=score.replay_bad,
-        worst_seconds=score.worst_seconds,
-        mean_seconds=score.mean_seconds,
-        faults_total=score.faults_total,
-        faults=tuple(FaultAnswer(*fault) for fault in score.faults),
-    )
+    faults = tuple(FaultAnswer(*fault) for fault in score.faults)
+    return copied(PlaybackScoreAnswer, score, faults=faults)
 
 
 def quality_answer(totals: QualityTotals, scores: Iterable[PlaybackScore]) -> QualityAnswer:

@@ -23,6 +23,7 @@ from nwx.model import (
 )
 from nwx.query.fields import FILTERS
 from nwx.searching.documents import Shown, UrlVersion
+from nwx.values.records import copied
 
 Timestamp = Annotated[str, Meta(pattern="^[0-9]{14}$", description="14 digits, UTC")]
 Count = Annotated[int, Meta(ge=0)]
@@ -182,24 +183,14 @@ def encoded_answer(answer: object) -> bytes:
 
 def hit_answer(hit: Hit) -> HitAnswer:
     """Return a hit as programs read it."""
-    return HitAnswer(
-        id=hit.id,
-        url=hit.url,
-        digest=hit.digest,
-        title=hit.title,
-        dates=hit.dates,
+    return copied(
+        HitAnswer,
+        hit,
         snippet="".join(text for text, _ in hit.snippet),
         highlights=tuple(text for text, matches in hit.snippet if matches),
-        score=hit.score,
-        versions=hit.versions,
-        host=hit.host,
-        domain=hit.domain,
-        collections=hit.collections,
         status=hit.status_code,
-        content_type=hit.content_type,
         type=hit.content_type_norm,
         language=hit.content_language,
-        content_length=hit.content_length,
         score_parts=hit.score_parts or UNSET,
         found_by_links=hit.found_by_links or UNSET,
     )
@@ -228,19 +219,7 @@ def document_answer(shown: Shown) -> DocumentAnswer:
         **{name: value for name, value in entry.items() if name in known},
         dates=tuple(sorted({timestamp for timestamp, _ in shown.dates.seen})),
         seen=_seen(shown.dates),
-        captures=tuple(
-            RecordAnswer(
-                timestamp=capture.timestamp,
-                url=capture.url,
-                record_type=capture.record_type,
-                collection=capture.collection,
-                source_file=capture.source_file,
-                source_file_offset=capture.source_file_offset,
-                record_length=capture.record_length,
-                status_code=capture.status_code,
-            )
-            for capture in shown.captures
-        ),
+        captures=tuple(copied(RecordAnswer, capture) for capture in shown.captures),
     )
 
 

@@ -170,13 +170,8 @@ class RecordPlace:
 
 def record_place(capture: Capture) -> RecordPlace:
     """Return the location of a capture's record."""
-    return RecordPlace(
-        capture.collection,
-        capture.source_file,
-        capture.source_file_offset,
-        capture.record_length,
-        capture.record_type,
-    )
+    file, offset, length = capture.source_file, capture.source_file_offset, capture.record_length
+    return RecordPlace(capture.collection, file, offset, length, capture.record_type)
 
 
 def kept_places(access: AccessIndex, rule_id: str) -> list[RecordPlace]:

@@ -22,6 +22,7 @@ from nwx.quality.browser.page_session import (
 )
 from nwx.quality.browser.page_watch import PageWatch
 from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask
+from nwx.values.records import copied
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Page
@@ -97,24 +98,15 @@ class PageVisit:
     def render(self) -> PageRender:
         """Return the results for the page."""
         found, watch = self._found, self.watch
-        return PageRender(
-            self._task,
-            title=found.title,
-            view=found.view,
+        return copied(
+            PageRender,
+            found,
+            watch,
+            task=self._task,
             thumbnail=_thumbnail(found.view),
-            full_page=found.full_page,
-            text=found.text,
-            dom=found.dom,
-            resources=watch.resources,
             console_errors=tuple(watch.console_errors),
-            js_errors=watch.js_errors,
-            leaks=watch.leaks,
             refused=dict(watch.refused + self._traffic.counts()),
-            redirects=watch.redirects,
-            problem=watch.problem,
             seconds=round(time.monotonic() - self._deadline.began, 3),
-            capture_timestamp=watch.capture_timestamp,
-            status=watch.status,
             from_playback=self._target.is_playback,
         )
 

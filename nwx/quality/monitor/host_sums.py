@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from nwx.quality.monitor.report import HostCounts
+from nwx.values.records import copied
 
 _URLS = 256
 _TEXTS = 64
@@ -183,18 +184,8 @@ class HostSums:
 
     def told(self, host: str) -> HostCounts:
         """Return the counts for the report."""
-        return HostCounts(
-            host,
-            self.pages,
-            self.captures,
-            self.bytes,
-            self.errors,
-            self.unanswered,
-            self.robots,
-            self.mean_ms,
-            self.slowest_ms if self.timed else None,
-            self.last,
-        )
+        slowest = self.slowest_ms if self.timed else None
+        return copied(HostCounts, self, host=host, slowest_ms=slowest)
 
     def take(self, other: "HostSums") -> None:
         """Add the counts of another host that is dropped."""

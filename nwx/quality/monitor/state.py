@@ -14,6 +14,7 @@ import msgspec
 from nwx.errors import EngineError, UsageError
 from nwx.quality.monitor.report import Alert, LogProblem, MonitorReport
 from nwx.quality.monitor.sums import Sums
+from nwx.values.records import copied
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 
 _RULES = 1
@@ -91,15 +92,10 @@ class MonitorState:
     def report(self) -> MonitorReport:
         """Return the report of the crawl."""
         sums, hosts = self.sums, self.sums.hosts
-        return MonitorReport(
-            name=self.name,
-            collection=self.collection,
-            began=self.began,
-            looked=self.looked,
-            interval_seconds=self.interval_seconds,
-            crawl_log=self.crawl_log,
-            first=sums.first,
-            last=sums.last,
+        return copied(
+            MonitorReport,
+            self,
+            sums,
             totals=sums.totals.told(),
             minutes=sums.times.told(),
             statuses=dict(sorted(sums.statuses.items())),
@@ -108,18 +104,10 @@ class MonitorState:
             hosts_counted=len(hosts.hosts),
             hosts_dropped=hosts.dropped,
             other_hosts=hosts.other.told(""),
-            archived=sums.archived,
-            archived_bytes=sums.archived_bytes,
-            revisits=sums.revisits,
-            documents_known=sums.documents_known,
             queued=self.queue.get("queued", self.queue.get("waiting")),
-            queue_source=self.queue_source,
             queue=dict(self.queue),
             alerts=tuple(reversed(self.alerts)),
-            alerts_total=self.alerts_total,
-            log_lines=self.log_lines,
             problems=tuple(self.problems),
-            problems_total=self.problems_total,
         )
 
 

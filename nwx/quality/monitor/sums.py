@@ -8,6 +8,7 @@ from nwx.quality.monitor.host_sums import CountedHosts
 from nwx.quality.monitor.report import MinuteCounts, TypeCounts
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.media_types import HTML
+from nwx.values.records import add_counts, copied
 
 _MOST_BINS = 8_000
 _MINUTES_KEPT, _HOURS_KEPT, _DAYS_KEPT = timedelta(days=1), timedelta(days=31), timedelta(days=1096)
@@ -27,25 +28,11 @@ class CrawlCounts:
 
     def add(self, other: "CrawlCounts") -> None:
         """Add other counts to these."""
-        self.pages += other.pages
-        self.captures += other.captures
-        self.bytes += other.bytes
-        self.errors += other.errors
-        self.duplicates += other.duplicates
-        self.new_documents += other.new_documents
+        add_counts(self, other)
 
     def told(self, minute: str = "", seconds: int = 60) -> MinuteCounts:
         """Return the counts as MinuteCounts of a period of `seconds`."""
-        return MinuteCounts(
-            minute,
-            seconds,
-            self.pages,
-            self.captures,
-            self.bytes,
-            self.errors,
-            self.duplicates,
-            self.new_documents,
-        )
+        return copied(MinuteCounts, self, minute=minute, seconds=seconds)
 
 
 @dataclass(slots=True)

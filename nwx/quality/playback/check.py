@@ -24,6 +24,7 @@ from nwx.quality.playback.page_check import (
 )
 from nwx.quality.playback.page_choice import PageChoice, chosen_pages, repaired_pages
 from nwx.quality.renders.render_writer import StoreRender
+from nwx.values.records import copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +82,12 @@ class PlaybackTally:
 
     def report(self, *, interrupted: bool = False) -> PlaybackReport:
         """Return the figures so far."""
-        return PlaybackReport(
-            pages=self.pages,
-            checked=self.checked,
-            known=self.known,
-            faulty=self.faulty,
+        return copied(
+            PlaybackReport,
+            self,
             faults=dict(self.faults.most_common()),
-            left_aside=self.left_aside,
             mean_score=self._sum / self.checked if self.checked else None,
             problems=tuple(self._problems),
-            problems_total=self.problems_total,
             interrupted=interrupted,
         )
 

@@ -25,6 +25,7 @@ from nwx.quality.playback.faults import (
 from nwx.quality.renders.page_information import PageInfo, page_info, page_info_of_har
 from nwx.quality.renders.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.fault_kinds import FaultKind
+from nwx.values.records import copied
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between, to_timestamp
 
@@ -211,24 +212,15 @@ class PageCheck:
         likeness = page_likeness(render, crawl.view, crawl.text, crawl.info)
         compared = likeness.comparison
         missing = (fault.resource for fault in faults if fault.kind == FaultKind.MISSING)
-        score = PlaybackScore(
+        score = copied(
+            PlaybackScore,
+            compared,
+            page,
             id=page_id(page),
-            collection=page.collection,
-            url=page.url,
-            urlkey=page.urlkey,
-            host=page.host,
-            domain=page.domain,
-            timestamp=page.timestamp,
             checked=to_timestamp(datetime.now(UTC)),
             rules=RULES,
             score=overall_score(render, likeness, faults, suspected.found),
-            screenshot=compared.screenshot,
             structure=likeness.structure,
-            text=compared.text,
-            crawl_good=compared.crawl_good,
-            crawl_bad=compared.crawl_bad,
-            replay_good=compared.replay_good,
-            replay_bad=compared.replay_bad,
             worst_seconds=apart.worst,
             mean_seconds=apart.mean,
             faults=tuple(faults),

@@ -33,7 +33,7 @@ from nwx.engine.embedded.linked_search import (
     joined,
     scored_among,
 )
-from nwx.engine.entries import IndexEntry
+from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.dates import Period, TrendPoint
@@ -342,21 +342,4 @@ def _hit(
     snippet: tuple[Piece, ...] = (),
 ) -> Hit:
     dates, collections = columns.dates(listed.num)
-    return Hit(
-        id=head["id"],
-        url=head.get("url", ""),
-        digest=head.get("digest", ""),
-        title=head.get("title", ""),
-        dates=dates,
-        score=listed.score,
-        snippet=snippet,
-        versions=versions,
-        host=head.get("host", ""),
-        domain=head.get("domain", ""),
-        collections=collections,
-        status_code=head.get("status_code"),
-        content_type=head.get("content_type", ""),
-        content_type_norm=head.get("content_type_norm", ""),
-        content_language=head.get("content_language", ""),
-        content_length=head.get("content_length"),
-    )
+    return hit_from_entry(head, dates, collections, listed.score, snippet, versions)

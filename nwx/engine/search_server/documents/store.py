@@ -7,7 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 
-from nwx.engine.entries import IndexEntry, document_entry, document_from_entry
+from nwx.engine.entries import (
+    IndexEntry,
+    document_entry,
+    document_from_entry,
+    hit_from_entry,
+)
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.documents.compile import highlight_query
@@ -206,21 +211,7 @@ def to_hit(
     if source["id"] in dates:
         seen.update(dates[source["id"]].seen)
     seen = set(hidden.seen(source["id"], seen))
-    return Hit(
-        id=source["id"],
-        url=source.get("url", ""),
-        digest=source.get("digest", ""),
-        title=source.get("title", ""),
-        dates=tuple(sorted({timestamp for timestamp, _ in seen})),
-        score=hit.get("_score") or 0.0,
-        snippet=snippet,
-        versions=versions,
-        host=source.get("host", ""),
-        domain=source.get("domain", ""),
-        collections=tuple(sorted({collection for _, collection in seen})),
-        status_code=source.get("status_code"),
-        content_type=source.get("content_type", ""),
-        content_type_norm=source.get("content_type_norm", ""),
-        content_language=source.get("content_language", ""),
-        content_length=source.get("content_length"),
-    )
+    dates_seen = tuple(sorted({timestamp for timestamp, _ in seen}))
+    collections = tuple(sorted({collection for _, collection in seen}))
+    score = hit.get("_score") or 0.0
+    return hit_from_entry(source, dates_seen, collections, score, snippet, versions)

@@ -1,0 +1,32 @@
+"""Records, dataclasses and named tuples, made from and added to others by the names of fields."""
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+_Record = TypeVar("_Record")
+
+
+def copied(kind: type[_Record], *sources: object, **values: Any) -> _Record:
+    """Return a record with the given values, and all others from attributes of the same name.
+
+    The first source that has the attribute counts. Fields that no source has keep their defaults.
+    """
+    found = {
+        name: getattr(source, name)
+        for name in _field_names(kind)
+        if name not in values
+        for source in sources[::-1]
+        if hasattr(source, name)
+    }
+    return kind(**found, **values)
+
+
+def add_counts(total: object, other: object) -> None:
+    """Add each field of a dataclass of counts, numbers or Counters, to that of another."""
+    for name in _field_names(type(other)):
+        setattr(total, name, getattr(total, name) + getattr(other, name))
+
+
+def _field_names(kind: Any) -> tuple[str, ...]:
+    known: tuple[str, ...] | None = getattr(kind, "_fields", None)
+    return known or tuple(field.name for field in fields(kind))
