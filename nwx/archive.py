@@ -18,6 +18,7 @@ from nwx.answers.options import (
     texts,
 )
 from nwx.answers.rows import Rows
+from nwx.archive_pages import ArchivePages
 from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
     from nwx.answers.link_table import Inlinks
-    from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.links.missing_urls import MissingUrl
     from nwx.links.outlinks import PageOutlink
     from nwx.model import IndexStats
@@ -71,7 +71,7 @@ def _viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
-class Archive(ArchiveRules):
+class Archive(ArchivePages, ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its present state.
 
     A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is
@@ -297,14 +297,12 @@ class Archive(ArchiveRules):
         limit: int | None = None,
     ) -> "Rows[MissingUrl]":
         """Return what captured pages need and the archive lacks, most needed first."""
-        from nwx.links.archive_links import ArchiveLinks
         from nwx.links.missing_urls import MissingUrl, asked_missing, asked_pages, missing_urls
 
         asked = asked_missing(several(kind), asked_pages(site, collection, from_, to), host)
 
         def found() -> Iterator[MissingUrl]:
-            engine = self._seen()
-            return first_of(missing_urls(engine, ArchiveLinks(engine), asked), limit)
+            return first_of(missing_urls(self._seen(), self._links().links(), asked), limit)
 
         return Rows(MissingUrl, found)
 
@@ -342,25 +340,6 @@ class Archive(ArchiveRules):
             return (listed_picture(one.picture, one.appearance) for one in pictures)
 
         return Rows(PictureAnswer, found)
-
-    def quality(
-        self,
-        *,
-        site: str = "",
-        host: str = "",
-        month: str = "",
-        kind: str = "",
-        collection: str = "",
-        limit: int | None = None,
-    ) -> "Rows[PlaybackScore]":
-        """Return how captured pages play, the worst first, as `nwx check-playback` found it."""
-        from nwx.engine.indices.quality_index import PlaybackScore
-        from nwx.quality.scores import asked_scores
-
-        asked = asked_scores(site, host, month, kind, collection)
-        return Rows(
-            PlaybackScore, lambda: first_of(self._seen().quality_index().scan(asked), limit)
-        )
 
     def due(
         self,

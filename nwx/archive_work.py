@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.engine.access.rules import EVERYBODY, Viewer
+from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
     BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport
 
+_Made = TypeVar("_Made")
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 BUILT_INDICES = ("facets", "links", "pictures")
 """What `Archive.build` builds."""
@@ -41,12 +43,37 @@ class ArchiveWork:
         self._engine: Engine | None = None
         self._shown: RestrictedEngines | None = None
         self._files: FilePlaces | None = None
+        self._guard = Lock()
+        self._made: dict[object, tuple[Engine, Any]] = {}
+
+    @classmethod
+    def over(
+        cls, engine: "Engine", settings: Settings | None = None, files: "FilePlaces | None" = None
+    ) -> Self:
+        """Return the archive of an open engine with all that it shows, for several threads.
+
+        Its opener closes the engine. `files` find the archive files.
+        """
+        made = cls(settings or Settings(engine.address), Viewer(role=Role.ADMINISTRATOR))
+        made._engine, made._files = engine, files
+        return made
 
     def close(self) -> None:
         """Close files and connections; the next query opens them again."""
         if self._engine is not None:
             self._engine.close()
         self._engine = self._shown = self._files = None
+        self._made.clear()
+
+    def _kept(self, make: "Callable[[Engine], _Made]") -> _Made:
+        """Return what `make` made of the archive as the viewer sees it, made once."""
+        engine = self._seen()
+        with self._guard:
+            kept = self._made.get(make)
+            if kept is None or kept[0] is not engine:
+                kept = self._made[make] = engine, make(engine)
+            found: _Made = kept[1]
+            return found
 
     @contextmanager
     def _writable(self) -> "Iterator[Engine]":
@@ -154,7 +181,7 @@ class ArchiveWork:
         """Return whether facets or links were ever built."""
         engine = self._whole()
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
-        return store.current() is not None
+        return bool(store.version())
 
     def is_stale(self, name: str) -> bool:
         """Return whether an index was never built, or the archive changed since its build."""

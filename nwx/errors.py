@@ -26,6 +26,7 @@ NwxError
     ├── EngineConflictError    another writer replaced the same data first
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
+    ├── NotBuiltError          an index that was never built
     ├── QuestionTimeoutError   an answer that takes longer than a question may
     ├── BlobError              a stored blob is missing or damaged
     ├── StaleMarkError         a mark of captures that the archive did not give
@@ -247,6 +248,10 @@ class EngineVersionError(EngineError):
 
 class EngineFullError(EngineError):
     """No space left to write."""
+
+
+class NotBuiltError(EngineError):
+    """An index that was never built, such as that of links."""
 
 
 class QuestionTimeoutError(EngineError):

@@ -15,8 +15,10 @@ from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.engine.open import open_engine
+from nwx.errors import EngineError
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.cdx import dedup, memento
@@ -29,7 +31,6 @@ from webapp.crawls import page as crawls
 from webapp.crawls.queue import QueueService, prepare_queue
 from webapp.entities import page as entities
 from webapp.entities import sparql
-from webapp.entities.page import prepare_triples
 from webapp.explore import api as facets
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
@@ -42,7 +43,7 @@ from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality import repair_page
-from webapp.quality.labels import grade, has_playback_scores
+from webapp.quality.labels import grade
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports, records
 from webapp.search import page as search
@@ -54,6 +55,7 @@ from webapp.site.context import (
     ArchiveFolder,
     PlaybackState,
     Service,
+    archive,
     preferences,
     service,
 )
@@ -181,6 +183,8 @@ def create_app(
         places=places,
         playback=playback,
         folder=ArchiveFolder(engine),
+        settings=triples or Settings(engine.address),
+        files=FilePlaces(engine),
     )
     captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources]),
@@ -195,8 +199,6 @@ def create_app(
     cdx.prepare_cdx(app, captures)
     dedup.prepare_dedup(app, engine, places)
     prepare_queue(app, QueueService(engine, queue_token, queue_limits))
-    prepare_triples(app, triples)
-    prepare_pictures(app, engine)
     question_limits.prepare_limits(app, limits)
     app.extensions[PASSES_EXTENSION] = passes
     if users is not None:
@@ -241,6 +243,7 @@ def _new_application() -> Flask:
 
 def _register_pages(app: Flask) -> None:
     prepare_kept_results(app)
+    prepare_pictures(app)
     prepare_languages(app)
     app.before_request(check_guard)
     for module in _MODULES:
@@ -292,13 +295,20 @@ def _common() -> dict[str, object]:
     return {
         "title": found.title,
         "replays": found.replays,
-        "has_quality": has_playback_scores(),
+        "has_quality": _has_scores(),
         "preferences": preferences(),
         "version": nwx.__version__,
         "page_language": get_locale(),
         **login_page.login_values(),
         "box_query": g.get("box_query", ""),
     }
+
+
+def _has_scores() -> bool:
+    try:
+        return archive().has_scores()
+    except EngineError:
+        return False  # the page of an error is made with this too
 
 
 def _protect(response: Response) -> Response:

@@ -8,7 +8,7 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks import entries
 from nwx.engine.inlinks.entries import AnchoredTarget, LinkRow
 from nwx.engine.inlinks.links import HostInlinks, target_links
-from nwx.errors import EngineError
+from nwx.errors import NotBuiltError
 from nwx.links.host_graph import HostGraph, graph_of_cell
 from nwx.links.link_frames import HostLinks, host_links, link_frames
 from nwx.model import Anchor, Inlink, LinkCell, LinkCounts
@@ -20,11 +20,11 @@ class ArchiveLinks:
     """The inlinks of an archive, fixed to the build that was current when opened."""
 
     def __init__(self, engine: Engine) -> None:
-        """Open the current build; raises EngineError where links were never inverted."""
+        """Open the current build; raises NotBuiltError where links were never inverted."""
         self._index = engine.inlink_index()
         table = self._index.table()
         if table is None:
-            raise EngineError.translated(
+            raise NotBuiltError.translated(
                 "the links of %(address)s were never inverted; run `nwx invert-links` first",
                 address=engine.address,
             )

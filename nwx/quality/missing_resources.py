@@ -1,7 +1,7 @@
 """Resources that pages miss: as checks of their playback found it, and by their links."""
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -12,8 +12,8 @@ from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.errors import UrlError
-from nwx.links.missing_urls import PageFilter, is_of_site
+from nwx.errors import UrlError, UsageError
+from nwx.links.missing_urls import PageFilter, asked_missing, is_of_site
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.links.redirects import LOWEST_ERROR
 from nwx.values import media_types, urls
@@ -33,6 +33,24 @@ class RepairQuestion:
     pages: PageFilter = field(default_factory=PageFilter)
     kinds: frozenset[str] = EMBEDDED
     host: str = ""
+
+
+RESOURCE_KINDS = tuple(kind for kind in urls.KINDS if kind in EMBEDDED)
+"""The kinds of links to resources, which browsers load with a page."""
+
+
+def asked_repairs(kinds: Iterable[str], pages: PageFilter, host: str = "") -> RepairQuestion:
+    """Return the question that options ask, about all resources without kinds.
+
+    Raises UsageError for kinds of which no browser loads any.
+    """
+    wanted = asked_missing(kinds).kinds & EMBEDDED
+    if not wanted:
+        raise UsageError.translated(
+            "kind is none of a resource; choose one of %(choices)s",
+            choices=", ".join(RESOURCE_KINDS),
+        )
+    return RepairQuestion(pages, wanted, host)
 
 
 _OF_FAMILY: Mapping[str, str] = {

@@ -1,29 +1,38 @@
 """Playback scores: filters, the captures they are about, and their JSON and CSV."""
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from json import dumps
+from threading import Lock
 from typing import Any, NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.indices.quality_index import (
+    EVERY_SCORE,
+    Fault,
     PlaybackScore,
     QualityFilter,
     QualityGroup,
+    QualityOrder,
     QualityTotals,
 )
-from nwx.errors import UsageError
-from nwx.keys import capture_id
-from nwx.model import Capture, IndexName
+from nwx.errors import EngineError, UsageError
+from nwx.keys import capture_id, holds
+from nwx.model import Capture, Document, IndexName
 from nwx.values.csv_cells import csv_line
 from nwx.values.records import copied
 from nwx.values.urls import host_parts
 
+__all__ = ["Fault", "PlaybackScore", "QualityOrder"]
 _AT_ONCE = 200
 _MOST_NEAR = 20
+_MOST_CAPTURES = 1_000
+PRESENCE_SECONDS = 20.0
 
 
 class CaptureMark(NamedTuple):
@@ -88,6 +97,42 @@ def read_month(text: str) -> str:
             "%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20])
         )
     return f"{found[1]}{found[2]}" if found else ""
+
+
+class ScorePresence:
+    """Whether an archive has playback scores: looked up now and then, until it has."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._index = engine.quality_index()
+        self._guard = Lock()
+        self._found = False
+        self._looked = -PRESENCE_SECONDS
+
+    def __bool__(self) -> bool:
+        with self._guard:
+            now = time.monotonic()
+            if self._found or now - self._looked < PRESENCE_SECONDS:
+                return self._found
+            self._looked = now
+        with suppress(EngineError):  # an engine that is away has none
+            self._found = bool(self._index.scores(EVERY_SCORE, 1))
+        return self._found
+
+
+def checks_stamp(engine: Engine, collection: str = "") -> str:
+    """Return a text that changes with checks: of all pages, or of those of a collection."""
+    wanted, index = QualityFilter(collection=collection), engine.quality_index()
+    last = [(one.id, one.checked) for one in index.scores(wanted, 1, order=QualityOrder.NEWEST)]
+    # Many are checked in the same second, of which the last by id may stay the same.
+    return repr((last, index.totals(wanted) if last else None))
+
+
+def document_score(engine: Engine, document: Document, document_id: str) -> PlaybackScore | None:
+    """Return the score of the latest capture of a document that was checked, if there is one."""
+    captures = islice(engine.captures(document.capture.urlkey), _MOST_CAPTURES)
+    ids = [_id(one) for one in captures if holds(one, document_id)]
+    found = engine.quality_index().scores_of(ids).values()
+    return max(found, key=lambda one: (one.timestamp, one.id), default=None)
 
 
 SCORE_COLUMNS = (

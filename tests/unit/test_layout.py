@@ -41,6 +41,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/question_pool.py": "tests/unit/engine/test_work.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",
+    "nwx/archive_pages.py": "tests/web",
     "nwx/archive_rules.py": "tests/cli/test_access.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",

@@ -146,7 +146,7 @@ def test_an_archive_without_scores(tmp_path_factory: pytest.TempPathFactory) -> 
 def test_scores_are_looked_for_again(
     tmp_path_factory: pytest.TempPathFactory, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.quality.labels._SECONDS", 0.0)
+    monkeypatch.setattr("nwx.quality.scores.PRESENCE_SECONDS", 0.0)
     with EmbeddedEngine(tmp_path_factory.mktemp("none") / "archive") as other:
         other.create()
         client = create_app(other).test_client()

@@ -91,7 +91,7 @@ CRAWL_OPERATIONS = (
         "The linked URLs of a crawl by relevance, blacklisted ones at the end",
         (Parameter("name", "the crawl", place="path"), *SCORED_LINKS_PARAMETERS),
         tuple[ScoredLinkAnswer, ...],
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "crawlMonitor",
@@ -99,7 +99,7 @@ CRAWL_OPERATIONS = (
         "A crawl as it runs: counts, hosts, status codes, alerts, as its monitor saw it last",
         (Parameter("name", "the crawl", place="path"),),
         media_types=("application/json",),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "crawlChart",
@@ -113,7 +113,7 @@ CRAWL_OPERATIONS = (
             Parameter("span", "the time shown", {"enum": list(Span), "default": Span.DAY}),
         ),
         media_types=("image/svg+xml", "image/png"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "compareCrawls",
@@ -121,7 +121,7 @@ CRAWL_OPERATIONS = (
         "Two collections compared, or one with a crawl specification",
         _COMPARED,
         media_types=("application/json",),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "exportComparison",
@@ -134,7 +134,7 @@ CRAWL_OPERATIONS = (
             *_COMPARED,
         ),
         media_types=("image/svg+xml", "image/png"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
 )
 

@@ -18,6 +18,7 @@ from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.specs import PAGES, RELEVANT, harvest_chart
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
+from nwx.quality.scores import checks_stamp
 from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection, compare
 from nwx.steering.comparison.comparison_json import AGES, ages, comparison_json
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
@@ -30,7 +31,7 @@ from nwx.steering.specifications.specification_store import (
 )
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, with_words
 from webapp.explore.page import extended, schemes
-from webapp.quality.labels import checks_stamp, fault_label
+from webapp.quality.labels import fault_label
 from webapp.site import parameters
 from webapp.site.context import engine
 from webapp.site.question_limits import answer_facets

@@ -1,92 +1,16 @@
 """The pages of entities, and what they and programs can ask."""
 
-from collections.abc import Callable
-from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
-
-from cachetools import TTLCache
-from flask import Blueprint, Flask, current_app, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import SettingsError, UsageError
-from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
 from nwx.steering.specifications.specification import EntityKind
 from webapp.search.history import year_bars
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
 from webapp.site.openapi import Operation, Parameter
 from webapp.site.question_limits import answer_facets
-
-if TYPE_CHECKING:
-    from nwx.steering.triples.entity_questions import EntityQuestions
-    from nwx.steering.triples.triple_store import QueryAnswer, QueryLimits, SparqlQuery, TripleStore
-
-
-_EXTENSION = "nwx-triples"
-_KEPT_ANSWERS, _KEPT_SECONDS = 200, 60.0
-_Answer = TypeVar("_Answer")
-
-
-class TripleAnswers:
-    """Answers from the store, so many at once; `settings` are those of the archive, if known."""
-
-    def __init__(self, settings: Settings | None) -> None:
-        self._settings = settings
-        self._known: TTLCache[tuple[str, str], bytes] = TTLCache(_KEPT_ANSWERS, _KEPT_SECONDS)
-        self._lock = Lock()
-
-    def store(self) -> "TripleStore | None":
-        """Return what the viewer may see of the store, None where nothing was stored yet."""
-        # Imported here: few who serve an archive have triples.
-        from nwx.steering.triples.visible_store import visible_triples
-
-        if self._settings is None:
-            return None
-        try:
-            found = visible_triples(self._settings, engine())
-        except SettingsError:
-            return None
-        return found if found.version() else None
-
-    def answer(self, store: "TripleStore", query: "SparqlQuery") -> "QueryAnswer":
-        """Return the answer to a query of a reader."""
-        limits = self._limits()
-        return answer_facets(lambda: store.answer(query, limits))
-
-    def ask(
-        self, store: "TripleStore", question: "Callable[[EntityQuestions], _Answer]"
-    ) -> _Answer:
-        """Return the answer to a question about entities."""
-        from nwx.steering.triples.entity_questions import EntityQuestions
-
-        with self._lock:
-            before = dict(self._known)
-        known = dict(before)
-        questions = EntityQuestions(store, self._limits(), known)
-        answer = answer_facets(lambda: question(questions))
-        with self._lock:
-            self._known.update((key, known[key]) for key in known.keys() - before.keys())
-        return answer
-
-    def _limits(self) -> "QueryLimits":
-        from nwx.steering.triples.triple_store import QueryLimits
-
-        seconds = self._settings.search_seconds if self._settings else DEFAULT_SEARCH_SECONDS
-        return QueryLimits(seconds=seconds)
-
-
-def prepare_triples(app: Flask, settings: Settings | None) -> None:
-    """Give an application the store of an archive."""
-    app.extensions[_EXTENSION] = TripleAnswers(settings)
-
-
-def triple_answers() -> TripleAnswers:
-    """Return what answers from the store of the running application."""
-    found: TripleAnswers = current_app.extensions[_EXTENSION]
-    return found
-
 
 _ERRORS = {
     "400": "the query is wrong, not allowed, or takes more than it may",
@@ -149,61 +73,33 @@ def show_entities() -> ResponseReturnValue:
     if "iri" in request.args:
         return _entity(parameters.text(request.args, "iri", 2_000))
     text = parameters.text(request.args, "q", _LONGEST_NAME)
-    kind = _kind(parameters.text(request.args, "kind", 50))
-    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
-    answers = triple_answers()
-    store = answers.store()
-    if store is None:
+    kind = parameters.optional_choice(request.args, "kind", EntityKind)
+    page = parameters.list_page(request.args, ENTITIES_A_PAGE, _MOST_PAGES)
+    found = archive().entities()
+    if found is None:
         return render_template("entities.html", rows=None)
-    begin = (page - 1) * ENTITIES_A_PAGE
-    rows = answers.ask(
-        store, lambda ask: ask.entities(text, kind, limit=ENTITIES_A_PAGE + 1, offset=begin)
+    rows = answer_facets(
+        lambda: found.entities(text, kind, limit=ENTITIES_A_PAGE + 1, offset=page.begin)
     )
     return render_template(
-        "entities.html",
-        rows=rows[:ENTITIES_A_PAGE],
-        more=len(rows) > ENTITIES_A_PAGE,
-        page=page,
-        text=text,
-        kind=kind,
-        kinds=list(EntityKind),
+        "entities.html", **page.shown(rows), text=text, kind=kind, kinds=list(EntityKind)
     )
-
-
-def _kind(name: str) -> EntityKind | None:
-    if not name:
-        return None
-    if name not in set(EntityKind):
-        raise UsageError(parameters.not_a_choice("kind", name, EntityKind))
-    return EntityKind(name)
 
 
 def _entity(iri: str) -> ResponseReturnValue:
     year = parameters.number_parameter(request.args, "year", 0, 0, 9999)
-    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
-    answers = triple_answers()
-    store = answers.store()
-    facts = answers.ask(store, lambda ask: ask.facts(iri)) if store else None
-    if store is None or facts is None:
+    page = parameters.list_page(request.args, ENTITIES_A_PAGE, _MOST_PAGES)
+    found = archive().entities()
+    facts = answer_facets(lambda: found.facts(iri)) if found else None
+    if found is None or facts is None:
         raise NotFound(gettext("this archive knows no entity %(iri)s", iri=iri))
-    begin = (page - 1) * ENTITIES_A_PAGE
-    captures = answers.ask(
-        store,
-        lambda ask: ask.captures(
-            iri, f"{year:04}" if year else "", limit=ENTITIES_A_PAGE + 1, offset=begin
-        ),
+    of_year = f"{year:04}" if year else ""
+    captures = answer_facets(
+        lambda: found.captures(iri, of_year, limit=ENTITIES_A_PAGE + 1, offset=page.begin)
     )
     bars = year_bars(
         dict(facts.years),
         lambda one: url_for(".show", iri=iri, year=None if int(one) == year else one),
-        [f"{year:04}"],
+        [of_year],
     )
-    return render_template(
-        "entity.html",
-        facts=facts,
-        captures=captures[:ENTITIES_A_PAGE],
-        more=len(captures) > ENTITIES_A_PAGE,
-        page=page,
-        year=year,
-        bars=bars,
-    )
+    return render_template("entity.html", facts=facts, **page.shown(captures), year=year, bars=bars)

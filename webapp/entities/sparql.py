@@ -15,9 +15,10 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.errors import ErrorText, NwxError, UsageError
-from webapp.entities.page import triple_answers
+from nwx.errors import ErrorText, NotBuiltError, NwxError, UsageError
 from webapp.site import parameters, responses
+from webapp.site.context import archive
+from webapp.site.question_limits import answer_facets
 from webapp.site.words import error_text
 from webapp.users.guards import open_to_all
 
@@ -118,12 +119,11 @@ def _answered(query: "SparqlQuery") -> ResponseReturnValue:
     )
 
     wanted = parameters.text(request.values, "format", 20)
-    answers = triple_answers()
-    store = answers.store()
-    if store is None:
-        return _refusal(404, "this archive has no triples yet; `nwx triples build` makes them")
+    shown = archive()
     try:
-        answer = answers.answer(store, query)
+        answer = answer_facets(lambda: shown.sparql(query))
+    except NotBuiltError as error:
+        return _refusal(404, error_text(error))
     except TripleQueryError as error:
         return _refusal(400, error_text(error), query.text)
     except TripleStoreError as error:
@@ -173,7 +173,7 @@ def _form(text: str, answer: "QueryAnswer | None" = None, problem: str = "") -> 
             forms=_forms(answer),
             problem=problem,
             examples=_EXAMPLES,
-            has_triples=triple_answers().store() is not None,
+            has_triples=archive().triples() is not None,
             longest=LONGEST_SPARQL,
         )
     )

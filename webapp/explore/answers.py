@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nwx.charts.panels import ADDITIVE, OTHERS
+from nwx.errors import NotBuiltError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import (
     AnsweredBy,
@@ -17,7 +18,7 @@ from nwx.facets.question import (
 from nwx.model import Capture
 from webapp.explore.api import facets
 from webapp.explore.view import ExplorerOrder, ExplorerView
-from webapp.links.backend import GraphKey, link_answers
+from webapp.site.context import archive
 from webapp.site.question_limits import answer_facets
 
 
@@ -34,14 +35,11 @@ def site_ranks(view: ExplorerView) -> Mapping[str, float]:
     """
     if not view.by_centrality:
         return {}
-    answers = link_answers()
-    found = answer_facets(lambda: answers.central(GraphKey(domains=True)))
-    if found is None:
+    shown, by_pagerank = archive(), view.order is ExplorerOrder.PAGERANK
+    try:
+        return answer_facets(lambda: shown.site_ranks(by_pagerank=by_pagerank))
+    except NotBuiltError:
         return {}
-    graph, central = found
-    by_pagerank = view.order is ExplorerOrder.PAGERANK
-    values = central.pagerank if by_pagerank else central.harmonic
-    return dict(zip(graph.hosts, values.tolist(), strict=True))
 
 
 def captures_behind(

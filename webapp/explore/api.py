@@ -27,7 +27,6 @@ from webapp.site import parameters
 from webapp.site.context import kept_of_engine
 from webapp.site.openapi import (
     COUNT,
-    ERRORS,
     NOT_FOUND,
     TEXT,
     Json,
@@ -219,7 +218,7 @@ FACET_OPERATIONS = (
         "The numbers of an explorer page as a file",
         (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_VIEW),
         media_types=("text/csv", "application/json"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
         example="/explore/table.csv?by=month",
     ),
     Operation(
@@ -232,7 +231,7 @@ FACET_OPERATIONS = (
             *_VIEW,
         ),
         media_types=("image/svg+xml", "image/png"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
 )
 

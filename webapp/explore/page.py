@@ -45,9 +45,8 @@ from webapp.explore.view import (
     refine,
     search_within,
 )
-from webapp.links.backend import link_answers
 from webapp.site import parameters
-from webapp.site.context import preferences
+from webapp.site.context import archive, preferences
 from webapp.site.preferences import Theme
 
 blueprint = Blueprint("explore", __name__, url_prefix="/explore")
@@ -186,7 +185,7 @@ def _common(view: ExplorerView) -> dict[str, object]:
 
 def _orders(view: ExplorerView) -> dict[ExplorerOrder, LazyString]:
     """Return the orders that a list can have; sites by centrality once links were inverted."""
-    if view.by[:1] != (Criterion.SITE,) or view.compares or link_answers().links() is None:
+    if view.by[:1] != (Criterion.SITE,) or view.compares or not archive().is_built("links"):
         return ORDERS
     return ORDERS | SITE_ORDERS
 

@@ -1,27 +1,31 @@
 """The JSON API of links: what programs can ask, and the answers."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import msgspec
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import NotFound
 
-from nwx.charts.fields import SCHEMES
-from nwx.errors import UsageError
-from nwx.links.archive_links import ArchiveLinks
-from nwx.links.missing_urls import KIND_GROUPS, missing_urls
-from nwx.model import Anchor, LinkCell, LinkCounts
+from nwx.links.kept_links import UrlInlinks
+from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
+from nwx.model import Anchor
 from nwx.searching.answers import Count, Timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
-from webapp.links.backend import link_answers
-from webapp.links.graph import GRAPH_TOPS, Level, PointSize, documents_by_host, read_links_view
-from webapp.links.page import read_missing_view, shown_neighbourhood
+from webapp.links.graph import GRAPH_TOPS, Level, PointSize, read_links_view
+from webapp.links.page import MISSING_FORMATS, missing_of
 from webapp.site import parameters
-from webapp.site.context import engine
-from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter, check_parameters
+from webapp.site.context import archive
+from webapp.site.openapi import (
+    COUNT,
+    NOT_FOUND,
+    Operation,
+    Parameter,
+    check_parameters,
+    file_parameter,
+    paging_parameters,
+    picture_operation,
+)
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import json_answer
 
@@ -98,22 +102,11 @@ class LinkGraphAnswer:
     links: tuple[GraphLinkAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MissingAnswer:
-    """A URL that so many pages need; `status` is null where it was never captured."""
-
-    url: str
-    kind: str
-    pages: Count
-    status: int | None
-
-
 LINKS_PARAMETERS = (
     Parameter("url", "the linked URL; http:// and www. make no difference", required=True),
     Parameter("year", "links of pages captured in this year", {**COUNT, "maximum": 9999}),
     Parameter("collection", "links of pages of this collection"),
-    Parameter("offset", "the links to skip", {**COUNT, "default": 0}),
-    Parameter("limit", "the links to return", {**COUNT, "maximum": 1000, "default": 100}),
+    *paging_parameters("links", 100, 1_000),
 )
 GRAPH_PARAMETERS = (
     Parameter("host", "the host or domain in the middle; the most linked ones without it"),
@@ -142,7 +135,7 @@ LINK_OPERATIONS = (
         "The links to a URL, captured or not: counts, anchor texts, linking pages",
         LINKS_PARAMETERS,
         LinksAnswer,
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
         example="/api/links?url=http%3A%2F%2Fexample.com%2F",
     ),
     Operation(
@@ -151,7 +144,7 @@ LINK_OPERATIONS = (
         "The hosts, or domains, that link to one and that it links to",
         GRAPH_PARAMETERS,
         LinkGraphAnswer,
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
         example="/api/links/graph?level=domains",
     ),
     Operation(
@@ -159,32 +152,23 @@ LINK_OPERATIONS = (
         "/api/missing",
         "What captured pages need and the archive lacks",
         MISSING_PARAMETERS,
-        tuple[MissingAnswer, ...],
-        errors={**ERRORS, **NOT_FOUND},
+        tuple[MissingUrl, ...],
+        errors=NOT_FOUND,
         example="/api/missing?kind=embedded",
     ),
     Operation(
         "exportMissing",
         "/missing/urls.{suffix}",
         "All of that as a file: CSV, JSON, or a list of URLs",
-        (
-            Parameter("suffix", "the format", {"enum": ["csv", "json", "txt"]}, place="path"),
-            *_MISSING,
-        ),
-        media_types=("text/csv", "application/json", "text/plain"),
-        errors={**ERRORS, **NOT_FOUND},
+        (file_parameter(*MISSING_FORMATS), *_MISSING),
+        media_types=tuple(media_type for media_type, _ in MISSING_FORMATS.values()),
+        errors=NOT_FOUND,
     ),
-    Operation(
+    picture_operation(
         "exportLinkGraph",
         "/links/graph.{form}",
         "The graph of hosts as a picture",
-        (
-            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
-            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
-            *GRAPH_PARAMETERS,
-        ),
-        media_types=("image/svg+xml", "image/png"),
-        errors={**ERRORS, **NOT_FOUND},
+        GRAPH_PARAMETERS,
     ),
 )
 
@@ -195,50 +179,40 @@ _MOST_LINKS = 1_000
 _MOST_MISSING = 10_000
 
 
-def _links() -> ArchiveLinks:
-    links = link_answers().links()
-    if links is None:
-        raise NotFound("the links of this archive were never inverted; run nwx invert-links")
-    return links
-
-
 @blueprint.get("/links", endpoint="links")
 def links_of_url() -> ResponseReturnValue:
     """Answer with the links to a URL."""
-    arguments = request.args
+    arguments, shown = request.args, archive()
     check_parameters(arguments, LINKS_PARAMETERS)
-    url = parameters.url(arguments)
-    if not url:
-        raise UsageError("url is missing; write /api/links?url=ADDRESS")
+    url = parameters.needed_url(arguments, "/api/links")
+    key = urlkey(url)
     year = parameters.number_parameter(arguments, "year", 0, 0, 9999)
-    cell = LinkCell(year or None, parameters.text(arguments, "collection", 64))
-    offset = parameters.number_parameter(arguments, "offset", 0, 0, parameters.MAX_OFFSET)
-    limit = parameters.number_parameter(arguments, "limit", 100, 0, _MOST_LINKS)
-    links, archive = _links(), engine()
+    collection = parameters.text(arguments, "collection", 64)
+    offset, limit = parameters.paging(arguments, 100, _MOST_LINKS)
+    found = answer_facets(
+        lambda: shown.inlinks(key, year=year, collection=collection, offset=offset, limit=limit)
+    )
+    return json_answer(_links_answer(url, found))
 
-    def find() -> LinksAnswer:
-        key = urlkey(url)
-        counts = links.counts(key, cell) or LinkCounts()
-        found = islice(links.inlinks(key, cell), offset, offset + limit)
-        status = archive.statuses([key]).get(key)
-        return LinksAnswer(
-            url=url,
-            documents=counts.documents,
-            hosts=counts.hosts,
-            domains=counts.domains,
-            first=counts.first or None,
-            last=counts.last or None,
-            kinds=dict(counts.kinds),
-            anchors=tuple(map(_anchor, counts.anchors)),
-            own_anchors=tuple(map(_anchor, counts.own_anchors)),
-            sources=tuple(
-                InlinkAnswer(one.url, one.timestamp, one.kind, one.text) for one in found
-            ),
-            status=status or None,
-            captured=status is not None,
-        )
 
-    return json_answer(answer_facets(find))
+def _links_answer(url: str, found: UrlInlinks) -> LinksAnswer:
+    counts = found.counts
+    return LinksAnswer(
+        url=url,
+        documents=counts.documents,
+        hosts=counts.hosts,
+        domains=counts.domains,
+        first=counts.first or None,
+        last=counts.last or None,
+        kinds=dict(counts.kinds),
+        anchors=tuple(map(_anchor, counts.anchors)),
+        own_anchors=tuple(map(_anchor, counts.own_anchors)),
+        sources=tuple(
+            InlinkAnswer(one.url, one.timestamp, one.kind, one.text) for one in found.listed
+        ),
+        status=found.status or None,
+        captured=found.status is not None,
+    )
 
 
 def _anchor(anchor: Anchor) -> AnchorAnswer:
@@ -249,14 +223,11 @@ def _anchor(anchor: Anchor) -> AnchorAnswer:
 def graph_around() -> ResponseReturnValue:
     """Answer with the graph around a host."""
     check_parameters(request.args, GRAPH_PARAMETERS)
-    view, answers, archive = read_links_view(request.args), link_answers(), engine()
-    _links()
-
-    def find() -> LinkGraphAnswer:
-        around = shown_neighbourhood(answers, view)
-        documents = documents_by_host(archive, around, domains=view.level is Level.DOMAINS)
-        hosts = around.hosts
-        return LinkGraphAnswer(
+    view = read_links_view(request.args)
+    found = view.graph()
+    around, hosts = found.around, found.around.hosts
+    return json_answer(
+        LinkGraphAnswer(
             centre=around.centre,
             level=view.level,
             year=view.year or None,
@@ -267,7 +238,7 @@ def graph_around() -> ResponseReturnValue:
                     one.links_to,
                     one.links_from,
                     one.hosts_in,
-                    documents.get(one.host, 0),
+                    found.documents.get(one.host, 0),
                 )
                 for one in hosts
             ),
@@ -276,16 +247,13 @@ def graph_around() -> ResponseReturnValue:
                 for source, target, count in around.edges
             ),
         )
-
-    return json_answer(answer_facets(find))
+    )
 
 
 @blueprint.get("/missing")
 def missing() -> ResponseReturnValue:
     """Answer with what captured pages need and the archive lacks."""
     check_parameters(request.args, MISSING_PARAMETERS)
-    view, links, archive = read_missing_view(request.args), _links(), engine()
     limit = parameters.number_parameter(request.args, "limit", 100, 1, _MOST_MISSING)
-    found = answer_facets(lambda: list(islice(missing_urls(archive, links, view.question), limit)))
-    rows = tuple(MissingAnswer(one.url, one.kind, one.pages, one.status) for one in found)
-    return json_answer(rows)
+    found = missing_of(request.args, "")[1]
+    return json_answer(answer_facets(lambda: found[:limit]))

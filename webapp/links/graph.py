@@ -1,22 +1,19 @@
 """The graph around a host, or of the most linked hosts: as an address asks it, and drawn."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
-from urllib.parse import urlencode
 
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_graph
-from nwx.engine.base import Engine
 from nwx.links.host_graph import Neighbourhood
-from nwx.model import Collapse
-from nwx.query.question import Question
-from nwx.query.tree import Bool, Term
+from nwx.links.kept_links import LinkGraph
 from webapp.explore.charts import PICTURE_WIDTH, chart_looks
 from webapp.site import parameters
+from webapp.site.context import archive
 from webapp.site.parameters import Arguments
+from webapp.site.question_limits import answer_facets
 
 GRAPH_TOPS = (20, 40, 80)
 _DEFAULT_TOP = GRAPH_TOPS[1]
@@ -46,6 +43,13 @@ class LinksView:
     year: int = 0
     top: int = _DEFAULT_TOP
 
+    def graph(self) -> LinkGraph:
+        """Return the graph that is shown."""
+        shown, domains = archive(), self.level is Level.DOMAINS
+        return answer_facets(
+            lambda: shown.link_graph(self.host, domains=domains, year=self.year, top=self.top)
+        )
+
 
 def read_links_view(arguments: Arguments) -> LinksView:
     """Return the view of an address; raises UsageError for what makes no sense."""
@@ -61,38 +65,12 @@ def read_links_view(arguments: Arguments) -> LinksView:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LinksAddresses:
-    """Where links lead: the same view with one thing changed."""
-
-    base: str
-    view: LinksView
-
-    def pairs(self, view: LinksView) -> list[tuple[str, str]]:
-        """Return the parameters of a view that are not the usual ones."""
-        usual = LinksView()
-        return [
-            (name, str(getattr(view, name)))
-            for name in ("host", "level", "size", "year", "top")
-            if getattr(view, name) != getattr(usual, name)
-        ]
-
-    def of(self, view: LinksView, base: str = "") -> str:
-        """Return the address of a view."""
-        encoded = urlencode(self.pairs(view))
-        return f"{base or self.base}?{encoded}" if encoded else base or self.base
-
-    def but(self, **changed: Any) -> str:
-        """Return the address of the view with some of it changed."""
-        return self.of(replace(self.view, **changed))
-
-    def here(self, base: str = "") -> str:
-        """Return the address of the view itself, on another page."""
-        return self.of(self.view, base)
+def links_asked(base: str, view: LinksView) -> parameters.Asked:
+    """Return the parameters of a view at the address of a page."""
+    return parameters.Asked(base, asdict(view), asdict(LinksView()))
 
 
 _HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
-_WWW = "www."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +92,9 @@ class DrawnGraph:
         return draw_picture(sized_link_graph(self.spec, PICTURE_WIDTH), looks, form)
 
 
-def drawn_graph(
-    around: Neighbourhood, documents: Mapping[str, int], *, by_inlinks: bool
-) -> DrawnGraph:
+def drawn_graph(found: LinkGraph, *, by_inlinks: bool) -> DrawnGraph:
     """Return what is drawn; points are as large as a host has inlinks or documents."""
+    around, documents = found.around, found.documents
     title = "Hosts that link to it" if by_inlinks else "Documents"
     hosts = [
         {
@@ -160,26 +137,3 @@ def _direction(around: Neighbourhood, source: int, target: int, back: int) -> st
     if back:
         return _BOTH
     return _HERE if target == 0 else _AWAY
-
-
-def documents_by_host(archive: Engine, around: Neighbourhood, *, domains: bool) -> dict[str, int]:
-    """Return how many documents the archive has of the hosts, or domains, that are shown."""
-    names = [one.host for one in around.hosts if one.host]
-    if not names:
-        return {}
-    field = "domain" if domains else "host"
-    wanted = names if domains else [*names, *(f"{_WWW}{name}" for name in names)]
-    question = Question(
-        query=Bool(should=tuple(Term(field, name) for name in wanted)),
-        facets=(field,),
-        facet_size=len(wanted),
-        limit=0,
-        snippets=False,
-        collapse=Collapse.NONE,
-    )
-    found: dict[str, int] = {}
-    for one in archive.search(question).facets.get(field, ()):
-        name = one.value if domains else one.value.removeprefix(_WWW)
-        if name in names:
-            found[name] = found.get(name, 0) + one.count
-    return found

@@ -21,7 +21,7 @@ from nwx.quality.renders.stored_renders import (
     renders_of_pages,
 )
 from nwx.quality.stored_blocks import DECODED_TYPES
-from webapp.site.context import kept_of_engine
+from webapp.site.context import kept_of_engine, service
 
 DECODED_AT_ONCE = 2
 """So many pictures are read and decoded at once: each may take 200 MB for a moment."""
@@ -161,9 +161,9 @@ def is_image(content_type: str, status: int | None) -> bool:
     return content_type in DECODED_TYPES and status in (200, None)
 
 
-def prepare_pictures(app: Flask, engine: Engine) -> None:
+def prepare_pictures(app: Flask) -> None:
     """Give an application its pictures."""
-    app.extensions[_EXTENSION] = (FilePlaces(engine), ScaledPictures())
+    app.extensions[_EXTENSION] = ScaledPictures()
 
 
 def pictures() -> PictureBackend:
@@ -172,5 +172,4 @@ def pictures() -> PictureBackend:
 
 
 def _backend(engine: Engine) -> PictureBackend:
-    places, scaled = current_app.extensions[_EXTENSION]
-    return PictureBackend(engine, places, scaled)
+    return PictureBackend(engine, service().files, current_app.extensions[_EXTENSION])

@@ -86,7 +86,7 @@ PICTURE_OPERATIONS = (
             ),
         ),
         ShownPictureAnswer,
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "similarPictures",

@@ -3,15 +3,20 @@
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 
-from nwx.engine.indices.quality_index import QualityOrder
-from nwx.quality.scores import QualityAnswer, quality_answer
+from nwx.quality.missing_resources import RESOURCE_KINDS
+from nwx.quality.scores import QualityAnswer, QualityOrder, quality_answer
 from nwx.values.fault_kinds import FaultKind
-from webapp.quality.page import PICTURE_TYPE, PictureOf, PictureSize
-from webapp.quality.repair_page import RESOURCE_KINDS
-from webapp.quality.view import read_quality_view, totals_and_scores
+from webapp.quality.page import PICTURE_TYPE, SCORE_FORMATS, PictureOf, PictureSize, scores_of
+from webapp.quality.repair_page import REPAIR_FORMATS
 from webapp.site import parameters
-from webapp.site.context import engine
-from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter, check_parameters
+from webapp.site.openapi import (
+    NOT_FOUND,
+    Operation,
+    Parameter,
+    check_parameters,
+    file_parameter,
+    paging_parameters,
+)
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import json_answer
 
@@ -29,13 +34,7 @@ _FILTERS = (
         {"enum": list(QualityOrder), "default": QualityOrder.WORST.value},
     ),
 )
-QUALITY_PARAMETERS = (
-    *_FILTERS,
-    Parameter("offset", "the pages to skip", {**COUNT, "default": 0}),
-    Parameter(
-        "limit", "the pages to return", {**COUNT, "maximum": MOST_SCORES_ANSWERED, "default": 100}
-    ),
-)
+QUALITY_PARAMETERS = (*_FILTERS, *paging_parameters("pages", 100, MOST_SCORES_ANSWERED))
 
 QUALITY_OPERATIONS = (
     Operation(
@@ -44,23 +43,22 @@ QUALITY_OPERATIONS = (
         "How captured pages play: totals, and the pages with the lowest scores",
         QUALITY_PARAMETERS,
         QualityAnswer,
-        errors=ERRORS,
         example="/api/quality?limit=5",
     ),
     Operation(
         "exportQuality",
         "/quality/scores.{suffix}",
         "All scores that match as a file",
-        (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_FILTERS),
+        (file_parameter(*SCORE_FORMATS), *_FILTERS),
         media_types=("text/csv", "application/json"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "exportRepairs",
         "/quality/repairs/list.{suffix}",
         "The missing resources that mend most pages, as a file: CSV, JSON, or a list of URLs",
         (
-            Parameter("suffix", "the format", {"enum": ["csv", "json", "txt"]}, place="path"),
+            file_parameter(*REPAIR_FORMATS),
             Parameter("kind", "the kind of resource", {"enum": list(RESOURCE_KINDS)}),
             Parameter("site", "mend pages of this host, or of one below it"),
             Parameter("host", "resources on this host, or on one below it"),
@@ -69,7 +67,7 @@ QUALITY_OPERATIONS = (
             Parameter("to", "mend pages captured at or before the end of this date"),
         ),
         media_types=("text/csv", "application/json", "text/plain"),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "qualityPicture",
@@ -81,7 +79,7 @@ QUALITY_OPERATIONS = (
             Parameter("size", "how large it is", {"enum": list(PictureSize), "default": "large"}),
         ),
         media_types=(PICTURE_TYPE,),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
 )
 
@@ -93,12 +91,7 @@ blueprint = Blueprint("quality_api", __name__, url_prefix="/api")
 def quality_scores() -> ResponseReturnValue:
     """Answer with totals and the pages that match."""
     check_parameters(request.args, QUALITY_PARAMETERS)
-    view = read_quality_view(request.args)
-    offset = parameters.number_parameter(request.args, "offset", 0, 0, parameters.MAX_OFFSET)
-    limit = parameters.number_parameter(request.args, "limit", 100, 0, MOST_SCORES_ANSWERED)
-    index = engine().quality_index()
-
-    def find() -> QualityAnswer:
-        return quality_answer(*totals_and_scores(index, view, limit, offset))
-
-    return json_answer(answer_facets(find))
+    found = scores_of(request.args)[1]
+    offset, limit = parameters.paging(request.args, 100, MOST_SCORES_ANSWERED)
+    scores = answer_facets(lambda: found.page(offset, limit))
+    return json_answer(quality_answer(found.totals, scores))

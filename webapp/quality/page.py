@@ -1,32 +1,31 @@
 """The pages of quality: captured pages by how they play, one with its faults and pictures."""
 
 import io
-import threading
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
+from typing import Any
 
-from cachetools import LRUCache
 from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.indices.quality_index import PlaybackScore, QualityOrder
-from nwx.errors import EngineBusyError, ErrorText, FormatError, SourceError
+from nwx.answers.score_list import PlaybackScores
+from nwx.errors import FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled
 from nwx.quality.renders.stored_renders import read_placed_render
-from nwx.quality.scores import csv_of_scores, json_of_scores
+from nwx.quality.scores import PlaybackScore, QualityOrder, csv_of_scores, json_of_scores
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.render_names import RenderKind
-from webapp.links.backend import link_answers
+from webapp.pictures.backend import pictures
 from webapp.quality import labels
-from webapp.quality.view import read_quality_view, totals_and_scores
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
+from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import exported_file, form_of
 
@@ -36,9 +35,6 @@ PICTURE_TYPE = "image/webp"
 MOST_ID = 2_000
 _KINDS = (RenderKind.VIEW, RenderKind.FULL_PAGE, RenderKind.THUMBNAIL)
 _MOST_BYTES = 32 << 20
-_CACHE_BYTES = 32 << 20
-_AT_ONCE = 2
-_WAIT_SECONDS = 15.0
 
 
 class PictureOf(StrEnum):
@@ -59,42 +55,13 @@ class PictureSize(StrEnum):
 _BOXES = {PictureSize.SMALL: (240, 150), PictureSize.LARGE: (1_280, 1_600)}
 
 
-class _Pictures:
-    """The pictures that were asked for last; few are made at once."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
-        self._made: LRUCache[str, bytes] = LRUCache(_CACHE_BYTES, getsizeof=len)
-
-    def picture(self, key: str, score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
-        """Return a picture as WebP; raises as `read_placed_render` does, and EngineBusyError."""
-        with self._guard:
-            made = self._made.get(key)
-        if made is not None:
-            return made
-        if not self._places.acquire(timeout=_WAIT_SECONDS):
-            raise EngineBusyError(ErrorText("too many pictures are being made; try again soon"))
-        try:
-            made = _made(score, of, size)
-        finally:
-            self._places.release()
-        with self._guard:
-            if len(made) <= _CACHE_BYTES:
-                self._made[key] = made
-        return made
-
-
-_PICTURES = _Pictures()
-
-
 @blueprint.get("/picture", endpoint="picture")
 def quality_picture() -> ResponseReturnValue:
     """Return a picture of a page that was checked."""
     id = parameters.text(request.args, "id", MOST_ID)
     of = parameters.choice(request.args, "of", PictureOf.CRAWL)
     size = parameters.choice(request.args, "size", PictureSize.LARGE)
-    score = engine().quality_index().score(id)
+    score = archive().score(id)
     if score is None or not _is_there(score, of):
         raise NotFound(gettext("there is no such picture"))
     key = blake2b(f"{score!r} {of} {size}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -106,7 +73,7 @@ def quality_picture() -> ResponseReturnValue:
         response.status_code = 304
         return response
     try:
-        response.set_data(_PICTURES.picture(key, score, of, size))
+        response.set_data(pictures().scaled.picture(key, lambda: _made(score, of, size)))
     except (SourceError, FormatError):
         # With a picture as its body, which browsers show in the place of the one that is wanted.
         return Response(_unreadable(), status=404, mimetype=PICTURE_TYPE)
@@ -166,28 +133,39 @@ SCORE_ORDERS = {
 }
 
 
+_FIELDS = ("site", "host", "month", "collection", "kind")
+
+
+def scores_of(arguments: Arguments, base: str = "") -> tuple[Asked, PlaybackScores]:
+    """Return the parameters of a list of scores at the address of a page, and the scores."""
+    given: dict[str, Any] = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
+    given["kind"] = parameters.optional_choice(arguments, "kind", FaultKind) or ""
+    given["order"] = parameters.choice(arguments, "order", QualityOrder.WORST)
+    asked = Asked(base, given, {"order": QualityOrder.WORST})
+    return asked, archive().quality(**given)
+
+
 @blueprint.get("", endpoint="show")
 def show_quality() -> ResponseReturnValue:
     """List the pages that were checked, a page of a table, with totals."""
-    view = read_quality_view(request.args)
-    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_SCORE_PAGES)
-    archive, offset = engine(), (page - 1) * SCORES_A_PAGE
-    index = archive.quality_index()
-    totals, scores = answer_facets(lambda: totals_and_scores(index, view, SCORES_A_PAGE, offset))
-    here = url_for(".show")
+    page = parameters.list_page(request.args, SCORES_A_PAGE, MOST_SCORE_PAGES)
+    view, found = scores_of(request.args, url_for(".show"))
+    scores = answer_facets(lambda: found.page(page.begin, SCORES_A_PAGE))
+    totals = found.totals
     return render_template(
         "quality.html",
         view=view,
+        is_filtered=bool(set(view.given) - {"order"}),
         totals=totals,
         known_kinds=[one for one in totals.kinds if one.value in labels.FAULT_LABELS],
         months=totals.months[::-1],
         scores=scores,
-        page=page,
-        first=offset + 1,
+        page=page.number,
+        first=page.begin + 1,
         pages=-(-totals.pages // SCORES_A_PAGE),
-        here=here,
+        here=view.base,
         hosts_shown=GROUP_SHOWN,
-        collections=archive.collections(),
+        collections=archive().collections(),
         kinds=list(FaultKind),
         orders=SCORE_ORDERS,
         labels=labels,
@@ -200,7 +178,7 @@ def show_quality() -> ResponseReturnValue:
 def show_checked_page() -> ResponseReturnValue:
     """Show how a page plays: its numbers, both screenshots, its faults."""
     id = parameters.text(request.args, "id", MOST_ID)
-    score = engine().quality_index().score(id)
+    score = archive().score(id)
     if score is None:
         raise NotFound(gettext("there is no score of this capture; it was not checked, or is gone"))
     return render_template(
@@ -210,7 +188,7 @@ def show_checked_page() -> ResponseReturnValue:
         measures=labels.measures(score),
         groups=labels.fault_groups(score.faults),
         faults_shown=FAULTS_SHOWN,
-        has_links=link_answers().links() is not None,
+        has_links=archive().is_built("links"),
         labels=labels,
     )
 
@@ -220,8 +198,7 @@ def export_scores(suffix: str) -> ResponseReturnValue:
     """Return all scores that match as a file."""
     refusal = lazy_gettext("scores come as %(choices)s, not as %(suffix)s")
     media_type, write = form_of(SCORE_FORMATS, suffix, refusal)
-    view = read_quality_view(request.args)
-    found = engine().quality_index().scan(view.wanted, view.order)
+    found = iter(scores_of(request.args)[1])
     return exported_file(
         f"quality.{suffix}", media_type, lambda: write(chain(list(islice(found, 1)), found))
     )

@@ -29,7 +29,6 @@ from webapp.site.context import engine
 from webapp.site.health import HealthAnswer
 from webapp.site.openapi import (
     COUNT,
-    ERRORS,
     NOT_FOUND,
     TEXT,
     Operation,
@@ -99,7 +98,7 @@ SEARCH_OPERATIONS = (
         "A document with its text, dates and captures",
         (_ID,),
         DocumentAnswer,
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "dates",
@@ -107,7 +106,7 @@ SEARCH_OPERATIONS = (
         "All dates of a document",
         (_ID,),
         DatesAnswer,
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
     ),
     Operation(
         "versions",
@@ -146,7 +145,7 @@ SEARCH_OPERATIONS = (
             "application/gzip",
             "application/wacz",
         ),
-        errors={**ERRORS, **NOT_FOUND},
+        errors=NOT_FOUND,
         example="/export/results.csv?q=archive",
     ),
     Operation(

@@ -12,7 +12,6 @@ from werkzeug.exceptions import NotFound
 
 from nwx.access.restricted.engine import check_url_shown
 from nwx.errors import QueryError, UsageError
-from nwx.links.missing_urls import page_resources
 from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
@@ -20,10 +19,8 @@ from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
 from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.headers import root_url
-from webapp.links.backend import link_answers, outlink_states, url_inlinks
 from webapp.pictures.backend import pictures
 from webapp.pictures.routes import MOST_RENDERS, listed_renders
-from webapp.quality.labels import playback_score
 from webapp.replay.routes import address as replay_address
 from webapp.search.history import (
     History,
@@ -36,7 +33,7 @@ from webapp.search.history import (
 )
 from webapp.search.records import Citation, cite, record_id
 from webapp.site import parameters
-from webapp.site.context import document_or_404, engine, service
+from webapp.site.context import archive, document_or_404, engine, service
 from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
@@ -92,9 +89,9 @@ def show_document(document_id: str) -> ResponseReturnValue:
         results=_results(),
         record_id=record_id,
         citation=_citation(document, dates),
-        outlinks=outlink_states(engine(), document.extract.links[:MOST_LINKS]),
-        resources=page_resources(engine(), document),
-        playback_score=playback_score(document, document_id),
+        outlinks=archive().outlink_states(document, MOST_LINKS),
+        resources=archive().resources(document),
+        playback_score=archive().document_score(document, document_id),
         **_renders(document, dates),
         **_inlinks(document, document_id),
     )
@@ -138,11 +135,10 @@ def _renders(document: Document, dates: Dates) -> dict[str, object]:
 
 def _inlinks(document: Document, document_id: str) -> dict[str, object]:
     """Return what the page shows of the links to a document's URL, nothing where unknown."""
-    links = link_answers().links()
-    if links is None:
+    if not archive().is_built("links"):
         return {"inlinks": None}
     year = parameters.number_parameter(request.args, "links_year", 0, 0, 9999)
-    found = url_inlinks(links, document.capture.urlkey, year or None, 0, SHOWN_INLINKS)
+    found = archive().inlinks(document.capture.urlkey, year=year, limit=SHOWN_INLINKS)
     bars = year_bars(
         found.years,
         lambda one: url_for(

@@ -16,8 +16,7 @@ from flask import Flask, current_app, request
 from nwx.model import SearchResult
 from nwx.query.question import Question
 from webapp.pictures.backend import pictures
-from webapp.quality.labels import has_playback_scores
-from webapp.site.context import engine
+from webapp.site.context import archive, engine
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
 from webapp.users.user_service import users
@@ -103,7 +102,7 @@ def page_key() -> PageKey | None:
         (request.script_root, request.path, request.query_string),
         page_locale().language,
         request.cookies.get(COOKIE, ""),
-        (pictures().is_built(), has_playback_scores()),
+        (pictures().is_built(), archive().has_scores()),
     )
 
 

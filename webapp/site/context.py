@@ -11,10 +11,14 @@ from flask import current_app, g, request
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
+from nwx import Archive
 from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines, check_document_shown
 from nwx.engine.base import Engine
+from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineUnavailableError
 from nwx.model import Document
+from nwx.settings import Settings
+from webapp.site.kept_answers import KeptAnswers
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
 from webapp.site.viewer import viewer
 
@@ -67,9 +71,13 @@ class Service:
     playback: Callable[[], PlaybackState]
     engines: RestrictedEngines
     folder: "ArchiveFolder"
+    settings: Settings
+    files: FilePlaces
+    archives: LRUCache[str, Archive] = field(default_factory=lambda: LRUCache(_CLASSES_KEPT))
     kept: LRUCache[str, dict[Callable[[Engine], Any], Any]] = field(
         default_factory=lambda: LRUCache(_CLASSES_KEPT)
     )
+    answers: KeptAnswers = field(default_factory=KeptAnswers)
     guard: Lock = field(default_factory=Lock)
 
     @property
@@ -91,6 +99,20 @@ def engine() -> Engine:
         service().folder.check()
         found = g.shown_engine = service().engines.for_viewer(viewer())
     return found
+
+
+def archive() -> Archive:
+    """Return the archive as whoever asks may see it, with what it keeps for their like.
+
+    It is kept, for a few classes of viewers, until the rules change.
+    """
+    found, shown = service(), engine()
+    key = shown.decisions.key if isinstance(shown, RestrictedEngine) else ""
+    with found.guard:
+        kept = found.archives.get(key)
+        if kept is None:
+            kept = found.archives[key] = Archive.over(shown, found.settings, found.files)
+        return kept
 
 
 def unrestricted_engine() -> Engine:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import nwx
+from nwx.charts.fields import SCHEMES
 from nwx.errors import UsageError
 
 Json = dict[str, Any]
@@ -58,11 +59,20 @@ class Parameter:
         }
 
 
+def paging_parameters(what: str, default: int, most: int, least: int = 0) -> tuple[Parameter, ...]:
+    """Return the parameters by which a list is asked for in parts."""
+    limit: Json = {**COUNT, "minimum": least, "maximum": most, "default": default}
+    return (
+        Parameter("offset", f"the {what} to skip", {**COUNT, "default": 0}),
+        Parameter("limit", f"the {what} to return", limit),
+    )
+
+
 ERRORS: Mapping[str, str] = {
     "400": "a parameter or a query makes no sense",
     "503": "the engine cannot be reached, or too much is asked at once",
 }
-NOT_FOUND: Mapping[str, str] = {"404": "there is nothing of this name"}
+NOT_FOUND: Mapping[str, str] = {**ERRORS, "404": "there is nothing of this name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,25 @@ class Operation:
                 },
             },
         }
+
+
+def file_parameter(*forms: str, name: str = "suffix") -> Parameter:
+    """Return the parameter that is the end of the address of a file."""
+    return Parameter(name, "the format", {"enum": list(forms)}, place="path")
+
+
+def picture_operation(
+    id: str,
+    path: str,
+    summary: str,
+    parameters: Sequence[Parameter],
+    of: Sequence[Parameter] = (),
+) -> Operation:
+    """Return the operation of a chart as a picture; `of` are the parameters of its path."""
+    scheme = Parameter("scheme", "the colours", {"enum": list(SCHEMES)})
+    drawn = (*of, file_parameter("svg", "png", name="form"), scheme, *parameters)
+    media_types = ("image/svg+xml", "image/png")
+    return Operation(id, path, summary, drawn, media_types=media_types, errors=NOT_FOUND)
 
 
 def description(operations: Sequence[Operation], server: str) -> Json:

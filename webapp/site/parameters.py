@@ -1,8 +1,10 @@
 """What an address asks: its parameters, each checked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlencode
 
 from flask_babel import gettext
 
@@ -54,6 +56,15 @@ def url(arguments: Arguments, name: str = "url") -> str:
     return value
 
 
+def needed_url(arguments: Arguments, address: str) -> str:
+    """Return the URL of an address, such as "/links"; raises UsageError where it is not given."""
+    value = url(arguments)
+    if not value:
+        example = f"{address}?url=ADDRESS"
+        raise UsageError(gettext("url is missing; write %(address)s", address=example))
+    return value
+
+
 def number_parameter(arguments: Arguments, name: str, default: int, low: int, high: int) -> int:
     """Return a whole number between two others, `default` where it is not given."""
     value = text(arguments, name, 20)
@@ -74,10 +85,14 @@ def number_parameter(arguments: Arguments, name: str, default: int, low: int, hi
 
 def choice(arguments: Arguments, name: str, default: Choice) -> Choice:
     """Return one of the values of an enumeration, `default` where it is not given."""
+    return optional_choice(arguments, name, type(default)) or default
+
+
+def optional_choice(arguments: Arguments, name: str, kind: type[Choice]) -> Choice | None:
+    """Return one of the values of an enumeration, None where it is not given."""
     value = text(arguments, name, 50)
     if not value:
-        return default
-    kind = type(default)
+        return None
     if value not in set(kind):
         raise UsageError(not_a_choice(name, value, kind))
     return kind(value)
@@ -101,6 +116,76 @@ def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int])
     if value not in map(str, values):
         raise UsageError(not_a_choice(name, value, map(str, values)))
     return int(value)
+
+
+def paging(arguments: Arguments, default: int, most: int, least: int = 0) -> tuple[int, int]:
+    """Return how many rows of a list are skipped, and how many are wanted."""
+    offset = number_parameter(arguments, "offset", 0, 0, MAX_OFFSET)
+    return offset, number_parameter(arguments, "limit", default, least, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a list: its number, counted from 1, and the rows that it has."""
+
+    number: int
+    size: int
+
+    @property
+    def begin(self) -> int:
+        """The rows before those of the page."""
+        return (self.number - 1) * self.size
+
+    @property
+    def end(self) -> int:
+        """The place after the first row of the next page: with it, a template knows of more."""
+        return self.begin + self.size + 1
+
+    def shown(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return what templates need of rows that were asked for from `begin` up to `end`."""
+        return {
+            "page": self.number,
+            "rows": rows[: self.size],
+            "more": len(rows) > self.size,
+        }
+
+
+def list_page(arguments: Arguments, size: int, most: int = 10_000) -> Page:
+    """Return the page of a list that an address asks for."""
+    return Page(number_parameter(arguments, "page", 1, 1, most), size)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The parameters of an address, and the addresses that lead on from it.
+
+    In addresses, those that are empty or as usual are left out.
+    """
+
+    base: str
+    values: Mapping[str, object]
+    usual: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The parameters that are not as usual."""
+        return self._pairs({})
+
+    def options(self) -> dict[str, Any]:
+        """Return the parameters as options of the Python API: `from` is a word of Python."""
+        return {"from_" if name == "from" else name: value for name, value in self.given.items()}
+
+    def address(self, base: str = "", **changed: object) -> str:
+        """Return the address with some parameters changed, or the one of another page."""
+        pairs = urlencode(self._pairs(changed))
+        return f"{base or self.base}?{pairs}" if pairs else base or self.base
+
+    def _pairs(self, changed: Mapping[str, object]) -> dict[str, str]:
+        return {
+            name: str(value)
+            for name, value in {**self.values, **changed}.items()
+            if value and value != self.usual.get(name)
+        }
 
 
 def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from nwx.errors import (
     EngineBusyError,
     EngineConflictError,
     EngineUnavailableError,
+    NotBuiltError,
     NwxError,
     QueryError,
     QuestionTimeoutError,
@@ -86,6 +87,8 @@ def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
     if isinstance(error, UsageError):
         return 400
+    if isinstance(error, NotBuiltError):
+        return 404
     if isinstance(error, WithheldError):
         return 403
     if isinstance(error, HiddenError):
@@ -104,7 +107,12 @@ def _known(error: NwxError) -> Response:
     heading = str(_BUSY_HEADING) if isinstance(error, _BUSY) else ""
     if isinstance(error, WithheldError):
         heading = str(_HEADINGS[451])
-    return error_answer(status_of(error), error_text(error), heading, **details)
+    message = error_text(error)
+    if isinstance(error, NotBuiltError):  # its own words name a folder of this machine
+        message = gettext("the links of this archive were never inverted")
+        if request.path.startswith("/api/"):
+            message += "; run nwx invert-links"
+    return error_answer(status_of(error), message, heading, **details)
 
 
 def _http(error: HTTPException) -> Response | HTTPException:

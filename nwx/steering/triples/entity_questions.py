@@ -3,8 +3,10 @@
 import json
 from collections.abc import MutableMapping
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
+from cachetools import TTLCache
 from pyoxigraph import Literal, NamedNode
 
 from nwx.steering.specifications.specification import EntityKind
@@ -23,6 +25,7 @@ from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery, TripleSt
 _TYPES = " ".join(map(str, KIND_TYPES.values()))
 _KINDS = {node.value: kind for kind, node in KIND_TYPES.items()}
 _NAMES_SHOWN = 20
+_MOST_KNOWN, _KNOWN_SECONDS = 200, 60.0
 _ABOUT = f"?e {NWX_COUNT} ?n ; {RDFS_LABEL} ?label ; {RDF_TYPE} ?type . VALUES ?type {{ {_TYPES} }}"
 
 
@@ -59,6 +62,22 @@ class EntityFacts:
     def captures(self) -> int:
         """How many captures mention the entity."""
         return sum(count for _, count in self.years)
+
+
+class KnownAnswers(TTLCache[tuple[str, str], bytes]):
+    """The answers that a store gave in the last minute; threads share them."""
+
+    def __init__(self, _: object = None) -> None:
+        super().__init__(_MOST_KNOWN, _KNOWN_SECONDS)
+        self._guard = RLock()
+
+    def __getitem__(self, key: tuple[str, str]) -> bytes:
+        with self._guard:
+            return super().__getitem__(key)
+
+    def __setitem__(self, key: tuple[str, str], data: bytes) -> None:
+        with self._guard:
+            super().__setitem__(key, data)
 
 
 class EntityQuestions:

@@ -1,12 +1,12 @@
-"""The inverted links that the application holds."""
+"""The current build of links, kept with its graphs."""
 
 from functools import partial
 from pathlib import Path
 
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.links.kept_links import GraphKey, KeptLinks
 from tests.links import page
-from webapp.links.backend import GraphKey, LinkAnswers
 
 
 def test_answers_follow_the_current_build(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ def test_answers_follow_the_current_build(tmp_path: Path) -> None:
     with EmbeddedEngine(folder) as engine:
         engine.write(page("http://a.test/", ["http://b.test/"]))
         engine.refresh()
-        answers = LinkAnswers(engine)
+        answers = KeptLinks(engine)
         key = GraphKey(domains=False)
         assert answers.links() is None
         assert answers.graph(key) is None

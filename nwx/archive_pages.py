@@ -1,0 +1,175 @@
+"""The questions of the Python API that pages and programs ask with objects of the areas."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nwx.answers.options import chosen, several
+from nwx.archive_work import ArchiveWork
+from nwx.errors import NotBuiltError, SettingsError
+from nwx.model import LinkCell
+
+if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.answers.score_list import PlaybackScores
+    from nwx.engine.indices.quality_index import PlaybackScore
+    from nwx.links.kept_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
+    from nwx.links.missing_urls import PageResources
+    from nwx.model import Document
+    from nwx.quality.repair_list import RepairList
+    from nwx.steering.triples.entity_questions import EntityQuestions
+    from nwx.steering.triples.triple_store import (
+        QueryAnswer,
+        QueryLimits,
+        SparqlQuery,
+        TripleStore,
+    )
+
+
+class ArchivePages(ArchiveWork):
+    """Questions whose answers are made for a page, of a part of a list and what is around it."""
+
+    def _links(self) -> "KeptLinks":
+        from nwx.links.kept_links import KeptLinks
+
+        return self._kept(KeptLinks)
+
+    def inlinks(
+        self, urlkey: str, *, year: int = 0, collection: str = "", offset: int = 0, limit: int = 50
+    ) -> "UrlInlinks":
+        """Return the links to a urlkey with their counts, also by year, and some of them."""
+        return self._links().of_key(urlkey, LinkCell(year or None, collection), offset, limit)
+
+    def link_years(self) -> list[int]:
+        """Return the years of the pages that have links."""
+        return self._links().links().years()
+
+    def links_are_current(self) -> bool:
+        """Return whether nothing changed in the archive since links were inverted."""
+        return self._links().links().is_current()
+
+    def link_graph(
+        self, host: str = "", *, domains: bool = False, year: int = 0, top: int = 40
+    ) -> "LinkGraph":
+        """Return the hosts, or domains, around one, or the most linked ones without it."""
+        from nwx.links.kept_links import GraphKey
+
+        return self._links().around(host, GraphKey(domains, LinkCell(year or None)), top)
+
+    def site_ranks(self, *, by_pagerank: bool) -> Mapping[str, float]:
+        """Return the PageRank, or harmonic centrality, of each domain in the graph of links."""
+        from nwx.links.kept_links import GraphKey
+
+        graph, central = self._links().central(GraphKey(domains=True))
+        values = central.pagerank if by_pagerank else central.harmonic
+        return dict(zip(graph.hosts, values.tolist(), strict=True))
+
+    def outlink_states(self, document: "Document", limit: int) -> "Sequence[OutlinkState]":
+        """Return the first links of a document with the states of the linked URLs."""
+        from nwx.links.kept_links import outlink_states
+
+        return outlink_states(self._seen(), document.extract.links[:limit])
+
+    def quality(
+        self,
+        *,
+        site: str = "",
+        host: str = "",
+        month: str = "",
+        kind: str = "",
+        collection: str = "",
+        order: str = "worst",
+        limit: int | None = None,
+    ) -> "PlaybackScores":
+        """Return how captured pages play, as `nwx check-playback` found it.
+
+        `order` is worst (first), or newest: the last checked first.
+        """
+        from nwx.answers.score_list import PlaybackScores
+        from nwx.engine.indices.quality_index import QualityOrder
+        from nwx.quality.scores import asked_scores
+
+        asked = asked_scores(site, host, month, kind, collection)
+        return PlaybackScores(
+            self._seen().quality_index(), asked, chosen(QualityOrder, order), limit
+        )
+
+    def has_scores(self) -> bool:
+        """Return whether pages were checked, as was found in the last 20 seconds."""
+        from nwx.quality.scores import ScorePresence
+
+        return bool(self._kept(ScorePresence))
+
+    def score(self, id: str) -> "PlaybackScore | None":
+        """Return the score of a capture by its id, None if it was not checked."""
+        return self._seen().quality_index().score(id)
+
+    def document_score(self, document: "Document", id: str) -> "PlaybackScore | None":
+        """Return the score of the latest checked capture of a document, None without any."""
+        from nwx.quality.scores import document_score
+
+        return document_score(self._seen(), document, id) if self.has_scores() else None
+
+    def repairs(
+        self,
+        *,
+        kind: str | Sequence[str] = (),
+        site: str = "",
+        host: str = "",
+        collection: str = "",
+        from_: str = "",
+        to: str = "",
+    ) -> "RepairList":
+        """Return the missing resources that mend most pages; raises UsageError for other kinds."""
+        from nwx.links.missing_urls import asked_pages
+        from nwx.quality.missing_resources import asked_repairs
+        from nwx.quality.repair_list import RepairList
+
+        asked = asked_repairs(several(kind), asked_pages(site, collection, from_, to), host)
+        return RepairList(self._seen(), asked)
+
+    def stamp(self, *collections: str) -> str:
+        """Return a text that differs whenever captures, links or checks of collections changed."""
+        from nwx.quality.scores import checks_stamp
+
+        engine = self._seen()
+        checks = [checks_stamp(engine, name) for name in collections or ("",)]
+        versions = engine.inlink_index().version(), engine.facet_store().stamp()
+        return repr((engine.hidden_key, versions, checks))
+
+    def collections(self) -> list[str]:
+        """Return the names of the collections."""
+        return self._seen().collections()
+
+    def resources(self, document: "Document") -> "PageResources":
+        """Return the resources that a page needs, and which of them are missing."""
+        from nwx.links.missing_urls import page_resources
+
+        return page_resources(self._seen(), document)
+
+    def triples(self) -> "TripleStore | None":
+        """Return the visible facts that pages state, None if there are none."""
+        from nwx.steering.triples.visible_store import visible_triples
+
+        try:
+            found = visible_triples(self.settings, self._seen())
+        except SettingsError:
+            return None
+        return found if found.version() else None
+
+    def sparql(self, query: "SparqlQuery") -> "QueryAnswer":
+        """Return the answer to a SPARQL query; raises NotBuiltError without triples."""
+        store = self.triples()
+        if store is None:
+            raise NotBuiltError("this archive has no triples yet; `nwx triples build` makes them")
+        return store.answer(query, self._query_limits())
+
+    def entities(self) -> "EntityQuestions | None":
+        """Return what answers questions about entities, None without triples."""
+        from nwx.steering.triples.entity_questions import EntityQuestions, KnownAnswers
+
+        store, known = self.triples(), self._kept(KnownAnswers)
+        return EntityQuestions(store, self._query_limits(), known) if store else None
+
+    def _query_limits(self) -> "QueryLimits":
+        from nwx.steering.triples.triple_store import QueryLimits
+
+        return QueryLimits(seconds=self.settings.search_seconds)
