@@ -224,14 +224,13 @@ class Archive(ArchivePages, ArchiveRules):
         `nwx facets`: ["type!=html"].
         """
         from nwx.answers.counts import FacetTable
-        from nwx.facets.answers import FacetAnswers
         from nwx.facets.question import parse_facet_question, parse_features
 
         wanted = parse_features(",".join(several(features)))
         question = parse_facet_question(
             conditions_of(where), ",".join(several(by)), sort, wanted, order, limit
         )
-        answer = FacetAnswers(self._seen()).answer(question, approximate=approximate)
+        answer = self.facet_answer(question, approximate=approximate)
         return FacetTable(answer, wanted)
 
     def trends(

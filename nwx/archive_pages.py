@@ -11,9 +11,11 @@ from nwx.model import LinkCell
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.score_list import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
+    from nwx.facets.answers import FacetAnswers
+    from nwx.facets.question import FacetAnswer, FacetCondition, FacetQuestion
     from nwx.links.kept_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
     from nwx.links.missing_urls import PageResources
-    from nwx.model import Document
+    from nwx.model import Capture, Document
     from nwx.quality.repair_list import RepairList
     from nwx.steering.triples.entity_questions import EntityQuestions
     from nwx.steering.triples.triple_store import (
@@ -67,6 +69,21 @@ class ArchivePages(ArchiveWork):
         from nwx.links.kept_links import outlink_states
 
         return outlink_states(self._seen(), document.extract.links[:limit])
+
+    def _facet_answers(self) -> "FacetAnswers":
+        from nwx.facets.answers import FacetAnswers
+
+        return self._kept(FacetAnswers)
+
+    def facet_answer(self, asked: "FacetQuestion", *, approximate: bool = False) -> "FacetAnswer":
+        """Return the answer to a facet question."""
+        return self._facet_answers().answer(asked, approximate=approximate)
+
+    def selected_captures(
+        self, where: "tuple[FacetCondition, ...]", offset: int = 0, limit: int = 50
+    ) -> "tuple[int, list[Capture]]":
+        """Return the number of captures that meet all conditions, and some of them, by month."""
+        return self._facet_answers().captures(where, offset=offset, limit=limit)
 
     def quality(
         self,

@@ -175,8 +175,8 @@ def test_no_results_lead_back(client: FlaskClient) -> None:
         ("from=soon", "is no date"),
         ("to=2010-13", "is no date"),
         ("more=size", "choose one of collection"),
-        ("q=" + "x" * 5_000, "at most 4000"),
-        ("host=" + "x" * 3_000, "at most 2000"),
+        ("q=" + "x" * 5_000, "at most 4,000"),
+        ("host=" + "x" * 3_000, "at most 2,000"),
         ("&".join(f"host={n}" for n in range(60)), "at most 50"),
     ],
 )

@@ -130,14 +130,8 @@ def _answered(query: "SparqlQuery") -> ResponseReturnValue:
         return _refusal(503, error_text(error), query.text)
     if not wanted and _is_for_people():
         return _form(query.text, answer)
-    if wanted and wanted not in forms_of(answer.kind):
-        raise UsageError(
-            ErrorText(
-                "format is %(form)s; choose one of %(choices)s",
-                form=repr(wanted),
-                choices=", ".join(forms_of(answer.kind)),
-            )
-        )
+    if wanted:
+        parameters.one_of_these("format", wanted, forms_of(answer.kind))
     media = media_types(answer.kind)
     best = request.accept_mimetypes.best_match(media)
     if not wanted and request.accept_mimetypes and best is None:

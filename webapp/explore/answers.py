@@ -15,8 +15,6 @@ from nwx.facets.question import (
     Feature,
     Features,
 )
-from nwx.model import Capture
-from webapp.explore.api import facets
 from webapp.explore.view import ExplorerOrder, ExplorerView
 from webapp.site.context import archive
 from webapp.site.question_limits import answer_facets
@@ -24,8 +22,8 @@ from webapp.site.question_limits import answer_facets
 
 def ask(question: FacetQuestion) -> FacetAnswer:
     """Return the answer of the archive."""
-    answers = facets()
-    return answer_facets(lambda: answers.answer(question))
+    shown = archive()
+    return answer_facets(lambda: shown.facet_answer(question))
 
 
 def site_ranks(view: ExplorerView) -> Mapping[str, float]:
@@ -40,15 +38,6 @@ def site_ranks(view: ExplorerView) -> Mapping[str, float]:
         return answer_facets(lambda: shown.site_ranks(by_pagerank=by_pagerank))
     except NotBuiltError:
         return {}
-
-
-def captures_behind(
-    where: tuple[FacetCondition, ...], offset: int, limit: int
-) -> tuple[int, list[Capture]]:
-    """Return how many captures meet all conditions, and some of them."""
-    answers = facets()
-    total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
-    return total, list(found)
 
 
 MOST_LINES = 600

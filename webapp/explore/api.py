@@ -1,30 +1,26 @@
 """The JSON API of facet questions: what programs can ask, and the answers."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 from msgspec import UNSET, UnsetType
 
-from nwx.charts.fields import SCHEMES
-from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import (
     FEATURES,
     AnsweredBy,
-    FacetAnswer,
     Feature,
     answer_json,
     parse_conditions,
     parse_facet_question,
     parse_features,
 )
-from nwx.model import Capture
 from nwx.searching.answers import Count, OptionalCount, Timestamp
+from nwx.values.records import copied
 from webapp.explore.view import TOPS, Chart, ExplorerOrder
 from webapp.site import parameters
-from webapp.site.context import kept_of_engine
+from webapp.site.context import archive
 from webapp.site.openapi import (
     COUNT,
     NOT_FOUND,
@@ -33,6 +29,9 @@ from webapp.site.openapi import (
     Operation,
     Parameter,
     check_parameters,
+    file_parameter,
+    paging_parameters,
+    picture_operation,
 )
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import json_answer
@@ -119,12 +118,6 @@ class CapturesAnswer:
     captures: tuple[SelectedCapture, ...]
 
 
-def facets_answer(found: FacetAnswer, features: tuple[Feature, ...]) -> FacetsAnswer:
-    """Return the answer to a facet question as programs read it."""
-    values: dict[str, Any] = answer_json(found, features)
-    return FacetsAnswer(**values)
-
-
 def criteria_answer() -> CriteriaAnswer:
     """Return the criteria and features as programs read them."""
     return CriteriaAnswer(
@@ -135,27 +128,7 @@ def criteria_answer() -> CriteriaAnswer:
             for criterion in Criterion
             for one in [criterion.definition]
         ),
-        tuple(
-            FeatureAnswer(name, one.title, one.description, one.unit)
-            for name, one in FEATURES.items()
-        ),
-    )
-
-
-def selected_capture(capture: Capture) -> SelectedCapture:
-    """Return a capture as programs read it."""
-    return SelectedCapture(
-        url=capture.url,
-        timestamp=capture.timestamp,
-        collection=capture.collection,
-        status_code=capture.status_code,
-        content_type_norm=capture.content_type_norm,
-        content_length=capture.content_length,
-        digest=capture.digest,
-        document_id=capture.document_id,
-        record_type=capture.record_type,
-        source_file=capture.source_file,
-        source_file_offset=capture.source_file_offset,
+        tuple(copied(FeatureAnswer, one, name=name) for name, one in FEATURES.items()),
     )
 
 
@@ -175,8 +148,7 @@ FACET_PARAMETERS = (
 )
 CAPTURES_PARAMETERS = (
     _WHERE,
-    Parameter("offset", "the captures to skip", {**COUNT, "default": 0}),
-    Parameter("limit", "the captures to return", {**COUNT, "maximum": 1000, "default": 50}),
+    *paging_parameters("captures", 50, 1_000),
 )
 _VIEW = (
     _WHERE,
@@ -216,22 +188,16 @@ FACET_OPERATIONS = (
         "exportTable",
         "/explore/table.{suffix}",
         "The numbers of an explorer page as a file",
-        (Parameter("suffix", "the format", {"enum": ["csv", "json"]}, place="path"), *_VIEW),
+        (file_parameter("csv", "json"), *_VIEW),
         media_types=("text/csv", "application/json"),
         errors=NOT_FOUND,
         example="/explore/table.csv?by=month",
     ),
-    Operation(
+    picture_operation(
         "exportChart",
         "/explore/chart.{form}",
         "The chart of an explorer page as a picture",
-        (
-            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
-            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
-            *_VIEW,
-        ),
-        media_types=("image/svg+xml", "image/png"),
-        errors=NOT_FOUND,
+        _VIEW,
     ),
 )
 
@@ -241,11 +207,6 @@ blueprint = Blueprint("facets", __name__, url_prefix="/api/facets")
 MAX_TOP = 10_000
 _DEFAULT_TOP = 1_000
 MAX_CAPTURES = 1_000
-
-
-def facets() -> FacetAnswers:
-    """Return what answers the facet questions of whoever asks."""
-    return kept_of_engine(FacetAnswers)
 
 
 @blueprint.get("")
@@ -263,9 +224,9 @@ def answer() -> ResponseReturnValue:
         limit=parameters.number_parameter(arguments, "top", _DEFAULT_TOP, 1, MAX_TOP),
     )
     approximate = parameters.number_parameter(arguments, "approximate", 0, 0, 1) == 1
-    answers = facets()
-    found = answer_facets(lambda: answers.answer(question, approximate=approximate))
-    return json_answer(facets_answer(found, tuple(features)))
+    shown = archive()
+    found = answer_facets(lambda: shown.facet_answer(question, approximate=approximate))
+    return json_answer(FacetsAnswer(**answer_json(found, tuple(features))))
 
 
 @blueprint.get("/criteria")
@@ -279,8 +240,8 @@ def facet_captures() -> ResponseReturnValue:
     """Answer with the captures behind an answer."""
     check_parameters(request.args, CAPTURES_PARAMETERS)
     where = parse_conditions(request.args.getlist("where"))
-    offset = parameters.number_parameter(request.args, "offset", 0, 0, parameters.MAX_OFFSET)
-    limit = parameters.number_parameter(request.args, "limit", 50, 0, MAX_CAPTURES)
-    answers = facets()
-    total, found = answer_facets(lambda: answers.captures(where, offset=offset, limit=limit))
-    return json_answer(CapturesAnswer(total, tuple(map(selected_capture, found))))
+    offset, limit = parameters.paging(request.args, 50, MAX_CAPTURES)
+    shown = archive()
+    total, found = answer_facets(lambda: shown.selected_captures(where, offset, limit))
+    captures = tuple(copied(SelectedCapture, capture) for capture in found)
+    return json_answer(CapturesAnswer(total, captures))

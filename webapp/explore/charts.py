@@ -12,7 +12,6 @@ from nwx.charts import fields, specs, treemap
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.panels import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.pictures import PictureFormat, draw_picture
-from nwx.errors import ErrorText, UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, Feature, Features
 from webapp.explore.answers import Grid, Line, cell_value
@@ -91,14 +90,7 @@ def asked_picture(form: str) -> AskedPicture:
             )
         )
     scheme = parameters.text(request.args, "scheme", 10) or fields.SCHEMES[0]
-    if scheme not in fields.SCHEMES:
-        raise UsageError(
-            ErrorText(
-                "scheme is %(scheme)s; choose one of %(choices)s",
-                scheme=repr(scheme),
-                choices=", ".join(fields.SCHEMES),
-            )
-        )
+    parameters.one_of_these("scheme", scheme, fields.SCHEMES)
     return AskedPicture(form, scheme, *_FORMS[form])
 
 

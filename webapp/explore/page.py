@@ -14,12 +14,12 @@ from werkzeug.exceptions import NotFound
 from nwx.charts import fields
 from nwx.charts.panels import OTHERS
 from nwx.charts.pictures import browser_bundle, bundle_version
-from nwx.errors import ErrorText, UsageError
+from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, Feature, Features, features_json
 from nwx.settings import cache_folder
 from nwx.values.csv_cells import csv_line
-from webapp.explore.answers import Grid, ask, captures_behind, gather, is_ordered, site_ranks
+from webapp.explore.answers import Grid, ask, gather, is_ordered, site_ranks
 from webapp.explore.charts import TITLES, asked_picture, chart_looks, drawn
 from webapp.explore.labels import (
     CRITERION_LABELS,
@@ -48,6 +48,7 @@ from webapp.explore.view import (
 from webapp.site import parameters
 from webapp.site.context import archive, preferences
 from webapp.site.preferences import Theme
+from webapp.site.question_limits import answer_facets
 
 blueprint = Blueprint("explore", __name__, url_prefix="/explore")
 
@@ -104,12 +105,10 @@ def change() -> ResponseReturnValue:
     criterion = parameters.choice(request.args, "criterion", Criterion.SITE)
     value = parameters.text(request.args, "value")
     if not value:
-        raise UsageError(
-            ErrorText(
-                "no %(criterion)s is given; write one, such as %(example)s",
-                criterion=criterion,
-                example=criterion.definition.example,
-            )
+        raise UsageError.translated(
+            "no %(criterion)s is given; write one, such as %(example)s",
+            criterion=criterion,
+            example=criterion.definition.example,
         )
     negated = parameters.text(request.args, "is", 3) == "not"
     (added,) = conditions([f"{criterion}{'!=' if negated else '='}{value}"], "value")
@@ -124,8 +123,9 @@ def change() -> ResponseReturnValue:
 def captures() -> ResponseReturnValue:
     """List the captures of a selection."""
     view = read_explorer_view(request.args)
-    page = parameters.number_parameter(request.args, "page", 1, 1, MOST_OFFSET // CAPTURES_A_PAGE)
-    total, found = captures_behind(view.where, (page - 1) * CAPTURES_A_PAGE, CAPTURES_A_PAGE)
+    page = parameters.list_page(request.args, CAPTURES_A_PAGE, MOST_OFFSET // CAPTURES_A_PAGE)
+    shown = archive()
+    total, found = answer_facets(lambda: shown.selected_captures(view.where, page.begin, page.size))
     last = -(-min(total, MOST_OFFSET) // CAPTURES_A_PAGE)
     to = _addresses(replace(view, by=()))
     return render_template(
@@ -134,7 +134,7 @@ def captures() -> ResponseReturnValue:
         chips=_chips(ExplorerAddresses(url_for(".captures"), view)),
         total=total,
         captures=found,
-        page=page,
+        page=page.number,
         last_page=last,
         here=url_for(".captures"),
         reach=MOST_OFFSET,

@@ -1,7 +1,6 @@
 """Words over the years: the page, its chart, and what programs can ask."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -11,11 +10,11 @@ from flask_babel import gettext, lazy_gettext
 
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.errors import ErrorText, QueryError, UsageError
+from nwx.errors import QueryError, UsageError
 from nwx.query.dates import Period
 from nwx.query.fields import FILTERS
-from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, distinctive_words, sizes
-from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends, trends
+from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, sizes
+from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends
 from nwx.values.csv_cells import csv_line
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import extended, schemes
@@ -23,7 +22,7 @@ from webapp.search.addresses import read_question
 from webapp.search.api import FILTER_PARAMETERS
 from webapp.search.page import mark
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
 from webapp.site.openapi import COUNT, TEXT, Operation, Parameter, check_parameters
 from webapp.site.question_limits import answer_search
 from webapp.site.responses import json_answer
@@ -98,25 +97,29 @@ PERIOD_LABELS = {Period.YEAR: lazy_gettext("Year"), Period.MONTH: lazy_gettext("
 def _queries() -> list[str]:
     asked = request.args.getlist("q")
     if len(asked) > 2 * MOST_QUERIES:
-        raise UsageError(
-            ErrorText(
-                "%(count)s queries are too many; compare up to %(most)s",
-                count=len(asked),
-                most=MOST_QUERIES,
-            )
+        raise UsageError.translated(
+            "%(count)s queries are too many; compare up to %(most)s",
+            count=len(asked),
+            most=MOST_QUERIES,
         )
     queries = [query.strip() for query in asked if query.strip()]
     if any(len(query) > parameters.MAX_QUERY for query in queries):
-        raise UsageError(
-            ErrorText("a query has at most %(most)s characters", most=parameters.MAX_QUERY)
+        raise UsageError.translated(
+            "a query has at most %(most)s characters", most=parameters.MAX_QUERY
         )
     return queries
 
 
 def _found(queries: list[str]) -> Trends:
-    archive, period = engine(), parameters.choice(request.args, "by", Period.YEAR)
-    question = replace(read_question(request.args), query="")
-    return answer_search(lambda: trends(archive, queries, question, period))
+    shown, period = archive(), parameters.choice(request.args, "by", Period.YEAR)
+    selection = _selection()
+    return answer_search(lambda: shown.trends(queries, by=period, **selection).answer)
+
+
+def _selection() -> dict[str, Any]:
+    """Return the filters and dates of an address as options of the Python API."""
+    asked = read_question(request.args)
+    return {"from_": asked.date_from, "to": asked.date_to, **asked.filters}
 
 
 @blueprint.get("/trends", endpoint="show")
@@ -237,11 +240,13 @@ def _address(endpoint: str, **changes: str) -> str:
 @blueprint.get("/words", endpoint="words")
 def show_words() -> ResponseReturnValue:
     """Show the most distinctive words of a selection, as a cloud and as a table."""
-    archive, question = engine(), read_question(request.args)
+    shown, question, selection = archive(), read_question(request.args), _selection()
     found, error = None, None
     try:
         if question.query or question.filters or question.date_from or question.date_to:
-            found = answer_search(lambda: distinctive_words(archive, question, _SHOWN_WORDS))
+            found = answer_search(
+                lambda: shown.words(question.text, limit=_SHOWN_WORDS, **selection)
+            )
     except QueryError as raised:
         error = raised
     page = render_template(
@@ -262,7 +267,7 @@ def show_words() -> ResponseReturnValue:
 def words_json() -> ResponseReturnValue:
     """Answer with the most distinctive words of a selection."""
     check_parameters(request.args, WORDS_PARAMETERS)
-    archive, question = engine(), read_question(request.args)
+    shown, text, selection = archive(), read_question(request.args).text, _selection()
     most = parameters.number_parameter(request.args, "limit", 30, 1, MOST_WORDS)
-    found = answer_search(lambda: distinctive_words(archive, question, most))
+    found = answer_search(lambda: shown.words(text, limit=most, **selection))
     return json_answer(found)

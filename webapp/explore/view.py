@@ -93,13 +93,11 @@ class ExplorerView:
 
 def read_explorer_view(arguments: Arguments) -> ExplorerView:
     """Return the question of an address; raises UsageError for what makes no sense."""
-    feature = parameters.choice(arguments, "feature", Feature.CAPTURES)
-    chart = parameters.text(arguments, "chart", 20)
     view = ExplorerView(
-        feature=feature,
+        feature=parameters.choice(arguments, "feature", Feature.CAPTURES),
         where=conditions(arguments.getlist("where"), "where"),
         other=conditions(arguments.getlist("vs"), "vs"),
-        chart=parameters.choice(arguments, "chart", Chart.BARS) if chart else None,
+        chart=parameters.optional_choice(arguments, "chart", Chart),
         order=parameters.choice(arguments, "order", ExplorerOrder.MOST),
         top=parameters.one_of(arguments, "top", DEFAULT_TOP, TOPS),
     )
@@ -119,27 +117,8 @@ def _by(arguments: Arguments) -> tuple[Criterion, ...]:
 
 def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
     """Return the conditions of a parameter; raises UsageError for what is none."""
-    texts = list(dict.fromkeys(text for text in texts if text))
-    if len(texts) > _MAX_SHOWN_CONDITIONS:
-        raise UsageError(
-            ErrorText(
-                "%(name)s is given %(count)s times; at most %(most)s are taken",
-                name=name,
-                count=len(texts),
-                most=_MAX_SHOWN_CONDITIONS,
-            )
-        )
-    for text in texts:
-        if len(text) > MAX_CONDITION:
-            raise UsageError(
-                ErrorText(
-                    "%(name)s has %(count)s characters; at most %(most)s are taken",
-                    name=name,
-                    count=len(text),
-                    most=MAX_CONDITION,
-                )
-            )
-    return tuple(map(parse_condition, texts))
+    given = parameters.different(name, texts, _MAX_SHOWN_CONDITIONS, MAX_CONDITION)
+    return tuple(map(parse_condition, given))
 
 
 def next_step(where: Sequence[FacetCondition]) -> Criterion:

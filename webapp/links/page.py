@@ -11,7 +11,6 @@ from flask_babel import gettext, lazy_gettext
 from nwx import Rows
 from nwx.charts import fields
 from nwx.charts.pictures import bundle_version
-from nwx.errors import UsageError
 from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
 from nwx.values.csv_cells import csv_line
 from nwx.values.urlkeys import urlkey
@@ -130,9 +129,8 @@ _FIELDS = ("kind", "site", "host", "collection", "from", "to")
 def asked_list(arguments: Arguments, base: str) -> Asked:
     """Return the parameters of a list of missing URLs, or of repairs, at the address of a page."""
     given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
-    kind = given["kind"]
-    if kind and kind not in KIND_GROUPS and kind not in KINDS:
-        raise UsageError(parameters.not_a_choice("kind", kind, (*KIND_GROUPS, *KINDS)))
+    if given["kind"]:
+        parameters.one_of_these("kind", given["kind"], (*KIND_GROUPS, *KINDS))
     return Asked(base, given)
 
 

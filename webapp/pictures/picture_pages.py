@@ -120,8 +120,11 @@ def read_picture_question(arguments: Arguments) -> PictureQuestion:
     filters: Mapping[str, Any] = parameters.filters(arguments)
     return PictureQuestion(
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
-        size=_size(arguments),
-        colours=_colours(arguments),
+        size=parameters.optional_choice(arguments, "size", ImageSize),
+        colours=tuple(
+            parameters.one_of_these("colour", one, COLOURS)
+            for one in parameters.different("colour", arguments.getlist("colour"))
+        ),
         **{field: filters.get(name, ()) for name, field in FILTER_FIELDS.items()},
     )
 
@@ -144,33 +147,6 @@ def read_hash(arguments: Arguments) -> int | None:
 
 
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
-
-
-def _size(arguments: Arguments) -> ImageSize | None:
-    value = parameters.text(arguments, "size", 20)
-    if value and value not in set(ImageSize):
-        raise UsageError(
-            ErrorText(
-                "size is %(value)s; choose one of %(choices)s",
-                value=repr(value),
-                choices=", ".join(ImageSize),
-            )
-        )
-    return ImageSize(value) if value else None
-
-
-def _colours(arguments: Arguments) -> tuple[str, ...]:
-    values = tuple(dict.fromkeys(one for one in arguments.getlist("colour") if one))
-    for value in values:
-        if value not in COLOURS:
-            raise UsageError(
-                ErrorText(
-                    "colour is %(value)s; choose one of %(choices)s",
-                    value=repr(value[:40]),
-                    choices=", ".join(COLOURS),
-                )
-            )
-    return values
 
 
 blueprint = Blueprint("picture_pages", __name__, url_prefix="/pictures")

@@ -6,7 +6,6 @@ from itertools import groupby
 from operator import itemgetter
 from urllib.parse import quote_plus
 
-from nwx.errors import UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
@@ -48,9 +47,7 @@ def read_page(arguments: Arguments, preferences: Preferences) -> Question:
 def read_more(arguments: Arguments) -> str:
     """Return the facet that a page lists at length, "" where there is none."""
     more = parameters.text(arguments, "more", 20)
-    if more and more not in FACETS:
-        raise UsageError(parameters.not_a_choice("more", more, FACETS))
-    return more
+    return parameters.one_of_these("more", more, FACETS) if more else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,17 +33,33 @@ class Arguments(Protocol):
 
 def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
     """Return a text of at most `limit` characters, "" where it is not given."""
-    value = arguments.get(name, "").strip()
-    if len(value) > limit:
-        raise UsageError(
-            gettext(
-                "%(name)s has %(length)s characters; at most %(most)s are taken",
-                name=name,
-                length=len(value),
-                most=limit,
-            )
+    return _short(name, arguments.get(name, "").strip(), limit)
+
+
+def _short(name: str, value: str, most: int) -> str:
+    if len(value) > most:
+        raise UsageError.translated(
+            "%(name)s has %(length)s characters; at most %(most)s are taken",
+            name=name,
+            length=len(value),
+            most=most,
         )
     return value
+
+
+def different(
+    name: str, given: Iterable[str], most: int = MAX_REPEATED, longest: int = MAX_VALUE
+) -> tuple[str, ...]:
+    """Return the different values of a parameter that may be repeated."""
+    values = tuple(dict.fromkeys(value for value in given if value))
+    if len(values) > most:
+        raise UsageError.translated(
+            "%(name)s is given %(times)s times; at most %(most)s are taken",
+            name=name,
+            times=len(values),
+            most=most,
+        )
+    return tuple(_short(name, value, longest) for value in values)
 
 
 def url(arguments: Arguments, name: str = "url") -> str:
@@ -91,31 +107,26 @@ def choice(arguments: Arguments, name: str, default: Choice) -> Choice:
 def optional_choice(arguments: Arguments, name: str, kind: type[Choice]) -> Choice | None:
     """Return one of the values of an enumeration, None where it is not given."""
     value = text(arguments, name, 50)
-    if not value:
-        return None
-    if value not in set(kind):
-        raise UsageError(not_a_choice(name, value, kind))
-    return kind(value)
+    return kind(one_of_these(name, value, kind)) if value else None
 
 
-def not_a_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return what to say of a parameter that is none of its values."""
-    return gettext(
-        "%(name)s is %(value)s; choose one of %(choices)s",
-        name=name,
-        value=repr(value),
-        choices=", ".join(choices),
-    )
+def one_of_these(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return a value of a parameter; raises UsageError where it is none of its choices."""
+    choices = tuple(choices)
+    if value not in choices:
+        raise UsageError.translated(
+            "%(name)s is %(value)s; choose one of %(choices)s",
+            name=name,
+            value=repr(value),
+            choices=", ".join(choices),
+        )
+    return value
 
 
 def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int]) -> int:
     """Return one of some numbers, `default` where it is not given."""
     value = text(arguments, name, 20)
-    if not value:
-        return default
-    if value not in map(str, values):
-        raise UsageError(not_a_choice(name, value, map(str, values)))
-    return int(value)
+    return int(one_of_these(name, value, map(str, values))) if value else default
 
 
 def paging(arguments: Arguments, default: int, most: int, least: int = 0) -> tuple[int, int]:
@@ -195,31 +206,13 @@ def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
 
 
 def _values(arguments: Arguments, name: str) -> tuple[str, ...]:
-    values = tuple(dict.fromkeys(value for value in arguments.getlist(name) if value))
-    if len(values) > MAX_REPEATED:
-        raise UsageError(
-            gettext(
-                "%(name)s is given %(times)s times; at most %(most)s are taken",
-                name=name,
-                times=len(values),
-                most=MAX_REPEATED,
-            )
-        )
+    values = different(name, arguments.getlist(name))
     for value in values:
         _check_value(name, value)
     return values
 
 
 def _check_value(name: str, value: str) -> None:
-    if len(value) > MAX_VALUE:
-        raise UsageError(
-            gettext(
-                "%(name)s has %(length)s characters; at most %(most)s are taken",
-                name=name,
-                length=len(value),
-                most=MAX_VALUE,
-            )
-        )
     digits = value.isascii() and value.isdigit()
     if name == "year" and not (digits and len(value) == 4):
         raise UsageError(

@@ -3,7 +3,10 @@
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.errors import NotBuiltError
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.kept_links import GraphKey, KeptLinks
 from tests.links import page
@@ -17,9 +20,9 @@ def test_answers_follow_the_current_build(tmp_path: Path) -> None:
         engine.refresh()
         answers = KeptLinks(engine)
         key = GraphKey(domains=False)
-        assert answers.links() is None
-        assert answers.graph(key) is None
-        assert answers.central(key) is None
+        for ask in (answers.links, partial(answers.graph, key), partial(answers.central, key)):
+            with pytest.raises(NotBuiltError):
+                ask()
         invert_links(engine, reopen, InlinkBuildOptions(workers=1))
         first = answers.graph(key)
         assert first is not None
