@@ -155,7 +155,7 @@ def test_no_capture_gets_between_others_and_their_reader(
 
 @pytest.mark.parametrize("mode", ["id_", "mp_", "sw_", "js_", "wkr_"])
 def test_no_archived_script_becomes_a_service_worker(page: Page, service: str, mode: str) -> None:
-    playing = _playing(page, service, "mp_", "/nowhere")
+    playing = _playing(page, service, "mp_", "/sw.js")
     script = f"{playing}/replay/{DATE}{mode}/{EVIL}/sw.js"
     said = page.evaluate(
         """script => navigator.serviceWorker.register(script)
