@@ -66,15 +66,18 @@ def hostname(netloc: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def other_name(host: str, loopback: str = "127.0.0.1") -> str:
-    """Return another name of a host, the same where there is none.
+def playback_host(host: str) -> str:
+    """Return the name at which captures of a service at a host are played, if none is given.
 
-    Cookies and storage go by the name, whatever the port. This machine has
-    two: `localhost` and its address, `loopback`.
+    Cookies and storage go by the name, whatever the port. This machine has two:
+    `localhost` is for captures, its address for the pages.
     """
-    if host == "localhost":
-        return loopback
     return "localhost" if host in ("127.0.0.1", "[::1]") else host
+
+
+def pages_host(host: str, loopback: str) -> str:
+    """Return the name of the pages whose captures are played at a host."""
+    return loopback if host == "localhost" else host
 
 
 def request_host() -> str:

@@ -8,7 +8,9 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -349,14 +351,34 @@ def test_playback_itself_does_not_list_captures(service: str) -> None:
         assert error.code == 404
 
 
-def test_the_frame_leads_back_to_the_host_of_the_search(page: Page, service: str) -> None:
+def test_captures_and_pages_never_share_a_host_name(page: Page, service: str) -> None:
     port = urlsplit(service).port
-    for host, other in (("127.0.0.1", "localhost"), ("localhost", "127.0.0.1")):
+    for host in ("127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/replay/{DATE}/{GOOD}")
-        assert urlsplit(page.url).hostname == other
-        assert page.locator(".nwx-name").get_attribute("href") == f"http://{host}:{port}/"
+        played = urlsplit(page.url)
+        assert played.hostname == "localhost"
+        assert page.locator(".nwx-name").get_attribute("href") == f"{service}/"
         page.locator("#nwx-time", has_text="2018-01-01").wait_for()
         page.click("#nwx-document")
-        assert urlsplit(page.url).netloc == f"{host}:{port}"
-        page.goto(f"{page.url.partition('/documents')[0]}/")
-        assert json.loads(page.evaluate("JSON.stringify(document.cookie)")) == ""
+        assert page.url.startswith(f"{service}/documents/")
+    page.goto(f"http://127.0.0.1:{played.port}/replay/{DATE}mp_/{EVIL}/cookies#2")
+    assert urlsplit(page.url).hostname == "localhost"
+    page.goto(f"http://localhost:{port}/settings")
+    assert page.url == f"{service}/settings"
+    assert page.context.cookies(service) == []
+
+
+def test_playback_elsewhere_leads_to_its_own_address(tmp_path: Path) -> None:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        own = "http://play.example:81"
+        with ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9", own=own) as replay:
+            connection = HTTPConnection("127.0.0.1", replay.port, timeout=60)
+            for host, status in (("archive.example", 307), ("PLAY.example:9", 200)):
+                connection.request("GET", "/static/wb_frame.js?x=%2F", headers={"Host": host})
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == status
+                location = f"{own}/static/wb_frame.js?x=%2F" if status == 307 else None
+                assert answer.headers["Location"] == location
+            connection.close()

@@ -25,7 +25,7 @@ from pywb.warcserver.warcserver import register_source
 
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
-from webapp.headers import HostCheck, given_host, hostname, other_name
+from webapp.headers import Application, HostCheck, given_host, hostname, pages_host, playback_host
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
@@ -82,7 +82,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         if own["url"]:
             return str(own["url"])
         parts = urlsplit(prefix)
-        host = other_name(hostname(parts.netloc), own["loopback"])
+        host = pages_host(hostname(parts.netloc), own["loopback"])
         return f"{parts.scheme}://{host}:{own['port']}"
 
     def get_host_prefix(self, environ: dict[str, Any]) -> str:
@@ -157,6 +157,30 @@ class Player(FrontEndApp):  # type: ignore[misc]
         self.raise_not_found(environ, "coll_not_found", coll)
 
 
+class OwnHost:
+    """Playback at the one name that is its own: at others captures would share the pages' cookies.
+
+    `own` is its address, "" where only that of this machine is known.
+    """
+
+    def __init__(self, application: Application, own: str) -> None:
+        self._application, self._own = application, own
+
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Answer a request, or lead to the same path at the own name."""
+        given = urlsplit(f"{environ['wsgi.url_scheme']}://{given_host(environ)}")
+        host = hostname(given.netloc)
+        own = hostname(urlsplit(self._own).netloc) if self._own else playback_host(host)
+        if own == host or not given.netloc:
+            return self._application(environ, start_response)
+        base = self._own or f"{given.scheme}://{given.netloc.replace(host, own)}"
+        headers = [("Location", base + environ["REQUEST_URI"]), ("Content-Length", "0")]
+        start_response("307 Temporary Redirect", headers)
+        return (b"",)
+
+
 class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
     """Gives a policy to every answer of the origin of captures, those of the server included."""
 
@@ -206,6 +230,6 @@ def main(config_file: str) -> None:
     listening = socket.socket(fileno=config["nwx_socket"])
     pywsgi.WSGIServer(
         listening,
-        BehindProxies(HostCheck(application), _proxies(config)),
+        BehindProxies(HostCheck(OwnHost(application, config["nwx_own"])), _proxies(config)),
         handler_class=ConfinedHandler,
     ).serve_forever()

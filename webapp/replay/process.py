@@ -31,6 +31,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
+from webapp.headers import hostname, playback_host
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.sockets import address_of, loopback_of, port_of
@@ -157,7 +158,8 @@ class ReplayProcess:
     `search` is the address of the search service as this machine reaches
     it, `search_url` as readers do, "" for the same host at the same port;
     `title` is the name of the archive; `users` tells which proxies are believed.
-    `listening` is handed to the process, and kept for the next one: whoever
+    `own` is the address of playback as readers know it, "" where that is another name of
+    this machine. `listening` is handed to the process, and kept for the next one: whoever
     asks in between waits.
     """
 
@@ -169,6 +171,7 @@ class ReplayProcess:
         search_url: str = "",
         title: str = "nwx",
         users: UserOptions | None = None,
+        own: str = "",
     ) -> None:
         self._engine = engine
         self._users = users or UserOptions()
@@ -184,6 +187,7 @@ class ReplayProcess:
         self._process: subprocess.Popen[bytes]
         self.port = port_of(listening)
         self.address = address_of(listening)
+        self._own = own.rstrip("/")
         self.loopback = loopback_of(listening)
         self.folder: Path
         self.shared: PlaybackFolder
@@ -210,6 +214,12 @@ class ReplayProcess:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def own(self) -> str:
+        """The address that readers are led to."""
+        host = hostname(urlsplit(self.address).netloc)
+        return self._own or f"http://{playback_host(host)}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -298,6 +308,7 @@ class ReplayProcess:
                 "loopback": self.loopback,
                 "title": self._title,
             },
+            "nwx_own": self._own,
             "nwx_proxies": {
                 "trusted": list(map(str, self._users.trusted_proxies)),
                 "naming": list(map(str, self._users.naming_proxies)),
@@ -330,7 +341,7 @@ def _answers(address: str) -> bool:
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
         connection.request("GET", "/static/wb_frame.js")
-        return connection.getresponse().status == HTTPStatus.OK
+        return connection.getresponse().status < HTTPStatus.BAD_REQUEST
     except (OSError, HTTPException):
         return False
     finally:

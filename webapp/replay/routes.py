@@ -13,7 +13,7 @@ from nwx.access.restricted.engine import check_url_shown
 from nwx.engine.capture_index import exactly
 from nwx.errors import ErrorText, UsageError
 from nwx.values.urlkeys import urlkey
-from webapp.headers import hostname, other_name, request_host
+from webapp.headers import hostname, pages_host, playback_host, request_host
 from webapp.site import parameters
 from webapp.site.context import engine, service
 from webapp.site.viewer import ARRIVAL, PASSES_EXTENSION, ViewerPasses, playback_name
@@ -126,11 +126,28 @@ def origin() -> str:
     """Return the origin of playback, "" where it is off.
 
     Archived pages are hostile: they never share an origin with this one,
-    nor its host where that has another name. Without an address of its own,
+    nor its host name where there is another. Without an address of its own,
     playback has another port.
     """
     found = service()
     if found.replay_url or not found.replay_port:
         return found.replay_url
-    host = found.replay_host or other_name(hostname(request_host()), found.loopback)
+    host = found.replay_host or playback_host(hostname(request_host()))
     return f"http://{host}:{found.replay_port}"
+
+
+@blueprint.before_app_request
+def leave_playback_host() -> ResponseReturnValue | None:
+    """Lead readers who ask for pages by the name that captures are played at to the other name."""
+    found = service()
+    shares = found.replay_port and not (found.replay_url or found.replay_host or found.search_url)
+    asked = hostname(request_host())
+    host = pages_host(asked, found.loopback)
+    if not shares or host == asked or request.method != "GET" or not _is_navigation():
+        return None
+    return redirect(request.url.replace(f"//{asked}", f"//{host}", 1))
+
+
+def _is_navigation() -> bool:
+    """Return whether a browser asks for a page: it names HTML, which programs do not."""
+    return "text/html" in request.headers.get("Accept", "")

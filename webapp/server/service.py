@@ -161,8 +161,7 @@ def serve_pages(
             playing = _Playing(replay.port, replay.shared)
         maker = PagesMaker(archive, settings, loopback_of(listening), playing)
         order = WorkerOrder(maker, place_of(listening), settings.threads, settings.cdx_token)
-        played = settings.replay_url or (replay.address if replay else "")
-        addresses = ServiceAddresses(search, played)
+        addresses = ServiceAddresses(search, replay.own if replay else "")
         run_workers(listening, settings.workers, order, lambda: ready(addresses))
 
 
@@ -212,7 +211,9 @@ def _playback(
     """Return the running playback of an archive, which ends with `stack`."""
     engine = stack.enter_context(open_engine(archive, read_only=True))
     replay_socket = _listen_for_replay(settings, port_of(listening))
-    search = address_of(listening)
+    search, own = address_of(listening), settings.replay_url
+    if settings.replay_host and not own:
+        own = f"http://{settings.replay_host}:{port_of(replay_socket)}"
     return stack.enter_context(
         ReplayProcess(
             engine,
@@ -221,6 +222,7 @@ def _playback(
             settings.search_url,
             settings.title,
             settings.users,
+            own,
         )
     )
 

@@ -3,12 +3,12 @@
 import ipaddress
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from flask import Flask, current_app, request
 from itsdangerous import BadData, URLSafeTimedSerializer
+from werkzeug.http import parse_cookie
 
 from nwx.engine.access.rules import Viewer
 from webapp.users.proxies import REMOTE_USER
@@ -198,7 +198,10 @@ class PlayerViewers:
 
     def header(self, environ: dict[str, Any]) -> str:
         """Return the header by which playback asks in place of whoever sends a request."""
-        user = environ.get(REMOTE_USER) or self._passes.user_of_cookie(_cookie(environ))
+        cookies = parse_cookie(environ).getlist(_COOKIE)
+        # Captures can set cookies of this name for their paths, which pass for nobody's.
+        known = filter(None, map(self._passes.user_of_cookie, cookies))
+        user = environ.get(REMOTE_USER) or next(known, "")
         return self._passes.header(str(environ.get("REMOTE_ADDR", "")), str(user))
 
     def nobody(self) -> str:
@@ -231,14 +234,6 @@ class PlayerViewers:
         age = PASS_COOKIE_SECONDS if user else 0
         value = self._passes.cookie(user) if user else ""
         return f"{_COOKIE}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
-
-
-def _cookie(environ: dict[str, Any]) -> str:
-    try:
-        found = SimpleCookie(environ.get("HTTP_COOKIE", ""))
-    except CookieError:
-        return ""
-    return found[_COOKIE].value if _COOKIE in found else ""
 
 
 def host_of(url: str) -> str:

@@ -4,10 +4,15 @@ import hmac
 from dataclasses import dataclass
 
 from flask import Flask, Request, Response, current_app, g, request, session
-from flask.sessions import SecureCookieSessionInterface
+from flask.sessions import (
+    SecureCookieSession,
+    SecureCookieSessionInterface,
+    SessionMixin,
+)
 from flask_babel import gettext
 from flask_login import LoginManager, UserMixin, current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError, CSRFProtect, generate_csrf
+from itsdangerous import BadSignature
 from markupsafe import Markup, escape
 from werkzeug.exceptions import BadRequest
 
@@ -33,6 +38,7 @@ TOKEN_USER = "token"
 _EXTENSION = "nwx-users"
 _COOKIE = "nwx_session"
 _BY_HEADER = "nwx.by-header"
+_MOST_PATHS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +83,42 @@ class Login:
 
 
 class _Cookies(SecureCookieSessionInterface):
-    """Session cookies that go over TLS only where readers come by TLS."""
+    """Session cookies that go over TLS only where readers come by TLS.
+
+    Whoever shares the host name or a domain can set cookies of the same name
+    for other paths: those that are not ours are ignored, and expired.
+    """
 
     def __init__(self, secure: bool) -> None:
         self._secure = secure
 
     def get_cookie_secure(self, app: Flask) -> bool:
         return self._secure or request.is_secure
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """Return the session of the first cookie that holds one."""
+        signing = self.get_signing_serializer(app)
+        if signing is None:
+            return None
+        age = int(app.permanent_session_lifetime.total_seconds())
+        found = []
+        for text in request.cookies.getlist(self.get_cookie_name(app)):
+            try:
+                found.append(signing.loads(text, max_age=age))
+            except BadSignature:
+                g.has_foreign_cookies = True
+        return self.session_class(*found[:1])
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """Write the session, and expire what others have set for the paths of a request."""
+        if g.get("has_foreign_cookies"):
+            parts = request.path.split("/")[:_MOST_PATHS]
+            paths = ["/".join(parts[: number + 1]) for number in range(len(parts))]
+            for path in {"/", *filter(None, paths), *(f"{each}/" for each in paths)}:
+                for domain in (None, request.host.partition(":")[0]):
+                    response.delete_cookie(self.get_cookie_name(app), path, domain)
+            session.modified = bool(session) or session.modified  # the own one may be gone too
+        super().save_session(app, session, response)
 
 
 def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -> None:

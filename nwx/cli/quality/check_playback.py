@@ -70,7 +70,7 @@ class _Options:
     "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
 @option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
-@option.string("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.string("--playback", "URL", "Playback that runs already, as http://localhost:8081/replay.")
 @option.value(
     "--out",
     option.FILE,

@@ -1,8 +1,9 @@
 """What checks of playback need beside a browser: the player."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from nwx.cli.output import warn
 from nwx.settings import Settings
@@ -21,14 +22,24 @@ def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayb
     from nwx.quality.browser.targets import ArchivePlayback
 
     if playback:
-        running = ArchivePlayback(playback)
-        running.check()
-        yield running
+        ArchivePlayback(playback).check()
+        yield ArchivePlayback(_own_address(playback))
         return
     from webapp.server.local_playback import local_playback
 
     with local_playback(settings) as prefix:
         yield ArchivePlayback(prefix)
+
+
+def _own_address(playback: str) -> str:
+    """Return the address that playback leads to: it may answer at one host name only."""
+    from urllib.request import ProxyHandler, build_opener
+
+    opener, path = build_opener(ProxyHandler({})), f"{urlsplit(playback).path.rstrip('/')}/"
+    with suppress(OSError), opener.open(f"{playback.rstrip('/')}/", timeout=30) as answer:
+        if urlsplit(answer.url).path == path:
+            return str(answer.url)
+    return playback
 
 
 def echo_note(text: str) -> None:

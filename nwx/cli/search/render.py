@@ -60,7 +60,7 @@ class _Options:
 @option.repeated(
     "--local", "HOST:PORT", "Live: a private address that pages may use; may be repeated."
 )
-@option.string("--playback", "URL", "Playback that runs already, as http://127.0.0.1:8081/replay.")
+@option.string("--playback", "URL", "Playback that runs already, as http://localhost:8081/replay.")
 @option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
 @option.count("--limit", "N", "Render at most N pages.")
 @option.value(

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("replay")
 def test_the_way_to_playback(client: FlaskClient, target: str, location: str) -> None:
     answer = client.get(f"/replay/{target}")
     assert answer.status_code == 302
-    assert answer.location == f"http://127.0.0.1:9999/replay/{location}"
+    assert answer.location == f"http://localhost:9999/replay/{location}"
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,20 @@ def test_playback_is_at_another_name_of_the_host_where_it_has_two(
         ("archive.example:80", "archive.example"),
         ("[::1]:8080", "localhost"),
         ("127.0.0.1:8080", "localhost"),
-        ("localhost:8080", "127.0.0.1"),
+        ("localhost:8080", "localhost"),
     ):
         answer = client.get("/replay/2014/http://a.example/", headers={"Host": host})
         assert answer.location.startswith(f"http://{origin}:9999/replay/2014/")
+
+
+@pytest.mark.parametrize("path", ["/", "/search?q=a%20b", "/login"])
+def test_pages_are_not_at_the_name_of_playback(client: FlaskClient, path: str) -> None:
+    asked = {"Host": "localhost:8080", "Accept": "text/html,*/*;q=0.8"}
+    answer = client.get(path, headers=asked)
+    assert (answer.status_code, answer.location) == (302, f"http://127.0.0.1:8080{path}")
+    assert client.get(path, headers={"Host": "localhost:8080"}).status_code != 302
+    assert client.get(path, headers=asked | {"Host": "127.0.0.1:8080"}).status_code != 302
+    assert client.post(path, headers=asked).status_code != 302
 
 
 def test_playback_has_the_host_name_that_is_given(archive: tuple[Engine, Path]) -> None:

@@ -112,6 +112,19 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(make_app: MakeApp) -> N
     assert "Secure" not in cookie
 
 
+def test_cookies_that_others_set_keep_nobody_from_logging_in(client: FlaskClient) -> None:
+    """As captures can that are played at the same host name; a longer path comes first."""
+    client.set_cookie("nwx_session", "junk", path="/login")
+    assert "nwx_session=junk" in client.get("/login").request.headers["Cookie"]
+    client.set_cookie("nwx_session", "junk", path="/login")
+    assert log_in(client).status_code == 303
+    client.set_cookie("nwx_session", "junk", path="/who")
+    assert name_of(client) == ADA
+    assert name_of(client) == ADA
+    assert client.get_cookie("nwx_session", path="/login") is None
+    assert client.get_cookie("nwx_session", path="/who") is None
+
+
 def test_over_tls_the_cookie_goes_over_tls_only(make_app: MakeApp) -> None:
     client = make_app(search_url="https://archive.example").test_client()
     cookie = client.get("/login").headers["Set-Cookie"]
