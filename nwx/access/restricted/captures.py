@@ -50,6 +50,24 @@ def writing_refused(self: object, *given: Any, **named: Any) -> Any:
     raise reading_only()
 
 
+class _Forwarded:
+    """A method that is called on an attribute of its object."""
+
+    def __init__(self, to: str) -> None:
+        self._to = to
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, holder: object, owner: type) -> Any:
+        return getattr(getattr(holder, self._to), self._name)
+
+
+def forwarded(to: str) -> Any:
+    """Return a method that calls the one of its name on an attribute: nothing is restricted."""
+    return _Forwarded(to)
+
+
 class RestrictedCaptures:
     """The captures of an engine that a viewer may see."""
 
@@ -157,10 +175,6 @@ class RestrictedCaptures:
                 if capture.timestamp.startswith(timestamp):
                     yield self._decisions.decide(capture)
 
-    def capture_mark(self) -> str:
-        """Return the mark after all captures stored so far."""
-        return self._engine.capture_mark()
-
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
@@ -179,6 +193,7 @@ class RestrictedCaptures:
     def _touches(self, span: CdxSpan) -> bool:
         return span_is_touched(self._decisions, span)
 
+    capture_mark = forwarded("_engine")
     load_captures = unload_captures = writing_refused
 
 
@@ -249,10 +264,6 @@ class RestrictedDocuments:
         hidden = self._hidden.current()
         return self._engine.trends([replace(one, hidden=hidden) for one in questions], period)
 
-    def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words with similar spelling, including words of hidden documents."""
-        return self._engine.similar_words(word, most)
-
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
         """Return the visible dates of these document ids, in all indices."""
         return self._dates.of(self._engine.dates(ids))
@@ -269,6 +280,7 @@ class RestrictedDocuments:
         for dates in self._engine.scan_dates(place):
             yield from self._dates.of({"": dates}).values()
 
+    similar_words = forwarded("_engine")  # words of hidden documents too
     append_dates = attach_dates = detach_dates = drop_dates = build_dates = writing_refused
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import groupby, islice
 
+from nwx.access.restricted.captures import forwarded
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
@@ -14,7 +15,6 @@ from nwx.engine.indices.crawl_index import (
     CrawlIndex,
     DocumentScore,
     ScoredLink,
-    StoredSpecification,
     best_of,
     link_entry,
     link_from_entry,
@@ -55,30 +55,12 @@ class RestrictedCrawlIndex(CrawlIndex):
         self._visible = visible
         self._corrections: dict[tuple[str, str], tuple[tuple[object, ...], _Correction]] = {}
 
-    def specifications(self) -> list[StoredSpecification]:
-        """Return the last saved specification of each crawl, by name."""
-        return self._index.specifications()
-
-    def specification(
-        self, name: str, version: str = "", number: int | None = None
-    ) -> StoredSpecification | None:
-        """Return the last saved specification of a crawl, or that of a version or number."""
-        return self._index.specification(name, version, number)
-
-    def _added(self, stored: StoredSpecification) -> bool:
-        return self._index._added(stored)
-
-    def versions(self, name: str) -> list[StoredSpecification]:
-        """Return all saved specifications of a crawl, the last first."""
-        return self._index.versions(name)
-
-    def remove_specification(self, name: str) -> bool:
-        """Remove a crawl, all that was saved of it and its scores; return whether it was there."""
-        return self._index.remove_specification(name)
-
-    def put_scores(self, scores: Sequence[DocumentScore]) -> None:
-        """Store scores; a document that has scores of a version keeps them."""
-        self._index.put_scores(scores)
+    specifications = forwarded("_index")
+    specification = forwarded("_index")
+    _added = forwarded("_index")
+    versions = forwarded("_index")
+    remove_specification = forwarded("_index")
+    put_scores = forwarded("_index")
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         """Return the visible documents among `ids` that have scores of a version."""

@@ -16,6 +16,7 @@ from nwx.access.restricted.built_stores import RestrictedFacetStore, RestrictedI
 from nwx.access.restricted.captures import (
     RestrictedCaptures,
     RestrictedDocuments,
+    forwarded,
     reading_only,
     visible_entries,
     writing_refused,
@@ -30,7 +31,7 @@ from nwx.engine.access.rules import EVERYBODY, Action, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
-from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
+from nwx.engine.indices.crawl_queue import CrawlQueue
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError
@@ -185,10 +186,6 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         """Return the queue of visible URLs."""
         return RestrictedCrawlQueue(self._engine, self.urls)
 
-    def outbox(self) -> UpdateOutbox:
-        """Return the updates waiting to be sent to queues of other archives."""
-        return self._engine.outbox()
-
     def stats(self) -> dict[IndexName, IndexStats]:
         """Return the number of visible entries by index; bytes would reveal hidden entries."""
         return {index: IndexStats(self.count(index), None) for index in self._engine.stats()}
@@ -201,12 +198,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def _crawls(self) -> RestrictedCrawlIndex:
         return RestrictedCrawlIndex(self._engine, self.urls, self.dates)
 
-    def refresh(self) -> None:
-        self._engine.refresh()
-
     def close(self) -> None:
         """Leave the engine open: its opener closes it."""
 
+    outbox = forwarded("_engine")
+    refresh = forwarded("_engine")
     create = write = staging = write_staged = delete = access_index = writing_refused
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from nwx.access.restricted.captures import reading_only
+from nwx.access.restricted.captures import forwarded, writing_refused
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
@@ -40,11 +40,9 @@ class RestrictedPictureIndex(PictureIndex):
         self._restricted = restricted
         self._current = current
 
-    def is_made(self) -> bool:
-        return self._index.is_made()
-
-    def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
-        raise reading_only()
+    is_made = forwarded("_index")
+    state = forwarded("_index")
+    put = remove = clear = put_state = writing_refused
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
         found = self._index.pictures_of(ids)
@@ -91,18 +89,6 @@ class RestrictedPictureIndex(PictureIndex):
         found = self._index.similar(hash, limit, distance, hidden)
         pictures = self._dated([one.picture for one in found], hidden)
         return [one._replace(picture=shown) for one, shown in zip(found, pictures, strict=True)]
-
-    def remove(self, ids: Iterable[str]) -> int:
-        raise reading_only()
-
-    def clear(self) -> None:
-        raise reading_only()
-
-    def put_state(self, name: str, state: bytes) -> None:
-        raise reading_only()
-
-    def state(self, name: str) -> bytes | None:
-        return self._index.state(name)
 
     def shown_entries(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         """Yield the visible ones of some entries."""

@@ -4,20 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from nwx.access.restricted.captures import forwarded
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
-from nwx.engine.indices.crawl_queue import (
-    LEASE_SECONDS,
-    CrawlQueue,
-    LimitsOf,
-    PutCounts,
-    QueueCounts,
-    QueuedUrl,
-    UrlUpdate,
-    no_limits,
-)
+from nwx.engine.indices.crawl_queue import CrawlQueue, QueueCounts, QueuedUrl
 
 _AT_ONCE = 500
 
@@ -32,30 +24,12 @@ class RestrictedCrawlQueue(CrawlQueue):
         self._queue = engine.crawl_queue()
         self._urls = urls
 
-    def put(
-        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
-    ) -> PutCounts:
-        """Take updates in their order."""
-        return self._queue.put(updates, sender, orders)
-
-    def lease(
-        self,
-        count: int,
-        host: str = "",
-        crawl: str = "",
-        seconds: float = LEASE_SECONDS,
-        limits: LimitsOf = no_limits,
-    ) -> list[QueuedUrl]:
-        """Return up to `count` waiting URLs, hidden ones included."""
-        return self._queue.lease(count, host, crawl, seconds, limits)
-
-    def finish(self, leases: Sequence[str]) -> int:
-        """Note that leased URLs were fetched; return of how many that is new."""
-        return self._queue.finish(leases)
-
-    def release(self, leases: Sequence[str]) -> int:
-        """Let leased URLs wait again; return of how many that is new."""
-        return self._queue.release(leases)
+    put = forwarded("_queue")
+    lease = forwarded("_queue")
+    finish = forwarded("_queue")
+    release = forwarded("_queue")
+    crawls = forwarded("_queue")
+    problems = forwarded("_queue")
 
     def counts(self, crawl: str = "") -> QueueCounts:
         """Count the visible URLs of a crawl; "" means all crawls."""
@@ -70,14 +44,6 @@ class RestrictedCrawlQueue(CrawlQueue):
             for one in some:
                 if one.url not in hidden:
                     yield one._replace(via="") if one.via in hidden else one
-
-    def crawls(self) -> list[str]:
-        """Return the names of the crawls that have URLs, in order."""
-        return self._queue.crawls()
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield what contradicts the URLs."""
-        return self._queue.problems()
 
 
 class VisibleQueueEntries(VisibleEntries):

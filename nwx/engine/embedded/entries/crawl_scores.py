@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from nwx.engine.embedded.entries.tables import among
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_index import (
     AnalysedVersion,
@@ -25,7 +26,6 @@ from nwx.values.urls import url_parts
 
 PAGE = 500
 _VALUES_AT_ONCE = 10_000
-_IDS_AT_ONCE = 500
 _BLACKLISTED = -1.0
 _FAST_COMPRESSION = 1
 _LINK = "url, host, relevance, role, parts, reason, via"
@@ -140,17 +140,11 @@ def _score_row(score: DocumentScore) -> tuple[object, ...]:
 
 def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
     """Return the ids of the documents that have scores of this version."""
-    found: set[str] = set()
     analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
-        return found
-    wanted = list(ids)
-    for start in range(0, len(wanted), _IDS_AT_ONCE):
-        chunk = wanted[start : start + _IDS_AT_ONCE]
-        marks = ", ".join("?" * len(chunk))
-        command = f"SELECT document_id FROM scores_{analysis.code} WHERE document_id IN ({marks})"
-        found.update(id for (id,) in db.execute(command, chunk))
-    return found
+        return set()
+    command = f"SELECT document_id FROM scores_{analysis.code} WHERE document_id IN ({{}})"
+    return {id for (id,) in among(db, command, ids)}
 
 
 def analysed_versions(db: sqlite3.Connection, crawl: str) -> list[AnalysedVersion]:

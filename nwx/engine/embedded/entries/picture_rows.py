@@ -1,13 +1,10 @@
 """Pictures in the SQLite file of the index pictures: how they are put and found."""
 
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
-import msgspec
-
+from nwx.engine.embedded.entries.tables import among, pack_entry, unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.picture_index import (
     COLOURS,
@@ -91,8 +88,6 @@ def colour_bits(colours: tuple[str, ...]) -> int:
     return sum(1 << COLOURS.index(colour) for colour in colours if colour in COLOURS)
 
 
-_AT_ONCE = 500
-_FAST_COMPRESSION = 1
 _KNOWN = "SELECT num FROM entries WHERE id = ?"
 _PUT = """
 INSERT INTO entries (id, picture, page, page_timestamp, page_collection, urlkey, content)
@@ -128,7 +123,7 @@ def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
     """Store pictures, replacing the ones with the same ids."""
     for picture in pictures:
         entry = picture_entry(picture)
-        values = (picture.id, 0, "", "", "", picture.urlkey, _packed(entry))
+        values = (picture.id, 0, "", "", "", picture.urlkey, pack_entry(entry))
         (num,) = db.execute(_PUT, values).fetchone()
         db.execute("UPDATE entries SET picture = num WHERE num = ?", (num,))
         measures = (
@@ -150,11 +145,11 @@ def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -
         ).fetchone()
         number = picture[0] if picture else 0
         page = (appearance.page, appearance.page_timestamp, appearance.page_collection)
-        values = (entry["id"], number, *page, appearance.urlkey, _packed(entry))
+        values = (entry["id"], number, *page, appearance.urlkey, pack_entry(entry))
         (num,) = db.execute(_PUT, values).fetchone()
         words = words_of_appearance(appearance)
         if picture:
-            words["name_words"] = unpacked(picture[1]).get("name_words", "")
+            words["name_words"] = unpack_entry(picture[1]).get("name_words", "")
         _put_words(db, num, words if picture else {})
 
 
@@ -162,16 +157,6 @@ def _put_words(db: sqlite3.Connection, num: int, words: dict[str, str]) -> None:
     db.execute("DELETE FROM words WHERE rowid = ?", (num,))
     if words:
         db.execute(_WORDS, (num, *(words.get(name, "") for name in WORD_FIELDS)))
-
-
-def _packed(entry: IndexEntry) -> bytes:
-    return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
-
-
-def unpacked(content: bytes) -> IndexEntry:
-    """Return the entry of a row."""
-    entry: IndexEntry = msgspec.json.decode(zlib.decompress(content))
-    return entry
 
 
 def count_found(db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery) -> int:
@@ -205,19 +190,19 @@ def found_numbers(
 def entries_by_number(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, IndexEntry]:
     """Return entries by their numbers."""
     command = "SELECT num, content FROM entries WHERE num IN ({})"
-    return {num: unpacked(content) for num, content in _among(db, command, numbers)}
+    return {num: unpack_entry(content) for num, content in among(db, command, numbers)}
 
 
 def picture_entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
     """Yield the entries of pictures."""
     command = "SELECT content FROM entries WHERE page = '' AND id IN ({})"
-    return (unpacked(content) for (content,) in _among(db, command, ids))
+    return (unpack_entry(content) for (content,) in among(db, command, ids))
 
 
 def appearance_entries_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> Iterator[IndexEntry]:
     """Yield the entries of the appearances of images of these urlkeys."""
     command = "SELECT content FROM entries WHERE page <> '' AND urlkey IN ({})"
-    return (unpacked(content) for (content,) in _among(db, command, urlkeys))
+    return (unpack_entry(content) for (content,) in among(db, command, urlkeys))
 
 
 def appearance_numbers_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> dict[str, int]:
@@ -225,7 +210,7 @@ def appearance_numbers_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> dic
     command = (
         "SELECT urlkey, count(*) FROM entries WHERE page <> '' AND urlkey IN ({}) GROUP BY urlkey"
     )
-    return dict(_among(db, command, urlkeys))
+    return dict(among(db, command, urlkeys))
 
 
 def appearance_entries_of(
@@ -237,7 +222,7 @@ def appearance_entries_of(
         " AND picture = (SELECT num FROM entries WHERE id = ? AND page = '')"
     )
     command += f" AND NOT {_HIDDEN_PAGE}" if hidden else ""
-    return [unpacked(content) for (content,) in db.execute(command, (id,))]
+    return [unpack_entry(content) for (content,) in db.execute(command, (id,))]
 
 
 def remove_entries(db: sqlite3.Connection, ids: Iterable[str]) -> int:
@@ -264,9 +249,9 @@ def _forget_picture(db: sqlite3.Connection, num: int) -> None:
     for (appearance,) in db.execute(command, (num,)).fetchall():
         db.execute("DELETE FROM words WHERE rowid = ?", (appearance,))
         content = db.execute("SELECT content FROM entries WHERE num = ?", (appearance,)).fetchone()
-        entry = unpacked(content[0])
+        entry = unpack_entry(content[0])
         entry.pop("picture", None)
-        values = (_packed(entry), appearance)
+        values = (pack_entry(entry), appearance)
         db.execute("UPDATE entries SET picture = 0, content = ? WHERE num = ?", values)
 
 
@@ -291,11 +276,4 @@ def number_of_entries(db: sqlite3.Connection) -> int:
 def all_picture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
     """Stream all entries in the order of their ids."""
     for (content,) in db.execute("SELECT content FROM entries ORDER BY id"):
-        yield unpacked(content)
-
-
-def _among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
-    listed = list(dict.fromkeys(values))
-    for start in range(0, len(listed), _AT_ONCE):
-        chunk = listed[start : start + _AT_ONCE]
-        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)
+        yield unpack_entry(content)

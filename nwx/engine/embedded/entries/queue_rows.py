@@ -5,7 +5,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
+from nwx.engine.embedded.entries.tables import among
 from nwx.engine.indices.crawl_queue import UrlState
 from nwx.engine.indices.queue_entries import QueueEntry
 
@@ -23,31 +25,24 @@ EntriesById = dict[str, QueueEntry]
 
 def entries_of(db: sqlite3.Connection, ids: Sequence[str]) -> EntriesById:
     """Return the entries of these ids, missing ones left out."""
-    found: EntriesById = {}
-    for start in range(0, len(ids), _CHUNK):
-        chunk = [bytes.fromhex(id) for id in ids[start : start + _CHUNK]]
-        marks = ",".join("?" * len(chunk))
-        found.update(_entries(db, f"WHERE urls.id IN ({marks})", chunk))
-    return found
+    command = f"{_SELECT} WHERE urls.id IN ({{}})"
+    return dict(map(_entry, among(db, command, map(bytes.fromhex, ids))))
 
 
 def entries_where(
     db: sqlite3.Connection, condition: str, values: Sequence[object]
 ) -> Iterator[tuple[str, QueueEntry]]:
     """Stream the entries, with their ids, for which a condition of SQL holds."""
-    return _entries(db, condition, values)
+    return map(_entry, db.execute(f"{_SELECT} {condition}", values))
 
 
-def _entries(
-    db: sqlite3.Connection, condition: str, values: Sequence[object]
-) -> Iterator[tuple[str, QueueEntry]]:
-    for row in db.execute(f"{_SELECT} {condition}", values):
-        id, crawl, url, host, priority, via, state, lease, until, marks, number = row
-        known = json.loads(marks) if marks else {}
-        entry = QueueEntry(
-            crawl, url, host, priority, via, UrlState(state), lease, until, known, number
-        )
-        yield id.hex(), entry
+def _entry(row: Sequence[Any]) -> tuple[str, QueueEntry]:
+    id, crawl, url, host, priority, via, state, lease, until, marks, number = row
+    known = json.loads(marks) if marks else {}
+    entry = QueueEntry(
+        crawl, url, host, priority, via, UrlState(state), lease, until, known, number
+    )
+    return id.hex(), entry
 
 
 def write_entries(
