@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from nwx.keys import capture_id, document_id, document_key, precedence
 from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
+from nwx.values.records import from_mapping
 from nwx.values.urls import url_parts
 
 IndexEntry = dict[str, Any]
@@ -47,10 +48,6 @@ _CAPTURE = (
     "truncated",
     "hops",
     "via",
-)
-_HIT = (
-    *("id", "url", "digest", "title", "host", "domain", "status_code", "content_type"),
-    *("content_type_norm", "content_language", "content_length"),
 )
 _TEXTS = ("title", "content", "description", "author", "content_language", "signature")
 _ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
@@ -94,11 +91,9 @@ def hit_from_entry(
     versions: int,
 ) -> Hit:
     """Return the hit of a document's entry; its own date and collection are among the given."""
-    values = {"url": "", "digest": "", "title": ""} | {
-        name: entry[name] for name in _HIT if name in entry
-    }
-    return Hit(
-        **values,
+    return from_mapping(
+        Hit,
+        {"url": "", "digest": "", "title": "", **entry},
         dates=dates,
         collections=collections,
         score=score,
@@ -201,16 +196,8 @@ def file_entry(file: SourceFile) -> IndexEntry:
 
 def file_from_entry(entry: Mapping[str, Any]) -> SourceFile:
     """Return the ledger's file of an entry."""
-    return SourceFile(
-        collection=entry.get("collection", ""),
-        name=entry.get("name", ""),
-        path=entry.get("path", ""),
-        size=entry.get("size"),
-        checksum=entry.get("checksum", ""),
-        done_to=entry["done_to"],
-        finished=entry["finished"],
-        counts=dict(entry["counts"]),
-    )
+    usual = {"collection": "", "name": "", "path": "", "size": None, "checksum": ""}
+    return from_mapping(SourceFile, {**usual, **entry}, counts=dict(entry["counts"]))
 
 
 def file_id(collection: str, name: str) -> str:

@@ -1,5 +1,6 @@
-"""Records, dataclasses and named tuples, made from and added to others by the names of fields."""
+"""Records (dataclasses, named tuples) made from others and from entries by names of fields."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -19,6 +20,12 @@ def copied(kind: type[_Record], *sources: object, **values: Any) -> _Record:
         if hasattr(source, name)
     }
     return kind(**found, **values)
+
+
+def from_mapping(kind: type[_Record], entry: Mapping[str, Any], **values: Any) -> _Record:
+    """Return a record with the given values, and all others from a mapping; unknown names stay."""
+    found = {name: entry[name] for name in _field_names(kind) if name in entry}
+    return kind(**found | values)
 
 
 def add_counts(total: object, other: object) -> None:

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from nwx.access.restricted.captures import forwarded, reading_only
+from nwx.access.restricted.captures import reading_only
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import (
     BY_ID,
     EVERY_ENTRY,
+    Change,
     EntryFilter,
     EntryOrder,
     EntryStore,
@@ -69,12 +70,20 @@ class RestrictedStore(EntryStore):
         self._restricted = restricted
         self._counted: dict[object, tuple[tuple[Totals, str], Totals]] = {}
 
-    def _refused(self, *given: Any, **named: Any) -> Any:
+    def is_made(self) -> bool:
+        return self._store.is_made()
+
+    def put(self, entries: Sequence[IndexEntry]) -> None:
         raise self._visible.refusal()
 
-    put = update = delete = put_state = renew = _refused
-    is_made = forwarded("_store")
-    version = forwarded("_store")
+    def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
+        raise self._visible.refusal()
+
+    def delete(self, ids: Collection[str]) -> int:
+        raise self._visible.refusal()
+
+    def put_state(self, name: str, state: bytes) -> None:
+        raise self._visible.refusal()
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
         found = self._store.get(ids)
@@ -102,6 +111,12 @@ class RestrictedStore(EntryStore):
         if known is None or known[0] != stamp:
             known = self._counted[key] = stamp, count_entries(self.find(where), groups, mean)
         return known[1]
+
+    def version(self) -> str:
+        return self._store.version()
+
+    def renew(self) -> None:
+        raise self._visible.refusal()
 
     def state(self, name: str) -> bytes | None:
         found = self._store.state(name)

@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineConflictError
+from nwx.values.records import from_mapping
 from nwx.values.timestamps import to_timestamp
 
 _ATTEMPTS = 10
@@ -24,7 +25,7 @@ class LinkScore(NamedTuple):
     """
 
     url: str
-    relevance: float | None
+    relevance: float | None = None
     role: str = ""
     parts: Mapping[str, float] = {}
     reason: str = ""
@@ -55,11 +56,11 @@ class ScoredLink(NamedTuple):
     """
 
     url: str
-    relevance: float | None
-    role: str
-    parts: Mapping[str, float]
-    reason: str
-    via: str
+    relevance: float | None = None
+    role: str = ""
+    parts: Mapping[str, float] = {}
+    reason: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,22 +222,13 @@ def link_id(crawl: str, version: str, key: bytes = b"") -> str:
 
 def specification_entry(stored: StoredSpecification) -> IndexEntry:
     """Return a saved specification as an entry."""
-    return {
-        "id": specification_id(stored.name, stored.number),
-        "kind": "specification",
-        "crawl": stored.name,
-        "version": stored.version,
-        "number": stored.number,
-        "text": stored.text,
-        "saved": stored.saved,
-    }
+    entry = {**asdict(stored), "kind": "specification", "crawl": stored.name}
+    return entry | {"id": specification_id(entry.pop("name"), stored.number)}
 
 
 def specification_from_entry(entry: Mapping[str, Any]) -> StoredSpecification:
     """Return the saved specification of an entry."""
-    return StoredSpecification(
-        entry["crawl"], entry["version"], entry["text"], entry["saved"], entry["number"]
-    )
+    return from_mapping(StoredSpecification, entry, name=entry["crawl"])
 
 
 def score_entry(score: DocumentScore) -> IndexEntry:
@@ -244,58 +236,24 @@ def score_entry(score: DocumentScore) -> IndexEntry:
     entry: IndexEntry = {
         "id": score_id(score.crawl, score.version, score.document_id),
         "kind": "score",
-        "crawl": score.crawl,
-        "version": score.version,
-        "document_id": score.document_id,
-        "url": score.url,
-        "timestamp": score.timestamp,
-        "score": score.score,
+        **{field.name: getattr(score, field.name) for field in fields(score)},
+        "links": [_link(link) for link in score.links],
+        "entities": [name for name, _ in score.entities],
+        "entity_counts": [count for _, count in score.entities],
     }
-    if score.site_type:
-        entry["site_type"] = score.site_type
-    if score.links:
-        entry["links"] = [_link(link) for link in score.links]
-    if score.entities:
-        entry["entities"] = [name for name, _ in score.entities]
-        entry["entity_counts"] = [count for _, count in score.entities]
-    return entry
+    return {name: value for name, value in entry.items() if value not in ("", [])}
 
 
 def _link(link: LinkScore) -> IndexEntry:
-    found = {
-        "url": link.url,
-        "relevance": link.relevance,
-        "role": link.role,
-        "parts": dict(link.parts),
-        "reason": link.reason,
-    }
+    found = link._asdict() | {"parts": dict(link.parts)}
     return {name: value for name, value in found.items() if value not in (None, "", {})}
 
 
 def score_from_entry(entry: Mapping[str, Any]) -> DocumentScore:
     """Return the scores of a document of an entry."""
-    links = tuple(
-        LinkScore(
-            link["url"],
-            link.get("relevance"),
-            link.get("role", ""),
-            link.get("parts", {}),
-            link.get("reason", ""),
-        )
-        for link in entry.get("links", ())
-    )
+    links = tuple(from_mapping(LinkScore, link) for link in entry.get("links", ()))
     counts = zip(entry.get("entities", ()), entry.get("entity_counts", ()), strict=True)
-    return DocumentScore(
-        entry["crawl"],
-        entry["version"],
-        entry["document_id"],
-        entry["url"],
-        entry["timestamp"],
-        entry["score"],
-        entry.get("site_type", ""),
-        links,
-        tuple(counts),
-    )
+    return from_mapping(DocumentScore, entry, links=links, entities=tuple(counts))
 
 
 def encodable_score(score: DocumentScore) -> DocumentScore:
@@ -328,14 +286,7 @@ def link_entry(crawl: str, version: str, link: ScoredLink, host: str) -> IndexEn
 
 def link_from_entry(entry: Mapping[str, Any]) -> ScoredLink:
     """Return the best link to a URL of an entry."""
-    return ScoredLink(
-        entry["url"],
-        entry.get("relevance"),
-        entry.get("role", ""),
-        entry.get("parts", {}),
-        entry.get("reason", ""),
-        entry.get("via", ""),
-    )
+    return from_mapping(ScoredLink, entry)
 
 
 def best_of(scores: Iterable[DocumentScore]) -> dict[str, ScoredLink]:

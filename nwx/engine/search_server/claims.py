@@ -1,87 +1,59 @@
 """Claims of files on the server, in the entries of the ledger that they are about."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id
 from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.pages import entries_by_id, pages
-from nwx.engine.search_server.server import Body, Server, pause
-from nwx.errors import EngineBusyError
+from nwx.engine.search_server.entries.store import ServerEntryStore
+from nwx.engine.search_server.server import Body
 
-_ATTEMPTS = 20
 _CLAIM = ("holder", "counter", "lease_seconds", "ended")
 LISTED: Body = {"exists": {"field": "done_to"}}
 """Finds the entries of files; the others are claims of files that nothing was imported of yet."""
 
 
 class ServerFileClaims(FileClaims):
-    """The index of the ledger; an entry is written only over the state that was read."""
+    """The claims in the entries of the ledger, `store`."""
 
-    def __init__(self, server: Server, index: str) -> None:
-        self._server = server
-        self._index = index
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
 
     def read(self, collection: str, names: Collection[str]) -> dict[str, ClaimedFile]:
-        found = self._found(collection, names)
-        return {name: _claimed(collection, name, hit) for name, hit in found.items()}
-
-    def _found(self, collection: str, names: Collection[str]) -> dict[str, Body | None]:
-        ids = {name: file_id(collection, name) for name in dict.fromkeys(names)}
-        found = entries_by_id(self._server, self._index, list(ids.values()), "true")
-        return {name: found.get(id) for name, id in ids.items()}
+        by_id = {file_id(collection, name): name for name in names}
+        found = self._store.get(by_id)
+        return {name: _claimed(collection, name, found.get(id)) for id, name in by_id.items()}
 
     def update(
         self, collection: str, names: Collection[str], change: ClaimChange
     ) -> dict[str, ClaimedFile]:
-        done: dict[str, ClaimedFile] = {}
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(min(attempt, 4))
-            found = self._found(collection, names)
-            rows = {name: _claimed(collection, name, hit) for name, hit in found.items()}
-            changes = {name: new for name, row in rows.items() if (new := change(row)) is not None}
-            actions = (_action(self._index, new, found[name]) for name, new in changes.items())
-            outcomes = dict(zip(changes, send(self._server, actions), strict=True))
-            names = [name for name, outcome in outcomes.items() if outcome == "conflict"]
-            done |= {name: row for name, row in (rows | changes).items() if name not in names}
-            if not names:
-                return done
-        raise EngineBusyError(
-            f"others keep writing the ledger entries of {len(names)} files "
-            f"at {self._server.address}; try again later"
-        )
+        by_id = {file_id(collection, name): name for name in names}
+        rows: dict[str, ClaimedFile] = {}
+
+        def changed(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
+            found = {id: _claimed(collection, by_id[id], entry) for id, entry in known.items()}
+            new = {id: row for id, old in found.items() if (row := change(old)) is not None}
+            rows.update({row.name: row for row in (found | new).values()})
+            return {id: _entry(id, row) for id, row in new.items()}
+
+        self._store.update(by_id, changed)
+        return rows
 
     def held(self) -> list[ClaimedFile]:
-        refresh(self._server, self._index)
         ended = {"term": {"ended": True}}
         query = {"bool": {"filter": [{"exists": {"field": "holder"}}], "must_not": [ended]}}
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
-        found = pages(self._server, self._index, {"query": query}, by_name)
-        return [_claimed("", "", hit) for page in found for hit in page]
+        return [_claimed("", "", hit["_source"]) for hit in self._store.stream(query, by_name)]
 
 
-def _claimed(collection: str, name: str, found: Body | None) -> ClaimedFile:
-    if found is None:
+def _claimed(collection: str, name: str, entry: IndexEntry | None) -> ClaimedFile:
+    if entry is None:
         return ClaimedFile(collection, name)
-    entry = found["_source"]
     return ClaimedFile(
         entry["collection"],
         entry["name"],
         file_from_entry(entry) if "done_to" in entry else None,
         Claim(*(entry[name] for name in _CLAIM)) if "holder" in entry else None,
     )
-
-
-def _action(index: str, change: ClaimedFile, found: Body | None) -> BulkAction:
-    """Return the action that replaces the found entry with a change."""
-    id = file_id(change.collection, change.name)
-    entry = _entry(id, change)
-    if found is None:
-        return BulkAction(index, id, entry, "create" if entry else "delete")
-    control = (("if_seq_no", found["_seq_no"]), ("if_primary_term", found["_primary_term"]))
-    return BulkAction(index, id, entry, "index" if entry else "delete", control)
 
 
 def _entry(id: str, change: ClaimedFile) -> IndexEntry | None:

@@ -241,7 +241,7 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def claims(self) -> ServerFileClaims:
         """Return the claims of files that importers share."""
-        return ServerFileClaims(self._server, self._name(IndexName.FILES))
+        return ServerFileClaims(self.entry_store(IndexName.FILES))
 
     def facet_store(self) -> ServerFacetStore:
         captures, facets = self._name(IndexName.CAPTURES), self._name(IndexName.FACETS)

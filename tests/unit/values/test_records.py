@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from nwx.values.records import add_counts, copied
+from nwx.values.records import add_counts, copied, from_mapping
 
 
 class Place(NamedTuple):
@@ -29,6 +29,11 @@ def test_values_come_before_sources_and_first_sources_before_others() -> None:
 def test_a_field_without_value_or_default_is_an_error() -> None:
     with pytest.raises(TypeError):
         copied(Place, Sums(3))
+
+
+def test_a_mapping_gives_what_it_has_of_the_fields() -> None:
+    assert from_mapping(Place, {"file": "a", "other": 1}, offset=2) == Place("a", 2)
+    assert from_mapping(Place, {"file": "a"}) == Place("a")
 
 
 def test_counts_are_added_field_by_field() -> None:
