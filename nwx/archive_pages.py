@@ -16,7 +16,16 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.links.kept_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
     from nwx.links.missing_urls import PageResources
     from nwx.model import Capture, Document
+    from nwx.pictures.answers import (
+        PictureQuestion,
+        PictureResult,
+        ShownPicture,
+        SimilarPicture,
+    )
+    from nwx.quality.renders.page_pictures import PagePictures
+    from nwx.quality.renders.stored_renders import StoredRender
     from nwx.quality.repair_list import RepairList
+    from nwx.quality.stored_blocks import StoredBlock
     from nwx.steering.triples.entity_questions import EntityQuestions
     from nwx.steering.triples.triple_store import (
         QueryAnswer,
@@ -124,6 +133,52 @@ class ArchivePages(ArchiveWork):
         from nwx.quality.scores import document_score
 
         return document_score(self._seen(), document, id) if self.has_scores() else None
+
+    def check_shown(self, url: str) -> None:
+        """Raise HiddenError if captures of a URL exist but may not be shown."""
+        from nwx.access.restricted.engine import check_url_shown
+
+        check_url_shown(self._seen(), url)
+
+    def page_pictures(self) -> "PagePictures":
+        """Return what pages looked like: renders, and the pictures that documents are shown by."""
+        from nwx.quality.renders.page_pictures import PagePictures
+
+        return self._kept(PagePictures)
+
+    def render(self, capture: "Capture") -> "StoredRender":
+        """Return the render stored as a capture; raises SourceError and FormatError."""
+        from nwx.quality.renders.stored_renders import read_render
+
+        return read_render(self._places(), capture)
+
+    def image(self, capture: "Capture") -> bytes:
+        """Return the payload of a captured image; raises SourceError and FormatError."""
+        from nwx.quality.stored_blocks import read_image
+
+        return read_image(self._places(), capture)
+
+    def record(self, capture: "Capture", most_bytes: int) -> "StoredBlock":
+        """Return the stored record of a capture; raises SourceError and FormatError."""
+        from nwx.quality.stored_blocks import block_of_capture
+
+        return block_of_capture(self._places(), capture, most_bytes)
+
+    def search_pictures(self, asked: "PictureQuestion") -> "PictureResult":
+        """Return the pictures that match a question, and their total."""
+        return self._seen().picture_index().search(asked)
+
+    def similar_pictures(self, hash: int, limit: int = 50) -> "Sequence[SimilarPicture]":
+        """Return the pictures that look like an image of a perceptual hash."""
+        return self._seen().picture_index().similar(hash, limit)
+
+    def picture(self, id: str, pages: int = 1_000) -> "ShownPicture | None":
+        """Return a picture and pages that show it, None if there is no such picture."""
+        from nwx.pictures.answers import ShownPicture
+
+        index = self._seen().picture_index()
+        found = index.pictures_of([id]).get(id)
+        return ShownPicture(found, index.appearances_of(id, pages)) if found else None
 
     def repairs(
         self,

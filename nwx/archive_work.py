@@ -178,8 +178,10 @@ class ArchiveWork:
             return {name: builds[name]() for name in wanted}
 
     def is_built(self, name: str) -> bool:
-        """Return whether facets or links were ever built."""
+        """Return whether facets, links or pictures were ever built."""
         engine = self._whole()
+        if name == "pictures":
+            return engine.picture_index().is_made()
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
         return bool(store.version())
 

@@ -39,7 +39,6 @@ from webapp.links import api as link_api
 from webapp.links import page as links
 from webapp.pictures import picture_api, picture_pages
 from webapp.pictures import routes as picture_routes
-from webapp.pictures.backend import prepare_pictures
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality import repair_page
@@ -243,7 +242,6 @@ def _new_application() -> Flask:
 
 def _register_pages(app: Flask) -> None:
     prepare_kept_results(app)
-    prepare_pictures(app)
     prepare_languages(app)
     app.before_request(check_guard)
     for module in _MODULES:

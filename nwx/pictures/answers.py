@@ -4,14 +4,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nwx.engine.indices.picture_index import (
+    COLOURS,
+    PICTURE_WINDOW,
     Appearance,
+    ImageSize,
     Picture,
+    PictureQuestion,
     PictureResult,
     SimilarPicture,
 )
 from nwx.values.records import copied
 
+__all__ = [
+    "COLOURS",
+    "PICTURE_WINDOW",
+    "ImageSize",
+    "PictureQuestion",
+    "PictureResult",
+    "SimilarPicture",
+]
 _HASH_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture, and pages that show it."""
+
+    picture: Picture
+    pages: Sequence[Appearance]
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/playback/arrival_process.py": "tests/cli/test_watched_playback.py",
     "nwx/quality/playback/check.py": "tests/conformance/test_check_playback.py",
     "nwx/quality/playback/page_choice.py": "tests/conformance/test_check_playback.py",
+    "nwx/quality/renders/page_pictures.py": "tests/web/test_pictures.py",
     "nwx/takedown": "tests/conformance/test_takedown.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
     "nwx/steering/analysis/word_lists.py": "tests/unit/steering/analysis/test_lemmas.py",

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ from tests.warc_records import http_response, warc_bytes
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
-from webapp.pictures.backend import ScaledPictures, pictures
+from webapp.site.context import SERVICE_EXTENSION
+from webapp.site.scaled_pictures import ScaledPictures
 
 BARE = "http://bare.example/"
 SECOND = "http://second.example/"
@@ -307,10 +309,9 @@ def test_thumbnails_in_a_browser(engine: Engine, page: BrowserPage, width: int) 
 
 def test_too_many_pictures_at_once(engine: Engine) -> None:
     app = create_app(engine)
-    with app.test_request_context():
-        own = pictures()
-    own.scaled = ScaledPictures(at_once=1, wait_seconds=0.01)
-    with own.scaled.place():
+    scaled = ScaledPictures(at_once=1, wait_seconds=0.01)
+    app.extensions[SERVICE_EXTENSION] = replace(app.extensions[SERVICE_EXTENSION], scaled=scaled)
+    with scaled.place():
         answer = app.test_client().get("/thumbnail", query_string=thumbnail(PAGE))
         assert (answer.status_code, answer.mimetype) == (503, "image/svg+xml")
         stored = app.test_client().get("/renders/dom", query_string=thumbnail(PAGE))

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import NotFound
 
-from nwx.engine.indices.picture_index import COLOURS, ImageSize
 from nwx.errors import UsageError
 from nwx.pictures.answers import (
+    COLOURS,
+    ImageSize,
     PicturesAnswer,
     ShownPictureAnswer,
     SimilarPicturesAnswer,
@@ -20,12 +20,14 @@ from webapp.pictures.picture_pages import (
     MOST_UPLOADED,
     hash_of_image,
     limit_upload,
+    picture_or_404,
+    picture_question,
     read_hash,
-    read_picture_question,
+    read_pictures,
 )
 from webapp.search.documents import ID
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
 from webapp.site.openapi import (
     COUNT,
     ERRORS,
@@ -116,21 +118,17 @@ _PAGES_ANSWERED = 1_000
 def found_pictures() -> ResponseReturnValue:
     """Answer with the pictures that match."""
     check_parameters(request.args, PICTURE_PARAMETERS)
-    offset = parameters.number_parameter(request.args, "offset", 0, 0, parameters.MAX_OFFSET)
-    question = replace(read_picture_question(request.args), offset=offset, limit=_limit())
-    index = engine().picture_index()
-    return json_answer(pictures_answer(answer_search(lambda: index.search(question))))
+    offset, limit = parameters.paging(request.args, 50, MOST_PICTURES_ANSWERED, 1)
+    question = replace(picture_question(read_pictures(request.args)), offset=offset, limit=limit)
+    shown = archive()
+    return json_answer(pictures_answer(answer_search(lambda: shown.search_pictures(question))))
 
 
 @blueprint.get(f"/{ID}", endpoint="picture")
 def one_picture(document_id: str) -> ResponseReturnValue:
     """Answer with a picture, and pages that show it."""
-    index = engine().picture_index()
-    picture = index.pictures_of([document_id]).get(document_id)
-    if picture is None:
-        raise NotFound(f"there is no picture {document_id} in this archive")
-    shown = index.appearances_of(document_id, _PAGES_ANSWERED)
-    return json_answer(shown_picture_answer(picture, shown))
+    found = picture_or_404(document_id, _PAGES_ANSWERED)
+    return json_answer(shown_picture_answer(found.picture, found.pages))
 
 
 @blueprint.get("/similar", endpoint="similar")
@@ -153,9 +151,6 @@ def pictures_like_image() -> ResponseReturnValue:
 
 
 def _similar(hash: int) -> ResponseReturnValue:
-    index, limit = engine().picture_index(), _limit()
-    return json_answer(similar_answer(answer_search(lambda: index.similar(hash, limit))))
-
-
-def _limit() -> int:
-    return parameters.number_parameter(request.args, "limit", 50, 1, MOST_PICTURES_ANSWERED)
+    limit = parameters.number_parameter(request.args, "limit", 50, 1, MOST_PICTURES_ANSWERED)
+    shown = archive()
+    return json_answer(similar_answer(answer_search(lambda: shown.similar_pictures(hash, limit))))

@@ -1,32 +1,26 @@
 """The pages of pictures: what matches a query, one with the pages that show it, similar ones."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from flask import Blueprint, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
-from nwx.engine.indices.picture_index import (
+from nwx.errors import ErrorText, FormatError, QueryError, UsageError
+from nwx.pictures.answers import (
     COLOURS,
     PICTURE_WINDOW,
-    Appearance,
     ImageSize,
-    Picture,
-    PictureIndex,
     PictureQuestion,
-    SimilarPicture,
+    ShownPicture,
 )
-from nwx.errors import ErrorText, FormatError, QueryError, UsageError
-from webapp.pictures.backend import pictures
 from webapp.search.documents import ID
 from webapp.search.page import mark, page_numbers
 from webapp.site import parameters
-from webapp.site.context import engine
-from webapp.site.parameters import Arguments
+from webapp.site.context import archive, service
+from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_search
 from webapp.users.guards import check_origin, open_to_all
 
@@ -71,69 +65,38 @@ class PictureFilter(NamedTuple):
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class PictureAddresses:
-    """Where the links of a page of pictures lead: the same question with one thing changed."""
-
-    base: str
-    question: PictureQuestion
-
-    @property
-    def page_number(self) -> int:
-        """The number of this page, counted from 1."""
-        return self.question.offset // PICTURES_A_PAGE + 1
-
-    def page(self, number: int) -> str:
-        """Return the address of another page."""
-        return self._of(self.question, number)
-
-    def filters(self) -> list[PictureFilter]:
-        """Return the filters that are set beside the form's, each with the address without it."""
-        asked = self.question
-        return [
-            PictureFilter(value, self._of(_without(asked, field, value)))
-            for field in FILTER_FIELDS.values()
-            for value in getattr(asked, field)
-        ]
-
-    def _of(self, asked: PictureQuestion, page: int = 1) -> str:
-        pairs = [("q", asked.query)] if asked.query else []
-        pairs += [("size", asked.size)] if asked.size else []
-        pairs += [("colour", one) for one in asked.colours]
-        pairs += [
-            (name, one) for name, field in FILTER_FIELDS.items() for one in getattr(asked, field)
-        ]
-        pairs += [("page", str(page))] if page > 1 else []
-        return f"{self.base}?{urlencode(pairs)}"
-
-
-def _without(asked: PictureQuestion, field: str, value: str) -> PictureQuestion:
-    left: Any = tuple(one for one in getattr(asked, field) if one != value)
-    return replace(asked, **{field: left})
-
-
-def read_picture_question(arguments: Arguments) -> PictureQuestion:
-    """Return the question of an address, without what says how much of the answer is wanted.
-
-    Raises UsageError for values that make no sense.
-    """
-    filters: Mapping[str, Any] = parameters.filters(arguments)
-    return PictureQuestion(
-        query=parameters.text(arguments, "q", parameters.MAX_QUERY),
-        size=parameters.optional_choice(arguments, "size", ImageSize),
-        colours=tuple(
+def read_pictures(arguments: Arguments, base: str = "") -> Asked:
+    """Return the parameters of pictures; raises UsageError for values that make no sense."""
+    filters = parameters.filters(arguments)
+    given: dict[str, object] = {
+        "q": parameters.text(arguments, "q", parameters.MAX_QUERY),
+        "size": parameters.optional_choice(arguments, "size", ImageSize),
+        "colour": tuple(
             parameters.one_of_these("colour", one, COLOURS)
             for one in parameters.different("colour", arguments.getlist("colour"))
         ),
-        **{field: filters.get(name, ()) for name, field in FILTER_FIELDS.items()},
-    )
+        **{name: filters.get(name, ()) for name in FILTER_FIELDS},
+    }
+    return Asked(base, given)
 
 
-def read_picture_page(arguments: Arguments) -> PictureQuestion:
-    """Return the question of a page of pictures; raises as `read_picture_question` does."""
-    page = parameters.number_parameter(arguments, "page", 1, 1, MOST_PICTURE_PAGES)
-    question = read_picture_question(arguments)
-    return replace(question, offset=(page - 1) * PICTURES_A_PAGE, limit=PICTURES_A_PAGE)
+def picture_question(asked: Asked) -> PictureQuestion:
+    """Return the question of parameters, without what says how much of the answer is wanted."""
+    fields = {"q": "query", "colour": "colours", **FILTER_FIELDS}
+    values: dict[str, Any] = {fields.get(name, name): one for name, one in asked.values.items()}
+    return PictureQuestion(**values)
+
+
+def _filters(asked: Asked) -> list[PictureFilter]:
+    """Return the filters that are set beside the form's, each with the address without it."""
+    values: dict[str, Any] = {name: asked.values[name] for name in FILTER_FIELDS}
+    return [
+        PictureFilter(
+            value, asked.address("", **{name: tuple(one for one in given if one != value)})
+        )
+        for name, given in values.items()
+        for value in given
+    ]
 
 
 def read_hash(arguments: Arguments) -> int | None:
@@ -164,36 +127,33 @@ _SIMILAR_BESIDE = 12
 @blueprint.get("", endpoint="show")
 def show_pictures() -> ResponseReturnValue:
     """Show the pictures that match a query as a grid of thumbnails."""
-    question = read_picture_page(request.args)
+    page = parameters.list_page(request.args, PICTURES_A_PAGE, MOST_PICTURE_PAGES)
+    asked, shown = read_pictures(request.args, url_for(".show")), archive()
+    question = replace(picture_question(asked), offset=page.begin, limit=page.size)
     g.box_query = question.query
-    index = engine().picture_index()
-    to = PictureAddresses(url_for(".show"), question)
+    values: dict[str, Any] = {
+        "to": asked,
+        "question": question,
+        "filters": _filters(asked),
+        "sizes": IMAGE_SIZES,
+        "colours": COLOUR_NAMES,
+        "has_pictures": True,
+    }
     try:
-        result = answer_search(lambda: index.search(question))
+        result = answer_search(lambda: shown.search_pictures(question))
     except QueryError as error:
-        return _page("pictures.html", to, result=None, error=error, mark=mark(error)), 400
-    total = min(result.total.value, PICTURE_WINDOW)
-    last = -(-total // PICTURES_A_PAGE)
-    return _page(
-        "pictures.html",
-        to,
-        result=result,
-        is_made=index.is_made(),
-        pages=page_numbers(to.page_number, last),
-        last_page=last,
-        collections=engine().collections(),
-        window=PICTURE_WINDOW,
-    )
-
-
-def _page(template: str, to: PictureAddresses, **values: object) -> str:
+        values |= {"result": None, "error": error, "mark": mark(error)}
+        return render_template("pictures.html", **values), 400
+    last = -(-min(result.total.value, PICTURE_WINDOW) // PICTURES_A_PAGE)
     return render_template(
-        template,
-        to=to,
-        question=to.question,
-        sizes=IMAGE_SIZES,
-        colours=COLOUR_NAMES,
-        has_pictures=True,
+        "pictures.html",
+        result=result,
+        is_made=shown.is_built("pictures"),
+        page=page.number,
+        pages=page_numbers(page.number, last),
+        last_page=last,
+        collections=shown.collections(),
+        window=PICTURE_WINDOW,
         **values,
     )
 
@@ -201,38 +161,37 @@ def _page(template: str, to: PictureAddresses, **values: object) -> str:
 @blueprint.get(f"/{ID}", endpoint="picture")
 def show_picture(document_id: str) -> ResponseReturnValue:
     """Show a picture, the pages that show it, and similar ones."""
-    index = engine().picture_index()
-    picture = index.pictures_of([document_id]).get(document_id)
-    if picture is None:
-        raise NotFound(gettext("there is no picture %(id)s in this archive", id=document_id))
-    shown_on, similar = answer_search(lambda: _beside(index, picture))
+    found, shown = picture_or_404(document_id, _PAGES_SHOWN), archive()
+    picture, similar = found.picture, []
+    if (hash := picture.hash) is not None:
+        like = answer_search(lambda: shown.similar_pictures(hash, _SIMILAR_BESIDE + 1))
+        similar = [one for one in like if one.picture.id != document_id][:_SIMILAR_BESIDE]
     return render_template(
         "picture.html",
         picture=picture,
         colours=COLOUR_NAMES,
-        shown_on=shown_on,
+        shown_on=found.pages,
         most_shown=_PAGES_SHOWN,
         similar=similar,
     )
 
 
-def _beside(
-    index: PictureIndex, picture: Picture
-) -> tuple[Sequence[Appearance], Sequence[SimilarPicture]]:
-    """Return pages that show a picture, and pictures like it."""
-    shown_on = index.appearances_of(picture.id, _PAGES_SHOWN)
-    if picture.hash is None:
-        return shown_on, ()
-    similar = index.similar(picture.hash, _SIMILAR_BESIDE + 1)
-    return shown_on, [one for one in similar if one.picture.id != picture.id][:_SIMILAR_BESIDE]
+def picture_or_404(id: str, pages: int) -> ShownPicture:
+    """Return a picture and pages that show it; raises NotFound where there is none."""
+    shown = archive()
+    found = answer_search(lambda: shown.picture(id, pages))
+    if found is None:
+        raise NotFound(gettext("there is no picture %(id)s in this archive", id=id))
+    return found
 
 
 @blueprint.get("/similar", endpoint="similar")
 def show_similar() -> ResponseReturnValue:
     """Show the pictures that look like an image of a hash, or the form to choose an image."""
     hash = read_hash(request.args)
-    index = engine().picture_index()
-    found = None if hash is None else answer_search(lambda: index.similar(hash, SIMILAR_SHOWN))
+    found, shown = None, archive()
+    if hash is not None:
+        found = answer_search(lambda: shown.similar_pictures(hash, SIMILAR_SHOWN))
     return render_template("similar_pictures.html", similar=found)
 
 
@@ -267,7 +226,7 @@ def hash_of_image(payload: bytes) -> int:
     # Imported here, so that whoever serves no pictures does not load Pillow.
     from nwx.pictures.measures import measured
 
-    with pictures().scaled.place():
+    with service().scaled.place():
         try:
             hash = measured(payload).hash
         except FormatError as error:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.restricted.engine import check_url_shown
 from nwx.errors import (
     EngineBusyError,
     ErrorText,
@@ -22,12 +21,11 @@ from nwx.errors import (
 )
 from nwx.keys import capture_id
 from nwx.model import Capture
-from nwx.quality.renders.stored_renders import FoundRender, PageMoment, find_pictures, read_render
-from nwx.quality.stored_blocks import find_image, read_image
+from nwx.quality.renders.stored_renders import FoundRender, PageMoment
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import normal_timestamp
-from webapp.pictures.backend import pictures
 from webapp.site import parameters
+from webapp.site.context import archive, service
 from webapp.site.words import error_text
 
 NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
@@ -201,11 +199,16 @@ def thumbnail() -> ResponseReturnValue:
     """Show what a page looked like, or an image, at a time: scaled down."""
     page = _page()
     size = parameters.choice(request.args, "size", ThumbnailSize.SMALL)
-    found = _shown_by(page)
+    shown = archive()
+    found = shown.page_pictures().shown_by(page)
     if found is None:
-        check_url_shown(pictures().engine, page.url)
+        archive().check_shown(page.url)
         return placeholder_answer()
-    capture, read = found
+    capture, is_render = found
+
+    def payload() -> bytes:
+        return shown.render(capture).payload if is_render else shown.image(capture)
+
     etag = etag_of(_VERSION, size, _identity(capture))
     known = not_modified(etag)
     if known is not None:
@@ -215,8 +218,8 @@ def thumbnail() -> ResponseReturnValue:
 
     width, height = BOXES[size]
     try:
-        picture = pictures().scaled.picture(
-            etag, lambda: scaled(read(capture), width, height, _WEBP, crop=read is _render_payload)
+        picture = service().scaled.picture(
+            etag, lambda: scaled(payload(), width, height, _WEBP, crop=is_render)
         )
     except (FormatError, SourceError):
         return placeholder_answer()
@@ -229,9 +232,11 @@ def thumbnail() -> ResponseReturnValue:
 def render(kind: str) -> ResponseReturnValue:
     """Answer with a render of a page as it is stored, the nearest in time of its kind."""
     page, number = _page(), _number()
-    of_kind = [one.capture for one in pictures().renders(page) if one.kind == _kind(kind)]
+    of_kind = [
+        one.capture for one in archive().page_pictures().renders(page) if one.kind == _kind(kind)
+    ]
     if number > len(of_kind):
-        check_url_shown(pictures().engine, page.url)
+        archive().check_shown(page.url)
         raise NotFound(gettext("there is no such render of %(url)s in this archive", url=page.url))
     capture = of_kind[number - 1]
     etag = etag_of(_identity(capture))
@@ -240,9 +245,9 @@ def render(kind: str) -> ResponseReturnValue:
 
 
 def _stored(capture: Capture, kind: str, etag: str) -> Response:
-    with pictures().scaled.place():
+    with service().scaled.place():
         try:
-            found = read_render(pictures().places, capture)
+            found = archive().render(capture)
         except (FormatError, SourceError) as error:
             raise NotFound(
                 gettext("this render cannot be read: %(reason)s", reason=error_text(error))
@@ -277,24 +282,6 @@ def _page() -> PageMoment:
 
 def _number() -> int:
     return parameters.number_parameter(request.args, "number", 1, 1, _MOST_OF_A_KIND)
-
-
-def _shown_by(page: PageMoment) -> tuple[Capture, Callable[[Capture], bytes]] | None:
-    """Return the capture that a page is shown by, and what reads the picture that it holds."""
-    own = pictures()
-    render = find_pictures(own.engine, [page])[0] if own.has_renders() else None
-    if render is not None:
-        return render, _render_payload
-    image = find_image(own.engine, page.url, page.timestamp)
-    return None if image is None else (image, _image_payload)
-
-
-def _render_payload(capture: Capture) -> bytes:
-    return read_render(pictures().places, capture).payload
-
-
-def _image_payload(capture: Capture) -> bytes:
-    return read_image(pictures().places, capture)
 
 
 def _identity(capture: Capture) -> str:

@@ -21,10 +21,9 @@ from nwx.quality.renders.stored_renders import read_placed_render
 from nwx.quality.scores import PlaybackScore, QualityOrder, csv_of_scores, json_of_scores
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.render_names import RenderKind
-from webapp.pictures.backend import pictures
 from webapp.quality import labels
 from webapp.site import parameters
-from webapp.site.context import archive
+from webapp.site.context import archive, service
 from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import exported_file, form_of
@@ -73,7 +72,7 @@ def quality_picture() -> ResponseReturnValue:
         response.status_code = 304
         return response
     try:
-        response.set_data(pictures().scaled.picture(key, lambda: _made(score, of, size)))
+        response.set_data(service().scaled.picture(key, lambda: _made(score, of, size)))
     except (SourceError, FormatError):
         # With a picture as its body, which browsers show in the place of the one that is wanted.
         return Response(_unreadable(), status=404, mimetype=PICTURE_TYPE)

@@ -19,7 +19,6 @@ from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
 from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.headers import root_url
-from webapp.pictures.backend import pictures
 from webapp.pictures.routes import MOST_RENDERS, listed_renders
 from webapp.replay.routes import address as replay_address
 from webapp.search.history import (
@@ -123,7 +122,7 @@ def _citation(document: Document, dates: Dates) -> Citation | None:
 
 def _renders(document: Document, dates: Dates) -> dict[str, object]:
     """Return what the page shows of a document's renders, and the picture at its top."""
-    own, capture = pictures(), document.capture
+    own, capture = archive().page_pictures(), document.capture
     moments = tuple(timestamp for timestamp, _ in dates.seen) or (capture.timestamp,)
     found = own.renders(PageMoment(capture.url, moments[-1], moments))
     return {

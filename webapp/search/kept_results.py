@@ -15,7 +15,6 @@ from flask import Flask, current_app, request
 
 from nwx.model import SearchResult
 from nwx.query.question import Question
-from webapp.pictures.backend import pictures
 from webapp.site.context import archive, engine
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
@@ -95,14 +94,14 @@ def page_key() -> PageKey | None:
     Pages with users show who asks, and pictures of pages come at any time.
     """
     state = engine().search_state()
-    if not state or users() is not None or pictures().has_renders():
+    if not state or users() is not None or archive().page_pictures().has_renders():
         return None
     return PageKey(
         state,
         (request.script_root, request.path, request.query_string),
         page_locale().language,
         request.cookies.get(COOKIE, ""),
-        (pictures().is_built(), archive().has_scores()),
+        (archive().page_pictures().is_built(), archive().has_scores()),
     )
 
 

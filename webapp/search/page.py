@@ -20,16 +20,16 @@ from nwx.errors import (
     WindowError,
 )
 from nwx.model import Collapse, IndexName, SearchResult, Sort
+from nwx.quality.renders.page_pictures import HitPicture
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 from nwx.values.urlkeys import urlkey
-from webapp.pictures.backend import HitPicture, pictures
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
 from webapp.search.kept_results import answer_question, keep_page, kept_page, page_key
 from webapp.site import words
-from webapp.site.context import engine, preferences
+from webapp.site.context import archive, engine, preferences
 from webapp.site.preferences import PAGE_SIZES, page_locale
 from webapp.site.question_limits import answer_search
 from webapp.users.access_page import hidden_marks
@@ -172,7 +172,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
         result=result,
         pictures=_pictures(result),
         hidden_marks=hidden_marks([hit.id for hit in result.hits]),
-        has_pictures=pictures().is_built(),
+        has_pictures=archive().page_pictures().is_built(),
         bars=year_bars(counts.pop("year", {}), addresses.year, question.filters.get("year", ())),
         facets=_facets(addresses, counts, dict.fromkeys(FACETS)),
         pages=page_numbers(addresses.page_number, last_page(question, total)),
@@ -186,7 +186,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
 
 
 def _pictures(result: SearchResult) -> dict[str, HitPicture]:
-    found = pictures()
+    found = archive().page_pictures()
     # A partial result has none: where its pictures are found, shards may be away as well.
     if result.missing_shards:
         return {}

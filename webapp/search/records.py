@@ -14,12 +14,11 @@ from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.keys import capture_id, document_id, holds
 from nwx.model import Capture
-from nwx.quality.stored_blocks import StoredBlock, block_of_capture
+from nwx.quality.stored_blocks import StoredBlock
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
 from nwx.values.timestamps import parse_timestamp
-from webapp.pictures.backend import pictures
 from webapp.site import words
-from webapp.site.context import document_or_404, engine
+from webapp.site.context import archive, document_or_404, engine, service
 from webapp.site.words import error_text
 
 _TEX = re.compile(r"([\\{}$&#%_^~])")
@@ -177,9 +176,9 @@ def _captures_at(urlkey: str, timestamp: str) -> Sequence[Capture]:
 
 def _stored(capture: Capture) -> StoredBlock:
     # Records are as large as pictures: few are read at once.
-    with pictures().scaled.place():
+    with service().scaled.place():
         try:
-            return block_of_capture(pictures().places, capture, MOST_PAYLOAD_BYTES)
+            return archive().record(capture, MOST_PAYLOAD_BYTES)
         except FormatError as error:
             raise NotFound(
                 gettext("this record cannot be read: %(reason)s", reason=error_text(error))

@@ -20,6 +20,7 @@ from nwx.model import Document
 from nwx.settings import Settings
 from webapp.site.kept_answers import KeptAnswers
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
+from webapp.site.scaled_pictures import ScaledPictures
 from webapp.site.viewer import viewer
 
 _Kept = TypeVar("_Kept")
@@ -77,6 +78,7 @@ class Service:
     kept: LRUCache[str, dict[Callable[[Engine], Any], Any]] = field(
         default_factory=lambda: LRUCache(_CLASSES_KEPT)
     )
+    scaled: ScaledPictures = field(default_factory=ScaledPictures)
     answers: KeptAnswers = field(default_factory=KeptAnswers)
     guard: Lock = field(default_factory=Lock)
 

@@ -180,7 +180,7 @@ class Asked:
     @property
     def given(self) -> dict[str, str]:
         """The parameters that are not as usual."""
-        return self._pairs({})
+        return dict(self._pairs({}))
 
     def options(self) -> dict[str, Any]:
         """Return the parameters as options of the Python API: `from` is a word of Python."""
@@ -191,12 +191,13 @@ class Asked:
         pairs = urlencode(self._pairs(changed))
         return f"{base or self.base}?{pairs}" if pairs else base or self.base
 
-    def _pairs(self, changed: Mapping[str, object]) -> dict[str, str]:
-        return {
-            name: str(value)
+    def _pairs(self, changed: Mapping[str, object]) -> list[tuple[str, str]]:
+        return [
+            (name, str(one))
             for name, value in {**self.values, **changed}.items()
             if value and value != self.usual.get(name)
-        }
+            for one in (value if isinstance(value, tuple) else (value,))
+        ]
 
 
 def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
