@@ -7,6 +7,7 @@ after an hour.
 """
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -19,9 +20,12 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nwx.errors import EngineBusyError, EngineError, SourceError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LEFT_SECONDS = 3_600
 """After so long what nobody holds goes, whoever made it."""
@@ -179,6 +183,13 @@ def writing(path: Path) -> Iterator[None]:
             path=path,
             reason=error.strerror or error,
         ) from error
+
+
+def parquet_bytes(frame: "pl.DataFrame") -> memoryview:
+    """Return a table as Parquet; written by polars itself, a full disk would be no OSError."""
+    written = io.BytesIO()
+    frame.write_parquet(written)
+    return written.getbuffer()
 
 
 def done_once(report: Path, work: Callable[[], Any]) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.whole_files import whole_folder
+from nwx.bulk.whole_files import parquet_bytes, whole_folder
 from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
@@ -104,7 +104,7 @@ class _Writer:
         self.files[month] = number + 1
         path = self._folder / f"month={month}" / f"part-{number:05}.parquet"
         path.parent.mkdir(exist_ok=True)
-        to_table(entries).write_parquet(path)
+        path.write_bytes(parquet_bytes(to_table(entries)))
 
 
 RESULTS_AT_ONCE = 500

@@ -14,7 +14,7 @@ import polars as pl
 from lxml import etree
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.whole_files import whole_file, whole_folder
+from nwx.bulk.whole_files import parquet_bytes, whole_file, whole_folder
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph, reversed_host
@@ -72,7 +72,7 @@ def write_parquet(tables: GraphTables, folder: Path) -> list[Path]:
     paths = _paths(tables, folder, "parquet")
     for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
         with whole_file(path) as stream:
-            frame.write_parquet(stream)
+            stream.write(parquet_bytes(frame))
     return paths
 
 
@@ -259,7 +259,7 @@ class _Export:
         into.mkdir()
         count = 0
         for number, frame in enumerate(self._links.frames(self._cell)):
-            frame.write_parquet(into / f"part-{number:05}.parquet")
+            (into / f"part-{number:05}.parquet").write_bytes(parquet_bytes(frame))
             count += len(frame)
             self._progress(WorkProgress("writing links", count))
         return count

@@ -234,6 +234,10 @@ class Folder:
                 database=database,
                 reason=error,
             )
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and not os.access(
+            database.parent, os.W_OK
+        ):
+            return self._of_system(PermissionError(errno.EACCES, "it is read-only", str(database)))
         limit = exceeded_limit()
         if limit:
             return EngineError.translated(

@@ -1,6 +1,7 @@
 """Captures written as Parquet, a folder a month."""
 
 import json
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.errors import SourceError, UsageError
+from nwx.exports import captures
 from nwx.exports.captures import (
     checked_fields,
     export_captures,
@@ -54,6 +56,22 @@ def test_a_folder_with_files_is_not_written_to(engine: Engine, tmp_path: Path) -
     with pytest.raises(SourceError, match="is there already"):
         export_captures(engine, tmp_path / "export")
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine"]
+
+
+def test_a_file_that_cannot_be_written_is_told(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        captures, "to_table", lambda rows: pl.DataFrame({"n": range(1 << 20)})
+    )  # more than fits
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        with pytest.raises(SourceError, match="export cannot be written: File too large"):
+            export_captures(engine, tmp_path / "export")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["archive"]
 
 
 HIT = Hit("1", "http://a.org/", "sha1:A", "=1+1", ("20100101000000", "2012"), 0.5, host="a.org")

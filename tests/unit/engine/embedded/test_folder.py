@@ -79,6 +79,20 @@ def test_a_full_disk_is_full(tmp_path: Path) -> None:
         raise TantivyError("An IO error occurred: 'No space left on device (os error 28)'")
 
 
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY])
+def test_a_database_in_a_read_only_folder(
+    tmp_path: Path, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    error = sqlite3.OperationalError("unable to open database file")
+    error.sqlite_errorcode = code
+    with (
+        pytest.raises(EngineError, match=r"queue\.db cannot be used \(it is read-only\); check"),
+        Folder(tmp_path).our_errors(tmp_path / "queue.db"),
+    ):
+        raise error
+
+
 def test_only_what_tantivy_does_is_its_error() -> None:
     with pytest.raises(TantivyError), tantivy_errors():
         raise ValueError("Schema error")
