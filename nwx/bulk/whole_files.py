@@ -6,6 +6,7 @@ share the disk see too. Without a lock they are removed once the process is know
 after an hour.
 """
 
+import errno
 import fcntl
 import io
 import json
@@ -22,7 +23,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nwx.errors import EngineBusyError, EngineError, SourceError
+from nwx.errors import EngineBusyError, EngineError, EngineFullError, SourceError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,7 +219,7 @@ def locked_folder(folder: Path, work: str) -> Iterator[Path]:
 
     The system releases the lock when the process dies. Raises EngineBusyError if another process
     holds it (`work` describes its work, as in `builds facets`), EngineError if it cannot be
-    written.
+    written, EngineFullError if the disk becomes full inside.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -233,5 +234,13 @@ def locked_folder(folder: Path, work: str) -> Iterator[Path]:
                 f"another process {work} in {folder}; wait for it to end"
             ) from error
         yield folder
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise EngineFullError.translated(
+            "no space is left at %(place)s; what was stored before is kept, make room "
+            "and run the same command again",
+            place=folder,
+        ) from error
     finally:
         os.close(handle)

@@ -12,7 +12,7 @@ import polars as pl
 
 from nwx.bulk.arrays import narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.whole_files import locked_folder
+from nwx.bulk.whole_files import locked_folder, whole_file
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, UsageError
@@ -289,7 +289,8 @@ def _new_seeds(folder: Path) -> tuple[int, int]:
         first, second = np.frombuffer(path.read_bytes(), dtype=np.uint64).tolist()
         return first, second
     seeds = os.urandom(16)
-    path.write_bytes(seeds)
+    with whole_file(path) as stream:
+        stream.write(seeds)
     first, second = np.frombuffer(seeds, dtype=np.uint64).tolist()
     return first, second
 

@@ -22,7 +22,7 @@ from nwx.bulk.whole_files import (
     whole_folder,
     writing,
 )
-from nwx.errors import EngineBusyError, EngineError, SourceError
+from nwx.errors import EngineBusyError, EngineError, EngineFullError, SourceError
 
 HOST = whole_files._HOST
 
@@ -204,6 +204,13 @@ def test_a_second_one_is_told_what_is_done_there(tmp_path: Path) -> None:
 def test_errors_of_the_work_stay_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(BlockingIOError), locked_folder(tmp_path / "work", "builds facets"):
         raise BlockingIOError
+
+
+def test_a_full_disk_is_told_with_the_folder_of_the_work(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    full = pytest.raises(EngineFullError, match=r"no space is left at .*work;")
+    with full, locked_folder(folder, "builds"), Path("/dev/full").open("wb", 0) as stream:
+        stream.write(b"1")
 
 
 def test_a_place_that_is_no_folder_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a build holds is what plain Python counts."""
 
+import resource
 from itertools import combinations
 from pathlib import Path
 from unittest.mock import Mock
@@ -7,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from nwx.engine.open import open_engine
+from nwx.errors import SourceError
 from nwx.facets.builds import cell_features
 from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets
 from nwx.facets.builds.sources import ArchiveCaptures
@@ -63,6 +65,26 @@ def test_all_combinations_are_as_counted_in_plain_python(
     assert stored(tmp_path) == expected(captures, least)
     assert report.captures == len(captures)
     assert report.combinations == len(expected(captures, least))
+
+
+def test_a_build_goes_on_after_its_seeds_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captures = by_chance(1, 20)
+    write(tmp_path, captures)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def seeds_before_the_limit(number: int) -> bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        return bytes(number)
+
+    try:
+        with monkeypatch.context() as patched, pytest.raises(SourceError, match="File too large"):
+            patched.setattr("nwx.facets.builds.build.os.urandom", seeds_before_the_limit)
+            build(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert build(tmp_path).captures == len(captures)
 
 
 @pytest.mark.parametrize("seed", range(4))
