@@ -14,6 +14,7 @@ WACZ = "wacz==0.6.0"
 WARCPROX = "warcprox==2.13.1"
 SCRAPY = ("scrapy==2.13.0 twisted==24.11.0", "scrapy==2.19.0")
 """The oldest Scrapy that the adapter works with, which needs an older Twisted, and the newest."""
+CDX_CLIENTS = "wayback==0.5.1 cdx_toolkit==0.9.39"
 CACHE = Path(__file__).parent.parent / ".cache"
 
 
@@ -66,5 +67,5 @@ def _run(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    for wanted in (WACZ, WARCPROX, *SCRAPY):
+    for wanted in (WACZ, WARCPROX, CDX_CLIENTS, *SCRAPY):
         print(prepare(wanted))

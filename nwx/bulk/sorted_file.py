@@ -84,7 +84,7 @@ class SortedFile:
     def _split(self, offset: int) -> Iterator[PlacedLine]:
         """Yield the lines from an offset on, empty ones included; reads grow in size."""
         at, rest, length = offset, b"", _PROBE_BYTES
-        while data := self._read(offset, min(length, self.size - offset)):
+        while data := self._read(offset, min(length, max(self.size - offset, 0))):
             offset += len(data)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:

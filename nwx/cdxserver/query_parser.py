@@ -318,6 +318,8 @@ def _resuming(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQ
         return query
     if not dialect.resumes:
         raise CdxQueryError(f"the dialect {dialect.name} has no resume keys; add dialect=ia")
+    if query.newest and not key:
+        return query  # nothing comes after the newest
     if query.order is not RowOrder.DEFAULT or query.newest or query.paging:
         raise CdxQueryError("resume keys go without sort, page and a limit below 0")
     if any(collapsing.last for collapsing in query.collapsing):

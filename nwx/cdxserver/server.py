@@ -85,6 +85,9 @@ class CdxServer:
             if query.paging.count:
                 return _count(blocks, query.paging, dialect)
             page = of_page(query, query.paging, blocks, dialect)
+            if page is None and query.paging.page:
+                # Not even "[]": clients of the Internet Archive stop at an empty answer only.
+                return Answer(media_type, iter(()))
             query = page if page is not None else replace(query, limit=0, paging=None)
         lines = plain_lines(query, self.source, dialect)
         if lines is not None:

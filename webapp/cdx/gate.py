@@ -144,8 +144,11 @@ def asked(
     service: CdxService, server: CdxServer, parameters: Parameters, collection: str, variant: str
 ) -> Answer:
     """Return the answer to what is asked at an address that ends with a variant."""
-    # Crawlers that want digests in a spelling speak the dialect of the Internet Archive.
-    usual = IA.name if variant in SPELLINGS else variant or PYWB.name
+    # Crawlers that want digests in a spelling speak the dialect of the Internet Archive, and so do
+    # clients that page by resume keys, which pywb does not have.
+    resumes = parameters.text("resumeKey") or parameters.truth("showResumeKey")
+    is_ia = variant in SPELLINGS or (resumes and not variant)
+    usual = IA.name if is_ia else variant or PYWB.name
     return server.answer(
         parameters,
         dialect_named(parameters.text("dialect") or usual),
