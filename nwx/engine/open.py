@@ -4,13 +4,16 @@ An engine is a package with a class that is an `Engine`, opened by its `open_eng
 in `_PACKAGES`.
 """
 
+import re
 from importlib import import_module
+from pathlib import Path
 
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
 _FOLDER = ""
+_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}/?", re.ASCII)
 _PACKAGES = {
     _FOLDER: "nwx.engine.embedded",
     "http": "nwx.engine.elastic",
@@ -29,9 +32,14 @@ def is_server(address: str) -> bool:
 def engine_package(address: str) -> str:
     """Return the package name of the engine at an address.
 
-    Raises UsageError on an unknown scheme.
+    Raises UsageError on an unknown scheme, and on HOST:PORT where there is no such folder.
     """
     scheme = _scheme(address)
+    if scheme == _FOLDER and _PLACE.fullmatch(address) and not Path(address).is_dir():
+        raise UsageError(
+            f"--engine {address}: there is no such folder; write http://{address} for an "
+            f"Elasticsearch, opensearch+http://{address} for an OpenSearch"
+        )
     if scheme not in _PACKAGES:
         raise UsageError(
             f"--engine {address}: unknown scheme {scheme!r}; give a folder, "

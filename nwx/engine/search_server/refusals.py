@@ -186,15 +186,9 @@ def another_product(
 ) -> EngineError:
     """Return the error of an address where something else answers."""
     answer = f" (HTTP {status}, {mimetype or 'no content type'})" if status else ""
-    if product[0] in "AEIOU":
-        return EngineError.translated(
-            "the server at %(address)s is not an %(product)s%(answer)s; check the address",
-            address=address,
-            product=product,
-            answer=answer,
-        )
     return EngineError.translated(
-        "the server at %(address)s is not a %(product)s%(answer)s; check the address",
+        "the server at %(address)s is not an %(product)s%(answer)s; check the address: http:// "
+        "names an Elasticsearch, opensearch+http:// an OpenSearch",
         address=address,
         product=product,
         answer=answer,

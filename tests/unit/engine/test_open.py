@@ -30,6 +30,24 @@ def test_an_unknown_scheme_is_a_usage_error() -> None:
         engine_package("ftp://host.example")
 
 
+@pytest.mark.parametrize("address", ["localhost:9200", "search.example:9200/", "[::1]:9200"])
+def test_a_server_without_a_scheme_makes_no_folder(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"opensearch\+http://"):
+        open_engine(Settings(engine=address))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_may_have_the_name_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("localhost:9200").mkdir()
+    assert engine_package("localhost:9200") == "nwx.engine.embedded"
+
+
 def test_a_folder_is_an_embedded_engine(tmp_path: Path) -> None:
     with open_engine(Settings(engine=str(tmp_path / "archive"))) as engine:
         engine.create()

@@ -55,7 +55,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, refusal("parsing_exception", "read_only_allow_delete"), RefusedError, "refuses"),
         (200, b"<html>", EngineError, "is not an Elasticsearch .HTTP 200, text/html."),
         (404, b"<html>", EngineError, "is not an Elasticsearch .HTTP 404, text/html."),
-        (200, [1], EngineError, "is not an Elasticsearch"),
+        (200, [1], EngineError, "is not an Elasticsearch.*opensearch.http:// an OpenSearch"),
     ],
 )
 def test_refusals_say_what_is_wrong(
