@@ -1,8 +1,9 @@
 """The Host and Authorization headers: what names a host, and who has a token."""
 
 import hmac
+import ipaddress
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,6 +54,20 @@ class HostCheck:
 def is_host(given: str) -> bool:
     """Return whether a Host header can name a host."""
     return len(given) <= _MOST_CHARACTERS and _HOST.fullmatch(given) is not None
+
+
+def is_known_host(given: str, names: Collection[str] | None) -> bool:
+    """Return whether a service with these names is meant by a Host header; None is any name.
+
+    A name that its owner points at this machine would let pages of theirs read what is here.
+    """
+    name = hostname(given).rstrip(".")
+    if names is None or name in names:
+        return True
+    try:
+        return bool(ipaddress.ip_address(name.strip("[]")))
+    except ValueError:
+        return False
 
 
 def given_host(environ: dict[str, Any]) -> str:

@@ -89,6 +89,12 @@ def bulk_loading(settings: Settings, *, wanted: bool) -> Iterator[None]:
 LISTEN_HOST = click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
 )
+HOST_NAMES = option.repeated(
+    "--host-name",
+    "NAME",
+    "Also answer to this name of the machine; on 127.0.0.1, others get 421.",
+    into="host_names",
+)
 LISTEN_PORT = option.value(
     "--port", click.IntRange(0, 65535), None, "Port to listen on; 0 picks a free one.", default=8080
 )

@@ -23,7 +23,7 @@ SERVERS = {
 @contextmanager
 def _serving(folder: Path, command: list[str]) -> Iterator[int]:
     with subprocess.Popen(
-        [COMMAND, *command, "--port", "0", "--workers", "1"],
+        [COMMAND, *command, "--port", "0", "--workers", "1", "--host-name", "archive.test"],
         env=environment(folder, PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
         text=True,
@@ -53,3 +53,11 @@ def test_hostile_requests_are_refused_and_cost_nobody_anything(
             connection.close()
         assert exchange(port, b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 400 ")
         assert exchange(port, get("/", version="2.0")).startswith(b"HTTP/1.1 505 ")
+        for host in ("localhost", "127.0.0.1", "[::1]", "Archive.Test:80", "192.0.2.1:1"):
+            asked = f"GET /health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+            assert exchange(port, asked.encode()).startswith(b"HTTP/1.1 200 ")
+        for host in ("rebound.example", "localhost.rebound.example", "127.0.0.1.rebound.example"):
+            asked = f"GET /cdx?url=a HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n"
+            answer = exchange(port, asked.encode(), ends=False)
+            assert answer.startswith(b"HTTP/1.1 421 ")
+            assert b"--host-name" in answer

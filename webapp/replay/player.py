@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, cast
 from urllib.parse import urlsplit
@@ -25,7 +25,15 @@ from pywb.warcserver.warcserver import register_source
 
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
-from webapp.headers import Application, HostCheck, given_host, hostname, pages_host, playback_host
+from webapp.headers import (
+    Application,
+    HostCheck,
+    given_host,
+    hostname,
+    is_known_host,
+    pages_host,
+    playback_host,
+)
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
@@ -160,11 +168,12 @@ class Player(FrontEndApp):  # type: ignore[misc]
 class OwnHost:
     """Playback at the one name that is its own: at others captures would share the pages' cookies.
 
-    `own` is its address, "" where only that of this machine is known.
+    `own` is its address, "" where only that of this machine is known; `names` are those of
+    `is_known_host`.
     """
 
-    def __init__(self, application: Application, own: str) -> None:
-        self._application, self._own = application, own
+    def __init__(self, application: Application, own: str, names: Collection[str] | None) -> None:
+        self._application, self._own, self._names = application, own, names
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -172,7 +181,10 @@ class OwnHost:
         """Answer a request, or lead to the same path at the own name."""
         given = urlsplit(f"{environ['wsgi.url_scheme']}://{given_host(environ)}")
         host = hostname(given.netloc)
-        own = hostname(urlsplit(self._own).netloc) if self._own else playback_host(host)
+        if self._own:
+            own = hostname(urlsplit(self._own).netloc)
+        else:
+            own = playback_host(host) if is_known_host(host, self._names) else "localhost"
         if own == host or not given.netloc:
             return self._application(environ, start_response)
         base = self._own or f"{given.scheme}://{given.netloc.replace(host, own)}"
@@ -227,9 +239,10 @@ def main(config_file: str) -> None:
     Rewriter.viewers = PlayerViewers(PlaybackFolder(Path(config_file).parent).passes())
     NwxIndex.viewers = Rewriter.viewers
     application = Player(config_file=config_file)
+    at_own = OwnHost(application, config["nwx_own"], config["nwx_hosts"])
     listening = socket.socket(fileno=config["nwx_socket"])
     pywsgi.WSGIServer(
         listening,
-        BehindProxies(HostCheck(OwnHost(application, config["nwx_own"])), _proxies(config)),
+        BehindProxies(HostCheck(at_own), _proxies(config)),
         handler_class=ConfinedHandler,
     ).serve_forever()

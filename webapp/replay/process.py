@@ -159,8 +159,8 @@ class ReplayProcess:
     it, `search_url` as readers do, "" for the same host at the same port;
     `title` is the name of the archive; `users` tells which proxies are believed.
     `own` is the address of playback as readers know it, "" where that is another name of
-    this machine. `listening` is handed to the process, and kept for the next one: whoever
-    asks in between waits.
+    this machine; `host_names` are those of `is_known_host`. `listening` is handed to the
+    process, and kept for the next one: whoever asks in between waits.
     """
 
     def __init__(
@@ -172,6 +172,7 @@ class ReplayProcess:
         title: str = "nwx",
         users: UserOptions | None = None,
         own: str = "",
+        host_names: frozenset[str] | None = None,
     ) -> None:
         self._engine = engine
         self._users = users or UserOptions()
@@ -188,6 +189,7 @@ class ReplayProcess:
         self.port = port_of(listening)
         self.address = address_of(listening)
         self._own = own.rstrip("/")
+        self._host_names = host_names
         self.loopback = loopback_of(listening)
         self.folder: Path
         self.shared: PlaybackFolder
@@ -309,6 +311,7 @@ class ReplayProcess:
                 "title": self._title,
             },
             "nwx_own": self._own,
+            "nwx_hosts": None if self._host_names is None else sorted(self._host_names),
             "nwx_proxies": {
                 "trusted": list(map(str, self._users.trusted_proxies)),
                 "naming": list(map(str, self._users.naming_proxies)),

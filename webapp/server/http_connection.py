@@ -39,6 +39,7 @@ _MOST_CHUNK_COST = 16
 """The bytes sent for each byte of a body: chunks of one byte take six."""
 
 _VERSIONS = ("1.0", "1.1")
+_HINTS = {HTTPStatus.MISDIRECTED_REQUEST: ": this host name is unknown; --host-name adds it"}
 
 
 Headers = list[tuple[bytes, bytes]]
@@ -61,6 +62,9 @@ class ConnectionHost(Protocol):
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
     ) -> dict[str, Any]:
         """Return the WSGI environment of a request, without its client."""
+
+    def answers_to(self, host: str) -> bool:
+        """Return whether this service is the one that a Host header names."""
 
     def most_body_bytes(self, path: str) -> int:
         """Return how long a body whoever has no token may send to a path."""
@@ -227,6 +231,8 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         for name, value in self.headers:
             if name == b"host":
                 hosts += 1
+                if not self._host.answers_to(value.decode("latin-1")):
+                    self._refuse(HTTPStatus.MISDIRECTED_REQUEST)
             elif name == b"transfer-encoding":
                 codings += (b"," * bool(codings)) + value.lower()
             elif name == b"authorization":
@@ -377,7 +383,7 @@ def _disconnect(cycle: RequestResponseCycle) -> None:
 
 def _refusal(status: HTTPStatus, headers: list[tuple[bytes, bytes]]) -> bytes:
     """Return the answer to a request that is not read to its end."""
-    body = f"{status.phrase}\n"
+    body = f"{status.phrase}{_HINTS.get(status, '')}\n"
     head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
     head += f"content-length: {len(body)}\r\nconnection: close\r\n"
     head += "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in headers)

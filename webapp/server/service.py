@@ -18,7 +18,14 @@ from nwx.steering.specifications.specification_store import POLITE_LIMITS, Speci
 from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
-from webapp.server.sockets import address_of, listen, loopback_of, place_of, port_of
+from webapp.server.sockets import (
+    address_of,
+    host_names,
+    listen,
+    loopback_of,
+    place_of,
+    port_of,
+)
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site.context import PlaybackState
@@ -34,7 +41,8 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 class ServiceSettings:
     """Where and how to serve.
 
-    `replay_port` 0 takes the port after `port`, or a free one where that is
+    `host_names` are names of this machine beside `localhost`, where only it
+    asks. `replay_port` 0 takes the port after `port`, or a free one where that is
     taken. `search_url` and `replay_url` are the addresses that readers use
     where those differ, as behind a reverse proxy; `replay_host` is a host
     name of this machine for playback alone. Each of the `workers` answers
@@ -46,6 +54,7 @@ class ServiceSettings:
     """
 
     host: str = "127.0.0.1"
+    host_names: tuple[str, ...] = ()
     port: int = 8080
     workers: int = 1
     threads: int = DEFAULT_THREADS
@@ -68,6 +77,10 @@ class ServiceSettings:
     def writes(self) -> bool:
         """Whether somebody, by a token or a role, may write something."""
         return bool(self.cdx_token or self.queue_token or self.users.has_users)
+
+    def names(self, listening: socket.socket) -> frozenset[str] | None:
+        """Return the names that are answered to at a socket, None for any."""
+        return None if self.search_url else host_names(listening, self.host, self.host_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +173,8 @@ def serve_pages(
             replay = _playback(stack, archive, settings, listening)
             playing = _Playing(replay.port, replay.shared)
         maker = PagesMaker(archive, settings, loopback_of(listening), playing)
-        order = WorkerOrder(maker, place_of(listening), settings.threads, settings.cdx_token)
+        place, names = place_of(listening), settings.names(listening)
+        order = WorkerOrder(maker, place, settings.threads, settings.cdx_token, names)
         addresses = ServiceAddresses(search, replay.own if replay else "")
         run_workers(listening, settings.workers, order, lambda: ready(addresses))
 
@@ -223,6 +237,7 @@ def _playback(
             settings.title,
             settings.users,
             own,
+            settings.names(replay_socket),
         )
     )
 

@@ -1,5 +1,6 @@
 """The CDX server and the crawler's queue alone, without the pages of the search service."""
 
+import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
 from webapp.headers import HostCheck
 from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
-from webapp.server.sockets import address_of, place_of
-from webapp.server.worker import OpenedApplication, WorkerOrder
+from webapp.server.sockets import address_of, host_names, place_of
+from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site import health
 
@@ -38,6 +39,7 @@ class CdxServerSettings:
     archive: Settings | None = None
     sources: tuple[str, ...] = ()
     host: str = "127.0.0.1"
+    host_names: tuple[str, ...] = ()
     port: int = 8080
     workers: int = 1
     threads: int = DEFAULT_THREADS
@@ -106,9 +108,7 @@ def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> 
     with listening_service(settings.host, settings.port) as listening:
         if settings.archive is not None and settings.token:
             prepare_archive(settings.archive)
-        order = WorkerOrder(
-            CdxServerMaker(settings), place_of(listening), settings.threads, settings.token
-        )
+        order = _order(CdxServerMaker(settings), settings, listening)
         run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
 
 
@@ -123,6 +123,7 @@ class QueueServerSettings:
     archive: Settings
     token: str
     host: str = "127.0.0.1"
+    host_names: tuple[str, ...] = ()
     port: int = 8080
     workers: int = 1
     threads: int = DEFAULT_THREADS
@@ -160,6 +161,14 @@ def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -
     """
     with listening_service(settings.host, settings.port) as listening:
         prepare_queue_file(settings.archive)
-        maker = QueueServerMaker(settings)
-        order = WorkerOrder(maker, place_of(listening), settings.threads, settings.token)
+        order = _order(QueueServerMaker(settings), settings, listening)
         run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
+
+
+def _order(
+    maker: ApplicationMaker,
+    settings: CdxServerSettings | QueueServerSettings,
+    listening: socket.socket,
+) -> WorkerOrder:
+    names = host_names(listening, settings.host, settings.host_names)
+    return WorkerOrder(maker, place_of(listening), settings.threads, settings.token, names)

@@ -1,6 +1,8 @@
 """Sockets to listen at."""
 
+import ipaddress
 import socket
+from collections.abc import Iterable
 
 from nwx.errors import SettingsError
 
@@ -40,6 +42,13 @@ def place_of(listening: socket.socket) -> tuple[str, int]:
     """Return host and port of a listening socket."""
     host, port = listening.getsockname()[:2]
     return host, port
+
+
+def host_names(listening: socket.socket, host: str, names: Iterable[str]) -> frozenset[str] | None:
+    """Return the names of a service that only this machine reaches, None for any other."""
+    if not ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback:
+        return None
+    return frozenset(name.lower() for name in ("localhost", host, *names))
 
 
 def loopback_of(listening: socket.socket) -> str:

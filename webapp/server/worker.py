@@ -16,7 +16,7 @@ from uvicorn import Config, Server
 
 from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
-from webapp.headers import Application, ShortAnswers
+from webapp.headers import Application, ShortAnswers, is_host, is_known_host
 from webapp.server import connections
 from webapp.server.http_connection import MOST_BODY_BYTES, HttpConnection
 from webapp.server.wsgi_answers import WsgiBridge
@@ -35,7 +35,8 @@ class HttpServer(Server):
     """A WSGI application at a listening socket, or at the connections it is given.
 
     `at_once` is that of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken, more where
-    `body_limits` says so of the beginning of a path. `on_start` is called with the loop
+    `body_limits` says so of the beginning of a path. `host_names` are those of
+    `is_known_host`. `on_start` is called with the loop
     once connections are taken, `on_closed` after the end of each.
     """
 
@@ -47,8 +48,10 @@ class HttpServer(Server):
         token: str = "",
         at_once: ShortAnswers | None = None,
         body_limits: Mapping[str, int] | None = None,
+        host_names: frozenset[str] | None = None,
     ) -> None:
         self._body_limits = body_limits or {}
+        self._host_names = host_names
         self.token = token
         self.place = place
         self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
@@ -86,6 +89,10 @@ class HttpServer(Server):
         """Return how long a body whoever has no token may send to a path."""
         limits = self._body_limits.items()
         return next((most for begin, most in limits if path.startswith(begin)), MOST_BODY_BYTES)
+
+    def answers_to(self, host: str) -> bool:
+        """Return whether this service is asked for; what cannot be a host is refused later."""
+        return not is_host(host) or is_known_host(host, self._host_names)
 
     def listen(self, listening: socket.socket) -> None:
         """Accept the connections of a listening socket, which is closed at the end."""
@@ -217,6 +224,7 @@ class WorkerOrder:
     place: tuple[str, int]
     threads: int
     token: str = ""
+    host_names: frozenset[str] | None = None
 
 
 def main(channel_number: int) -> None:
@@ -237,6 +245,7 @@ def main(channel_number: int) -> None:
             order.token,
             opened.at_once,
             opened.body_limits,
+            order.host_names,
         )
         collect_rarely()
         channel.setblocking(False)

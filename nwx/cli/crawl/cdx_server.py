@@ -4,7 +4,7 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
-from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
+from nwx.cli.options import HOST_NAMES, LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -14,6 +14,7 @@ from nwx.settings import Settings
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @option.flag("--archive", "Also answer from the archive (--engine).")
 @LISTEN_HOST
+@HOST_NAMES
 @LISTEN_PORT
 @SERVER_WORKERS
 @option.value(
@@ -44,6 +45,7 @@ def command(
     sources: tuple[str, ...],
     archive: bool,
     host: str,
+    host_names: tuple[str, ...],
     port: int,
     workers: int | None,
     threads: int,
@@ -71,6 +73,7 @@ def command(
         archive=settings if has_archive else None,
         sources=sources,
         host=host,
+        host_names=host_names,
         port=port,
         workers=workers or usual_workers(),
         threads=threads,

@@ -13,7 +13,7 @@ import click
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
 from nwx.cli.crawl.queue_export import export_urls
-from nwx.cli.options import LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
+from nwx.cli.options import HOST_NAMES, LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.cli.output import clean, counted, json_text, print_json, warn
 from nwx.cli.restricted import open_for_reading
 from nwx.errors import NwxError, UsageError
@@ -41,6 +41,7 @@ _URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
 
 @click.group("queue", invoke_without_command=True)
 @LISTEN_HOST
+@HOST_NAMES
 @LISTEN_PORT
 @SERVER_WORKERS
 @SERVER_THREADS
@@ -65,6 +66,7 @@ _URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
 def command(
     context: click.Context,
     host: str,
+    host_names: tuple[str, ...],
     port: int,
     workers: int | None,
     threads: int,
@@ -98,6 +100,7 @@ def command(
         archive=settings,
         token=token,
         host=host,
+        host_names=host_names,
         port=port,
         workers=workers or usual_workers(),
         threads=threads,

@@ -8,6 +8,7 @@ import click
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
 from nwx.cli.options import (
+    HOST_NAMES,
     LISTEN_HOST,
     LISTEN_PORT,
     SERVER_THREADS,
@@ -24,6 +25,7 @@ class _Options:
     """The arguments of the command, as click names them."""
 
     host: str
+    host_names: tuple[str, ...]
     port: int
     workers: int | None
     threads: int
@@ -48,7 +50,7 @@ class _Options:
 
 
 _HANDED_ON = (
-    *("host", "port", "threads", "replay", "replay_port", "replay_host"),
+    *("host", "host_names", "port", "threads", "replay", "replay_port", "replay_host"),
     *("search_url", "replay_url", "cdx_origins", "cdx_sources"),
 )
 """The options that the service takes as they are."""
@@ -56,6 +58,7 @@ _HANDED_ON = (
 
 @click.command("serve")
 @LISTEN_HOST
+@HOST_NAMES
 @LISTEN_PORT
 @SERVER_WORKERS
 @SERVER_THREADS

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -125,6 +126,24 @@ def test_playback_that_cannot_be_started_again_is_told_until_it_can(
             assert "exit code 1" in replay.state().message
         _wait_for(replay, running=True)
         assert fetch(f"{replay.address}/static/wb_frame.js")[0] == 200
+
+
+@pytest.mark.parametrize("known", [None, frozenset({"localhost", "archive.test"})])
+def test_other_names_of_this_machine_lead_to_its_own(
+    archive: tuple[Engine, Path], known: frozenset[str] | None
+) -> None:
+    """So that the page of a name pointed at this machine reads no captures."""
+    with ReplayProcess(
+        archive[0], listen("127.0.0.1", 0), "http://127.0.0.1:9", host_names=known
+    ) as replay:
+        for host in ("rebound.example", "archive.test"):
+            own = "localhost" if known and host not in known else host
+            shown = socket.create_connection(("127.0.0.1", replay.port), 60)
+            with shown, shown.makefile("rb") as stream:
+                shown.sendall(f"GET /replay/ HTTP/1.0\r\nHost: {host}:81\r\n\r\n".encode())
+                head = stream.read().decode()
+            assert head.startswith("HTTP/1.1 200 " if own == host else "HTTP/1.1 307 ")
+            assert ("Location: http://localhost:81/replay/" in head) == (own != host)
 
 
 SERVE = """
