@@ -13,6 +13,7 @@ from limits.strategies import FixedWindowRateLimiter
 from nwx.accounts.account_file import AccountFile
 
 _MINUTES = 15
+_LONGEST_SECONDS = _MINUTES * 60
 OF_ONE_NAME = RateLimitItemPerMinute(8, _MINUTES, namespace="name-and-address")
 OF_ONE_ADDRESS = RateLimitItemPerMinute(40, _MINUTES, namespace="address")
 OF_NAME_ANYWHERE = RateLimitItemPerMinute(200, _MINUTES, namespace="name")
@@ -41,7 +42,11 @@ class AttemptCounts(Storage):
         """Return a count that was raised; one that has expired begins anew."""
         now = self._clock()
         with self._file.changing() as db:
-            db.execute("DELETE FROM attempts WHERE expires <= ?", (now,))
+            # Counts that expire later were made before the clock was set back.
+            db.execute(
+                "DELETE FROM attempts WHERE expires <= ? OR expires > ?",
+                (now, now + _LONGEST_SECONDS),
+            )
             (number,) = db.execute(
                 "INSERT INTO attempts VALUES (?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET number = number + excluded.number "
@@ -61,10 +66,12 @@ class AttemptCounts(Storage):
         return found[1] if found else self._clock()
 
     def _row(self, key: str) -> tuple[int, float] | None:
+        now = self._clock()
         with self._file.reading() as db:
             row: tuple[int, float] | None = db.execute(
-                "SELECT number, expires FROM attempts WHERE key = ? AND expires > ?",
-                (key, self._clock()),
+                "SELECT number, expires FROM attempts"
+                " WHERE key = ? AND expires > ? AND expires <= ?",
+                (key, now, now + _LONGEST_SECONDS),
             ).fetchone()
         return row
 

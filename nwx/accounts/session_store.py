@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from nwx.accounts.account_file import AccountFile
 
 SESSION_IDLE_SECONDS = 12 * 3_600
-"""A session that is not used for so long has ended."""
+"""A session that is not used for so long has ended, as has one used in the future.
+
+Otherwise one begun while the clock was wrong would last for years.
+"""
 
 MOST_SESSION_SECONDS = 7 * 86_400
 _NOTED_SECONDS = 300
@@ -41,8 +44,8 @@ class SessionStore:
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), int(self._clock())
         with self._file.changing() as db:
             db.execute(
-                "DELETE FROM sessions WHERE seen < ? OR began < ?",
-                (now - SESSION_IDLE_SECONDS, now - MOST_SESSION_SECONDS),
+                "DELETE FROM sessions WHERE seen < ? OR began < ? OR seen > ?",
+                (now - SESSION_IDLE_SECONDS, now - MOST_SESSION_SECONDS, now + _NOTED_SECONDS),
             )
             row = (_hash(token), name, proof, now, now)
             db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", row)
@@ -69,7 +72,8 @@ class SessionStore:
             if row is None:
                 return None
             name, proof, began, seen = row
-            if now - seen > SESSION_IDLE_SECONDS or now - began > MOST_SESSION_SECONDS:
+            is_used = -_NOTED_SECONDS <= now - seen <= SESSION_IDLE_SECONDS
+            if not is_used or now - began > MOST_SESSION_SECONDS:
                 db.execute("DELETE FROM sessions WHERE token_hash = ?", (key,))
                 return None
             if now - seen > _NOTED_SECONDS:

@@ -222,6 +222,19 @@ def test_a_delay_between_leases_of_a_host(queue: CrawlQueue) -> None:
     assert urls(at_once) == ["http://a.example/1"]
 
 
+def test_a_clock_that_is_set_back_holds_no_url_and_no_host(
+    queue: CrawlQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.put(PAGES[:1])
+    slow = limited(LeaseLimits(delay_seconds=60, in_flight=1))
+    now = time.time()
+    with monkeypatch.context() as future:
+        future.setattr(time, "time", lambda: now + 1e9)
+        assert urls(queue.lease(1, **slow)) == [PAGES[0].url]
+    assert urls(queue.lease(1, **slow)) == [PAGES[0].url]
+    assert queue.lease(1, **slow) == []
+
+
 def test_so_many_of_a_host_at_the_same_time(queue: CrawlQueue) -> None:
     queue.put(PAGES)
     few = LeaseLimits(in_flight=2)

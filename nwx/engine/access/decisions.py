@@ -137,6 +137,7 @@ SHOWS_ALL = Decisions(())
 @dataclass(frozen=True, slots=True)
 class _Kept:
     decisions: Decisions
+    begins: str
     ends: str
 
 
@@ -166,14 +167,14 @@ class AccessRules:
         named = self._viewers.named(viewer)
         kept = self._kept.get(named)
         # A moment given by the caller may lie before those that are kept.
-        if now is None and kept is not None and moment < kept.ends:
+        if now is None and kept is not None and kept.begins <= moment < kept.ends:
             return kept.decisions
         timed = list(self._timed(named, moment))
         decisions = Decisions(sorted(timed, key=_order, reverse=True), self.version)
         if now is None:
             if len(self._kept) >= _CLASSES_KEPT:
                 self._kept = {}
-            self._kept[named] = _Kept(decisions, self._next_change(moment))
+            self._kept[named] = _Kept(decisions, moment, self._next_change(moment))
         return decisions
 
     def purges(self, capture: AccessSubject) -> bool:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 LEASE_SECONDS = 600.0
 """How long a lease lasts where nobody says otherwise."""
 
+MOST_LEASED_AHEAD = 2 * 86_400.0
+"""A lease that seems to last longer, in seconds, was given before the clock was set back."""
+
 
 class UrlState(StrEnum):
     """State of a URL in a queue."""

@@ -194,7 +194,11 @@ class Ownership:
                 f"end it first"
             )
         moment = to_timestamp(self.clock())
-        if other is not None and other.token == self._token and moment < _later(other.seen):
+        if (
+            other is not None
+            and other.token == self._token
+            and (other.seen <= moment < _later(other.seen))
+        ):
             return
         own = _Owner(socket.gethostname(), os.getpid(), self._token, moment, self.interval_seconds)
         self.blobs.put_state(self._key, msgspec.json.encode(own))
@@ -221,7 +225,8 @@ class Ownership:
             return False
         if other.host == socket.gethostname() and not _runs(other.pid):
             return False
-        silent = (self.clock() - parse_timestamp(other.seen)).total_seconds()
+        # Who was heard of in the future wrote before the clock was set back.
+        silent = abs((self.clock() - parse_timestamp(other.seen)).total_seconds())
         return silent < max(_LOOKS * other.interval_seconds, _LEAST_SECONDS)
 
 

@@ -98,6 +98,14 @@ def test_counts_that_have_expired_are_deleted(
         assert db.execute("SELECT count(*) FROM attempts").fetchone() == (3,)
 
 
+def test_attempts_of_the_future_keep_nobody_out(limits: LoginLimits, clock: _Clock) -> None:
+    now, clock.now = clock.now, 4_070_908_800.0  # 2099
+    waits = [limits.wait_seconds("ada", "192.0.2.1") for _ in range(12)]
+    assert 0 < max(waits) <= MINUTES
+    clock.now = now
+    assert limits.wait_seconds("ada", "192.0.2.1") == 0
+
+
 def test_counts_as_the_library_wants_them(file: AccountFile, clock: _Clock) -> None:
     counts = AttemptCounts(file, clock)
     assert counts.check()

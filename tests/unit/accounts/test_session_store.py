@@ -1,5 +1,7 @@
 """Sessions, from login to their end."""
 
+import pytest
+
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.session_store import (
     MOST_SESSION_SECONDS,
@@ -51,6 +53,20 @@ def test_a_session_that_is_not_used_ends(file: AccountFile) -> None:
     clock.now += 2
     assert sessions.session(idle) is None
     assert sessions.session(used)
+
+
+@pytest.mark.parametrize("years", [1, 56, 73])
+def test_a_session_of_the_future_has_ended(file: AccountFile, years: int) -> None:
+    clock = _Clock()
+    sessions = SessionStore(file, clock)
+    first, other = sessions.begin("ada", b""), sessions.begin("ada", b"")
+    clock.now -= 60  # as clocks are corrected
+    assert sessions.session(first)
+    clock.now -= years * 31_556_952
+    assert sessions.session(first) is None
+    sessions.begin("zoe", b"")
+    clock.now += years * 31_556_952
+    assert sessions.session(other) is None
 
 
 def test_no_session_lasts_for_ever(file: AccountFile) -> None:

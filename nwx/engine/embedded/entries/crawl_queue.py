@@ -16,6 +16,7 @@ from nwx.engine.embedded.entries.queue_rows import (
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
+    MOST_LEASED_AHEAD,
     CrawlQueue,
     LimitsOf,
     PutCounts,
@@ -165,7 +166,11 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
 
 def _end_leases(db: sqlite3.Connection, now: float) -> None:
     """Let the URLs wait again whose leases have ended."""
-    condition = "WHERE state = 'leased' AND leased_until < ? ORDER BY leased_until LIMIT ?"
-    while known := dict(entries_where(db, condition, (now, _EXPIRED_AT_ONCE))):
+    condition = (
+        "WHERE state = 'leased' AND (leased_until < ? OR leased_until > ?)"
+        " ORDER BY leased_until LIMIT ?"
+    )
+    given = (now, now + MOST_LEASED_AHEAD, _EXPIRED_AT_ONCE)
+    while known := dict(entries_where(db, condition, given)):
         ended: EntriesById = {id: entry.expired() for id, entry in known.items()}
         write_entries(db, known, ended)

@@ -91,11 +91,13 @@ def _crawl_offers(
     rows = db.execute(
         "SELECT host_queues.num, hosts.num, in_flight, given FROM host_queues"
         " JOIN hosts ON hosts.num = host_queues.host"
-        " WHERE crawl = ? AND best IS NOT NULL AND leased_at <= ? AND in_flight < ? AND given < ?"
+        " WHERE crawl = ? AND best IS NOT NULL AND abs(leased_at - ?) >= ?"
+        " AND in_flight < ? AND given < ?"
         f"{' AND hosts.host = ?' if host else ''} ORDER BY best DESC, first",
         (
             crawl,
-            now - limits.delay_seconds,
+            now,
+            limits.delay_seconds,
             _NO_BOUND if limits.in_flight is None else limits.in_flight,
             _NO_BOUND if limits.pages_per_host is None else limits.pages_per_host,
             *((host,) if host else ()),

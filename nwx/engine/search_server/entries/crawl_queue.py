@@ -8,6 +8,7 @@ from math import ceil
 
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
+    MOST_LEASED_AHEAD,
     CrawlQueue,
     LeaseLimits,
     LimitsOf,
@@ -164,9 +165,11 @@ class ServerCrawlQueue(CrawlQueue):
 
     def _end_leases(self) -> None:
         """Let the URLs wait again whose leases have ended."""
-        over: Body = {"range": {"leased_until": {"lt": time.time()}}}
-        filters = [term("kind", URL_KIND), term("state", str(UrlState.LEASED)), over]
-        body: Body = {"query": {"bool": {"filter": filters}}, "size": _EXPIRED_AT_ONCE}
+        now = time.time()
+        lasting: Body = {"range": {"leased_until": {"gte": now, "lte": now + MOST_LEASED_AHEAD}}}
+        filters = [term("kind", URL_KIND), term("state", str(UrlState.LEASED))]
+        query: Body = {"bool": {"filter": filters, "must_not": [lasting]}}
+        body: Body = {"query": query, "size": _EXPIRED_AT_ONCE}
         body |= {"seq_no_primary_term": True, "track_total_hits": False}
         while hits := self._store.search(body)["hits"]["hits"]:
             stored = {hit["_id"]: StoredEntry.of_hit(hit) for hit in hits}

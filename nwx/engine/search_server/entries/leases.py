@@ -29,7 +29,7 @@ class HostState:
 
     def left(self, limits: LeaseLimits, now: float) -> float:
         """Return how many more URLs of the host may be leased now."""
-        if limits.delay_seconds > 0 and self.leased_at > now - limits.delay_seconds:
+        if limits.delay_seconds > 0 and abs(now - self.leased_at) < limits.delay_seconds:
             return 0
         in_flight = sum(number for until, number in self.leases.items() if until > now)
         left = inf if limits.in_flight is None else max(0, limits.in_flight - in_flight)
@@ -69,7 +69,8 @@ class QueueHosts:
         """Return hosts that nothing may be leased of now; they are checked again by `claim`."""
         conditions: list[Body] = []
         if limits.delay_seconds > 0:
-            conditions.append({"range": {"leased_at": {"gt": now - limits.delay_seconds}}})
+            recent = {"gt": now - limits.delay_seconds, "lt": now + limits.delay_seconds}
+            conditions.append({"range": {"leased_at": recent}})
         if limits.in_flight is not None:
             full = [
                 {"range": {"in_flight": {"gte": limits.in_flight}}},

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
@@ -130,6 +131,19 @@ def test_an_embargo_ends_at_its_date() -> None:
         decided(made, Seen(), now=datetime(2026, 5, 31, 23, 59, 59, tzinfo=UTC)).value == "embargo"
     )
     assert decided(made, Seen(), now=datetime(2026, 6, 1, tzinfo=UTC)) is Action.ALLOW
+
+
+def test_an_embargo_that_had_ended_holds_again_once_the_clock_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = rules(rule("embargo", Scope(), until="2026-06-01"))
+    clock = Mock(wraps=datetime)
+    monkeypatch.setattr("nwx.engine.access.decisions.datetime", clock)
+    for year, hidden in ((2099, False), (2026, True), (2099, False), (1970, True)):
+        clock.now.return_value = datetime(year, 1, 1, tzinfo=UTC)
+        assert made.for_viewer(EVERYBODY).hides(Seen()) is hidden
+    clock.now.return_value = datetime(1969, 1, 1, tzinfo=UTC)
+    assert made.for_viewer(EVERYBODY).hides(Seen()) is True
 
 
 def test_an_embargo_ends_some_years_after_each_capture() -> None:

@@ -107,6 +107,18 @@ def test_the_right_of_another_machine_ends_when_nothing_is_heard() -> None:
     Ownership(blobs, "floods", lambda: NOON, 5.0).renew()
 
 
+def test_a_right_of_the_future_has_ended() -> None:
+    blobs = MemoryBlobs()
+    times = [NOON + timedelta(days=365), NOON, NOON]
+    first = Ownership(blobs, "floods", lambda: times.pop(0), 5.0)
+    first.renew()
+    first.renew()
+    with pytest.raises(UsageError, match="another monitor"):
+        Ownership(blobs, "floods", lambda: NOON, 5.0).renew()
+    owned(blobs, "elsewhere", 1)
+    Ownership(blobs, "floods", lambda: NOON - timedelta(days=365), 5.0).renew()
+
+
 def test_an_entry_that_cannot_be_read_is_none() -> None:
     blobs = MemoryBlobs({"monitor-owner:floods": b"nonsense"})
     Ownership(blobs, "floods", lambda: NOON, 5.0).renew()
