@@ -21,6 +21,7 @@ import argparse
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -82,7 +83,7 @@ def _try(counts: Counter[str], seed: int, action: Callable[[Path], object]) -> b
     folder = Path(tempfile.mkdtemp(prefix="nwx-endurance-"))
     try:
         action(folder)
-    except (FailedError, AssertionError, OSError) as error:
+    except (FailedError, AssertionError, OSError, subprocess.SubprocessError) as error:
         counts["failures"] += 1
         print(f"FAILED, seed {seed}, kept in {folder}: {error}", flush=True)
         if not isinstance(error, FailedError):

@@ -205,7 +205,11 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
         os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
-    _, err = process.communicate(timeout=_WAIT_SECONDS)
+    try:
+        _, err = process.communicate(timeout=_WAIT_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise AssertionError(f"{command}, killed: {how}: does not end") from error
     assert b"Traceback" not in err, f"{command}, killed: {how}: {err.decode()[-3000:]}"
     _wait_for_end(process.pid)
     return True

@@ -192,14 +192,21 @@ class _Build:
     def _answers(self, wanted: Sequence[tuple[Capture, bool]]) -> Iterator[ReadAnswer]:
         tasks = [(self._path(capture), capture, is_page) for capture, is_page in wanted]
         there = [(path, capture, is_page) for path, capture, is_page in tasks if path]
-        try:
-            answers = iter(list(self._pool.map(read_capture, there)))
-        except SourceError:
-            answers = iter(_read_apart(there))
-            self._pool.__exit__(None, None, None)  # its processes are gone
-            self._pool = Pool(self._workers)
+        answers = iter(self._read(there))
         for path, _, _ in tasks:
             yield next(answers) if path else "nobody knows where its file is"
+
+    def _read(self, tasks: Sequence[tuple[str, Capture, bool]]) -> list[ReadAnswer]:
+        """Return the answer to each task; halves are tried where one ends its process."""
+        try:
+            return list(self._pool.map(read_capture, tasks))
+        except SourceError:
+            self._pool.__exit__(None, None, None)  # its processes are gone
+            self._pool = Pool(self._workers)
+        if len(tasks) == 1:
+            return ["it ends the process that reads it"]
+        middle = len(tasks) // 2
+        return [*self._read(tasks[:middle]), *self._read(tasks[middle:])]
 
     def _path(self, capture: Capture) -> str:
         return self._places.path(capture.collection, capture.source_file) or ""
@@ -259,13 +266,3 @@ def _appearances(capture: Capture, page: ImagesOfPage) -> Iterator[Appearance]:
             page_timestamp=capture.timestamp,
             page_collection=capture.collection,
         )
-
-
-def _read_apart(tasks: Sequence[tuple[str, Capture, bool]]) -> Iterator[ReadAnswer]:
-    """Read captures each in a process of its own, as one of them kills its process."""
-    for task in tasks:
-        try:
-            with Pool(2) as pool:
-                yield from pool.map(read_capture, [task])
-        except SourceError:
-            yield "it ends the process that reads it"

@@ -1,12 +1,15 @@
 """The index of pictures, built from an archive."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
+from nwx.bulk.pool import Pool
 from nwx.engine.base import Engine
 from nwx.engine.indices.picture_index import PictureQuestion
+from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.model import MAIN_DATES, Dates
 from nwx.pictures.build import build_pictures
@@ -107,3 +110,27 @@ def test_files_that_are_gone_are_counted(engine: Engine, tmp_path: Path) -> None
     report = build_pictures(engine, workers=1)
     assert (report.pictures, report.unreadable) == (0, 5)
     assert build_pictures(engine, workers=1).captures == 0
+
+
+class _BreakingPool(Pool):
+    """A pool of which a process is killed: once by chance, and by one page each time."""
+
+    calls: ClassVar[list[int]] = []
+
+    def map(self, function: Any, arguments: Any) -> Iterator[Any]:
+        tasks = list(arguments)
+        self.calls.append(len(tasks))
+        if len(self.calls) == 1 or any(capture.url == NEWS for _, capture, _ in tasks):
+            raise SourceError("a process was killed")
+        yield from super().map(function, tasks)
+
+
+def test_what_ends_its_process_is_found_by_halving(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.pictures.build.Pool", _BreakingPool)
+    _import(engine, tmp_path, "a.warc.gz", [*page_records(), *image_records()])
+    report = build_pictures(engine, workers=1)
+    assert (report.pictures, report.pages, report.unreadable) == (4, 2, 2)
+    assert "it ends the process" in " ".join(report.problems)
+    assert len(_BreakingPool.calls) < 8
