@@ -148,7 +148,7 @@ class KilledWork:
         self.begin(work, place)
         counts: Counter[str] = Counter()
         for command, took in zip(work.commands, seconds, strict=True):
-            for _ in range(chance.randint(2, 6)):
+            for _ in range(chance.randint(4, 10)):
                 how = chance.choice(("command", "command", "all", "child"))
                 met = _killed(place, command, how, chance.random() * took)
                 counts[f"kills of {name}"] += met
@@ -276,7 +276,7 @@ def _served_round(chance: random.Random, name: str, archive: Path, place: Path) 
     clients = _Clients(name, found[0].decode())
     counts = clients.counts
     with clients.asking():
-        for _ in range(chance.randint(4, 12)):
+        for _ in range(chance.randint(8, 16)):
             time.sleep(chance.uniform(0, 1.5))
             if workers := list(family_pids(process.pid))[1:]:
                 with suppress(ProcessLookupError):

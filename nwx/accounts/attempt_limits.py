@@ -39,7 +39,7 @@ class AttemptCounts(Storage):
         return _NoError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Return a count that was raised; one that has expired begins anew."""
+        """Return a count that was raised, or lowered; one that has expired begins anew."""
         now = self._clock()
         with self._file.changing() as db:
             # Counts that expire later were made before the clock was set back.
@@ -48,8 +48,8 @@ class AttemptCounts(Storage):
                 (now, now + _LONGEST_SECONDS),
             )
             (number,) = db.execute(
-                "INSERT INTO attempts VALUES (?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET number = number + excluded.number "
+                "INSERT INTO attempts VALUES (?1, max(0, ?2), ?3) "
+                "ON CONFLICT (key) DO UPDATE SET number = max(0, number + ?2) "
                 "RETURNING number",
                 (key, amount, now + expiry),
             ).fetchone()
@@ -115,9 +115,11 @@ class LoginLimits:
         return max(waits, default=0)
 
     def forgive(self, name: str, address: str) -> None:
-        """Forget the attempts that came before a login that succeeded."""
-        item, *keys = _limits(name, address)[0]
+        """Forget a login that succeeded, and the attempts of its name and address before."""
+        (item, *keys), *shared = _limits(name, address)
         self._limiter.clear(item, *keys)
+        for item, *keys in shared:
+            self._limiter.hit(item, *keys, cost=-1)
 
     def _wait(self, item: RateLimitItem, *keys: str) -> int:
         reset = self._limiter.get_window_stats(item, *keys).reset_time

@@ -1,7 +1,9 @@
 """Work shared among processes, or done in this process if there is little."""
 
 import multiprocessing
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -31,7 +33,7 @@ class Pool:
             fresh = multiprocessing.get_context("forkserver" if preload else "spawn")
             if preload:
                 fresh.set_forkserver_preload(["__main__", *preload])
-            self._processes = ProcessPoolExecutor(workers, mp_context=fresh)
+            self._processes = ProcessPoolExecutor(workers, fresh, _end_with_parent)
 
     def map(
         self, function: Callable[..., TaskResult], arguments: Iterable[tuple[Any, ...]]
@@ -77,6 +79,18 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         if self._processes is not None:
             self._processes.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed: the queue that it reads has no end then."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager

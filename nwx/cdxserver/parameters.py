@@ -46,8 +46,11 @@ class Parameters:
         return [value for value in self._values.get(name, ()) if value]
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the first value of a parameter."""
-        return next(iter(self._values.get(name, ())), "") or default
+        """Return the value of a parameter; raises CdxQueryError for different ones."""
+        values = set(self._values.get(name, ()))
+        if len(values) > 1:
+            raise CdxQueryError(f"{name} is given with different values; choose one")
+        return next(iter(values), "") or default
 
     def truth(self, name: str) -> bool:
         """Return whether a switch is on."""

@@ -23,7 +23,8 @@ WORD_COST = 1
 PREFIX_COST = 4
 """A pattern that begins with letters and has one `*`, at its end."""
 PATTERN_COST = 50
-"""Any other pattern, for each PATTERN_STEP characters."""
+"""Any other pattern, for each PATTERN_STEP characters, and for each `?` after a `*`: with each of
+these the states of its automaton double."""
 PATTERN_STEP = 50
 FUZZY_COSTS = (1, 5, 10)
 """Words within 0, 1 and 2 edits."""
@@ -114,7 +115,8 @@ def _pattern_cost(pattern: str) -> int:
             count=len(pattern),
             most=MAX_PATTERN_CHARACTERS,
         )
-    wildcards = sum(piece in "*?" for piece in _PIECE.findall(pattern))
+    wildcards_used = "".join(piece for piece in _PIECE.findall(pattern) if piece in "*?")
+    wildcards = len(wildcards_used)
     if wildcards > MAX_WILDCARDS:
         raise QueryError.translated(
             "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); %(most)s are the most",
@@ -126,7 +128,8 @@ def _pattern_cost(pattern: str) -> int:
         return WORD_COST
     if wildcards == 1 and pattern.endswith("*"):
         return PREFIX_COST
-    return PATTERN_COST * (1 + len(pattern) // PATTERN_STEP)
+    doubling = wildcards_used.lstrip("?").count("?")
+    return PATTERN_COST * (1 + len(pattern) // PATTERN_STEP + doubling)
 
 
 def _fuzzy_cost(node: Fuzzy) -> int:

@@ -137,6 +137,8 @@ def test_a_full_queue_takes_no_more(engine: Engine) -> None:
     "query",
     [
         *("n=0", "n=-1", "n=1.5", "n=1001", "n=x", "n=nan", "seconds=0", "seconds=inf"),
+        *("n=1e3", "n=1_0", "n=٣", "n=%2B1", "n=1&n=2", "seconds=1e3", "seconds=٣٠", "seconds=1_0"),
+        *("host=a.example&host=b.example", "crawl=one&crawl=two"),
         *("crawl=a/b", f"host={'x' * 9_000}", "size=5", "sender=x"),
     ],
 )
@@ -146,6 +148,8 @@ def test_odd_parameters(client: FlaskClient, query: str) -> None:
 
 
 def test_odd_parameters_of_other_requests(client: FlaskClient) -> None:
+    assert client.get("/urls/counts?crawl=one&crawl=two").status_code == 400
+    assert client.post("/urls?sender=a&sender=b", data=b"[]", headers=AUTHORIZED).status_code == 400
     for path in ("/urls/finish", "/urls/release"):
         answer = client.post(f"{path}?crawl=one", data=b"[]", headers=AUTHORIZED)
         assert (answer.status_code, answer.mimetype) == (400, "application/json")

@@ -1,6 +1,5 @@
 """Crawl-time deduplication over HTTP: is a payload held already, and where?"""
 
-import math
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -131,13 +130,9 @@ def _listed(name: str, *, lower: bool = True) -> tuple[str, ...]:
 def _days(text: str) -> float | None:
     if not text:
         return None
-    try:
-        days = float(text)
-    except ValueError:
-        days = math.nan
-    if not 0 <= days < math.inf:
+    if not parameters.DECIMAL.fullmatch(text):
         raise UsageError(f"max_age is {text!r}; write a number of days, such as 30 or 0.5")
-    return days
+    return float(text)
 
 
 def _answer(digest: str, finding: FoundOriginal) -> DedupAnswer:

@@ -40,7 +40,7 @@ from nwx.steering.queue.protocol import (
     read_updates,
 )
 from webapp.headers import has_token
-from webapp.site import responses
+from webapp.site import parameters, responses
 from webapp.site.openapi import Operation, Parameter
 from webapp.users.guards import with_token
 
@@ -222,7 +222,7 @@ def take_updates() -> Response:
     """Take updates of URLs, all or none."""
     service = _authorized()
     _check_parameters("sender")
-    sender = request.args.get("sender", "")
+    sender = _text("sender")
     posted = read_updates(_body(), sender)
     total = service.size.total(service.engine)
     if total + len(posted.updates) > service.most_urls:
@@ -242,7 +242,7 @@ def lease_next() -> Response:
         raise MethodNotAllowed(["GET"], "what is asked here is leased; use GET")
     service = _authorized()
     _check_parameters(*_NEXT_PARAMETERS)
-    host, crawl = request.args.get("host", "").lower(), request.args.get("crawl", "")
+    host, crawl = _text("host").lower(), _text("crawl")
     check_queue_name("crawl", crawl)
     if len(host) > MOST_URL_CHARACTERS:
         raise ProtocolError("host is too long")
@@ -274,7 +274,7 @@ def release() -> Response:
 def counts() -> Response:
     """Tell how many URLs there are in each state."""
     _check_parameters("crawl")
-    crawl = request.args.get("crawl", "")
+    crawl = _text("crawl")
     check_queue_name("crawl", crawl)
     found = queue_service().engine.crawl_queue().counts(crawl)
     return _json(msgspec.to_builtins(found))
@@ -312,15 +312,20 @@ def _check_parameters(*known: str) -> None:
             raise ProtocolError(f"there is no parameter {name[:40]!r}; known: {others}")
 
 
+def _text(name: str) -> str:
+    """Return a parameter, "" where it is not given; raises ProtocolError for several values."""
+    values = request.args.getlist(name)
+    if len(set(values)) > 1:
+        raise ProtocolError(f"{name} is given {len(values)} times; give it once")
+    return values[0] if values else ""
+
+
 def _number(name: str, usual: float, least: float, most: float, *, whole: bool = False) -> float:
-    text = request.args.get(name, "")
+    text = _text(name)
     if not text:
         return usual
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not least <= value <= most or (whole and not value.is_integer()):
+    value = float(text) if parameters.DECIMAL.fullmatch(text) else -1.0
+    if not least <= value <= most or (whole and not text.isdigit()):
         raise ProtocolError(f"{name} is {text[:40]!r}; give a number from {least:g} to {most:g}")
     return value
 

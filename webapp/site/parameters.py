@@ -1,5 +1,6 @@
 """What an address asks: its parameters, each checked."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,7 @@ MAX_VALUE = 2_000
 MAX_REPEATED = 50
 MAX_URL = 16_384
 MAX_OFFSET = 10**9
+DECIMAL = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -32,8 +34,16 @@ class Arguments(Protocol):
 
 
 def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
-    """Return a text of at most `limit` characters, "" where it is not given."""
-    return _short(name, arguments.get(name, "").strip(), limit)
+    """Return a text of at most `limit` characters, "" where it is not given.
+
+    Raises UsageError also where it is given with different values.
+    """
+    values = set(map(str.strip, arguments.getlist(name))) or {""}
+    if len(values) > 1:
+        raise UsageError.translated(
+            "%(name)s is given with different values; choose one", name=name
+        )
+    return _short(name, values.pop(), limit)
 
 
 def _short(name: str, value: str, most: int) -> str:

@@ -19,7 +19,12 @@ MOST_LEASE_SECONDS = 86_400.0
 MOST_ORDER = (1 << 63) - 1
 _SHOWN_CHARACTERS = 80
 
-_URL = re.compile(r"(?:https?|ftp)://(?![/?#])[^\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:https?|ftp)://(?:[^/?#@\s]*@)?(?:\[[0-9a-f:.]+\]|[^/?#:@\[\]\s]+)(?::([0-9]{0,5}))?"
+    r"(?:[/?#][^\x00-\x20\x7f\ud800-\udfff]*)?",
+    re.IGNORECASE,
+)
+_LARGEST_PORT = 65_535
 _NAME = re.compile(r"[A-Za-z0-9._-]{0,100}")
 _BLACKLISTED: Literal["blacklisted"] = "blacklisted"
 
@@ -159,13 +164,16 @@ def _what_is_wrong(item: _PostedUpdate, sender: str) -> str:
         return "a URL is either blacklisted, or lifted or to be fetched again"
     if isinstance(item.priority, float) and not 0 <= item.priority <= 1:
         return f"priority {item.priority:g} is not from 0 to 1"
-    if sender and (item.order is None or not 0 <= item.order <= MOST_ORDER):
-        return "order is missing or out of range; a sender numbers its updates"
+    if sender and item.order is None:
+        return "order is missing; a sender numbers its updates"
+    if item.order is not None and not 0 <= item.order <= MOST_ORDER:
+        return "order is out of range; give a whole number from 0 to 2⁶³ − 1"
     return ""
 
 
 def _is_address(url: str) -> bool:
-    return bool(_URL.fullmatch(url) and url_parts(url).host)
+    found = _URL.fullmatch(url)
+    return bool(found and 0 < int(found[1] or 80) <= _LARGEST_PORT and url_parts(url).domain)
 
 
 def _posted(update: UrlUpdate) -> dict[str, Any]:

@@ -82,6 +82,21 @@ def test_a_login_forgives_the_attempts_before(limits: LoginLimits) -> None:
     assert limits.wait_seconds("ada", "") == 0
 
 
+def test_logins_that_succeed_count_for_no_address(limits: LoginLimits, clock: _Clock) -> None:
+    for number in range(2 * OF_ONE_ADDRESS.amount):
+        assert limits.wait_seconds(f"reader-{number}", "192.0.2.1") == 0
+        limits.forgive(f"reader-{number}", "192.0.2.1")
+    for number in range(OF_NAME_ANYWHERE.amount + 1):
+        assert limits.wait_seconds("ada", f"10.0.{number}.1") == 0
+        limits.forgive("ada", f"10.0.{number}.1")
+    limits.wait_seconds("ada", "192.0.2.2")
+    clock.now += MINUTES + 1
+    limits.forgive("ada", "192.0.2.2")  # its counts have expired
+    for number in range(OF_ONE_ADDRESS.amount):
+        assert limits.wait_seconds(f"thief-{number}", "192.0.2.2") == 0
+    assert limits.wait_seconds("thief", "192.0.2.2") > 0
+
+
 def test_what_was_typed_as_a_name_is_not_kept(limits: LoginLimits, file: AccountFile) -> None:
     limits.wait_seconds("hunter2 hunter2", "192.0.2.1")
     with file.reading() as db:

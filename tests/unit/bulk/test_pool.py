@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -30,6 +32,23 @@ def test_it_is_shown_how_much_is_done() -> None:
 def test_a_process_that_was_killed_is_told() -> None:
     with Pool(2) as pool, pytest.raises(SourceError, match="was killed"):
         list(pool.map(_killed, [(1,), (2,)]))
+
+
+@pytest.mark.parametrize("preload", [(), ("time",)])
+def test_processes_end_when_the_one_that_started_them_is_killed(preload: tuple[str, ...]) -> None:
+    program = f"""
+import time
+from nwx.bulk.pool import Pool
+if __name__ == "__main__":
+    for _ in Pool(2, {preload}).map(time.sleep, [(0,), (600,)]):
+        print("begun", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.kill()
+        # Each of them holds the other end of the pipe.
+        assert process.communicate(timeout=120) == (b"", None)
 
 
 def _killed(_: int) -> None:

@@ -18,6 +18,10 @@ def test_values_are_decoded_and_kept_in_order() -> None:
     assert asked.text("url") == "http://a.example/\u00e9"
     assert asked.text("nothing", "default") == "default"
     assert "filter" in asked
+    for query in ("url=a&url=b", "url=a&url="):
+        with pytest.raises(CdxQueryError, match="url is given with different values"):
+            parameters_of(query).text("url")
+    assert parameters_of("n=1&n=1").number("n", None, 0, 10) == 1
     assert asked.others(("filter",)) == (("url", "http://a.example/\u00e9"),)
 
 
@@ -28,7 +32,9 @@ def test_switches(text: str, truth: bool) -> None:
     assert parameters_of(f"gzip={text}").truth("gzip") is truth
 
 
-@pytest.mark.parametrize("query", ["n=x", "n=1.5", "n=11", "n=-1", "n=" + "9" * 30])
+@pytest.mark.parametrize(
+    "query", ["n=x", "n=1.5", "n=11", "n=-1", "n=٣", "n=1e1", "n=1_0", "n=" + "9" * 30]
+)
 def test_a_number_out_of_bounds_is_an_error_that_names_them(query: str) -> None:
     with pytest.raises(CdxQueryError, match="from 0 to 10"):
         parameters_of(query).number("n", None, 0, 10)

@@ -41,6 +41,13 @@ def test_a_fragment_is_dropped() -> None:
         ({"url": "a.example", "priority": 1}, "no http, https or ftp address"),
         ({"url": "file:///etc/passwd", "priority": 1}, "no http, https or ftp address"),
         ({"url": "http:///x", "priority": 1}, "no http, https or ftp address"),
+        *(
+            ({"url": f"http://{place}", "priority": 1}, "no http, https or ftp address")
+            for place in ("a:99999/", "a:0/", "a:٣/", "a:b/", "[::1", "[::1]x/", "[zz]/", "a..b/")
+        ),
+        ({"url": "http://a/", "priority": 1, "order": 1 << 63}, "order is out of range"),
+        ({"url": "http://a/", "priority": 1, "order": 1 << 400}, "order is out of range"),
+        ({"url": "http://a/", "priority": 1, "order": -1}, "order is out of range"),
         ({"url": "http://a.example/ x", "priority": 1}, "no http, https or ftp address"),
         ({"url": "http://a.example/\r\nx", "priority": 1}, "no http, https or ftp address"),
         ({"url": "http://a.example/" + "x" * 8_000, "priority": 1}, "at most 8,000 characters"),
@@ -66,6 +73,13 @@ def test_a_url_as_queues_have_it() -> None:
     long = "http://a.example/" + "x" * 8_000
     found = [protocol.queue_url(url) for url in ("http://a.example/#x", long, "dns:a.example")]
     assert found == ["http://a.example/", "", ""]
+    for url in (
+        "HTTP://u:p@a.example:8080/?x",
+        "http://[::1]:80",
+        "http://ä.example:/",
+        "ftp://a?b",
+    ):
+        assert protocol.queue_url(url) == url
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"url": 1}', b"\xff", b"null", b"[" * 100_000])
