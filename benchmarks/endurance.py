@@ -66,7 +66,8 @@ def main() -> None:
         if killed is not None:
             _try(counts, seed, lambda folder, seed=seed: counts.update(killed.round(seed, folder)))
         if mutated is not None:
-            _file_round(counts, mutated, seed, options.batch)
+            _file_round(counts, mutated, range(seed, seed + options.batch))
+            counts["mutated files"] += options.batch
         counts["rounds"] += 1
         seed += options.batch
         print(f"{time.strftime('%H:%M:%S')} next seed {seed}: {_told(counts)}", flush=True)
@@ -93,16 +94,13 @@ def _try(counts: Counter[str], seed: int, action: Callable[[Path], object]) -> b
     return True
 
 
-def _file_round(counts: Counter[str], mutated: MutatedFiles, seed: int, batch: int) -> None:
-    """Try the files of so many seeds together; after a failure each alone."""
-    seeds = range(seed, seed + batch)
-    tried: Counter[str] = Counter()
-    counts["mutated files"] += batch
-    if _try(tried, seed, lambda folder: _try_files(mutated, seeds, folder)):
+def _file_round(counts: Counter[str], mutated: MutatedFiles, seeds: range) -> None:
+    """Try the files of these seeds together; after a failure their halves, down to one."""
+    if _try(counts, seeds[0], lambda folder: _try_files(mutated, seeds, folder)):
         return
-    for one in seeds if batch > 1 else ():
-        _try(counts, one, lambda folder, one=one: _try_files(mutated, [one], folder))
-    counts["failures"] += not counts["failures"] or batch == 1
+    middle = len(seeds) // 2
+    for some in (seeds[:middle], seeds[middle:]) if middle else ():
+        _file_round(counts, mutated, some)
 
 
 def _try_files(mutated: MutatedFiles, seeds: Sequence[int], folder: Path) -> None:

@@ -1,6 +1,10 @@
 """Extractors that documents have driven mad, to be run in a process of their own."""
 
 import ctypes
+import os
+import re
+import signal
+from pathlib import Path
 from typing import Any
 
 from nwx.extract import extract
@@ -15,6 +19,13 @@ def hostile_extract(data: bytes, **options: Any) -> Extract:
         pass
     if CRASH in data:
         ctypes.string_at(0)
+    if (found := re.search(rb"KILL(\d+):(\S+);", data)) is not None:
+        # So many times: the file has a sign for each.
+        told = Path(os.fsdecode(found[2]))
+        if not told.exists() or told.stat().st_size < int(found[1]):
+            with told.open("a") as stream:
+                stream.write("x")
+            os.kill(os.getpid(), signal.SIGKILL)
     if HOARD in data:
         hoard = []
         while True:

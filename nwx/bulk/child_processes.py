@@ -41,6 +41,11 @@ class Death:
         """`SIGSEGV`, or `exit code 3`."""
         return signal.Signals(-self.code).name if self.code < 0 else f"exit code {self.code}"
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the process was killed by somebody else, as by a system without memory."""
+        return self.code == -signal.SIGKILL and not self.was_late
+
     def cause(self, item_seconds: float) -> str:
         """Return in words why the process ended; `item_seconds` were allowed for an item."""
         if self.was_late:
@@ -186,7 +191,11 @@ class KeptProcess:
         os.register_at_fork(after_in_child=self.forget)
 
     def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
-        """Return the answer to some messages, or how the process ended of them."""
+        """Return the answer to some messages, or how the process ended of them.
+
+        Where somebody else kills it, another is asked once.
+        """
+        was_killed = False
         while True:
             process = self._take()
             is_new = not process.asked
@@ -194,6 +203,9 @@ class KeptProcess:
                 answer = process.ask(*messages, seconds=seconds)
             finally:
                 self._put_back(process)
+            if isinstance(answer, Death) and answer.is_foreign and not was_killed:
+                was_killed = True
+                continue
             # One that was kept may have ended by itself, before it was asked.
             if is_new or not isinstance(answer, Death) or answer.code:
                 return answer

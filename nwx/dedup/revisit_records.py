@@ -107,7 +107,7 @@ def stored_record(handle: BinaryIO) -> ArcWarcRecord:
     handle.seek(start)
     try:
         record = next(iter(ArchiveIterator(handle)), None)
-    except ArchiveLoadFailed as error:
+    except (ArchiveLoadFailed, AttributeError) as error:  # the latter where there is no URL
         raise FormatError(f"the stored record cannot be read: {str(error)[:100]}") from error
     if record is None or record.rec_type not in _WITH_PAYLOAD:
         found = "nothing" if record is None else f"{record.format} {record.rec_type}"

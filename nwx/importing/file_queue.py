@@ -18,12 +18,14 @@ from nwx.warc.sources import ArchiveSource
 class Job:
     """A file in the queue: its task, as of the last part written.
 
-    `deaths` counts the workers that died outside of an extraction before they delivered more of it.
+    `deaths` counts the workers that died outside of an extraction before they delivered more of it,
+    `killed_at` has the records at which somebody else killed one: these are read once more.
     """
 
     def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
         self.source, self.path, self.entry = source, path, entry
         self.without_text: dict[int, str] = {}
+        self.killed_at: set[int] = set()
         self.deaths = self.late_errors = 0
 
     @property

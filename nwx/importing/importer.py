@@ -345,12 +345,15 @@ class _Run:
     def _requeue(self, reader: Reader) -> None:
         """Go on after the death of a worker, without the record that it died of."""
         self._busy.remove(reader)
-        offset, cause, current = reader.pulse.item, reader.cause_of_death(), reader.current
+        offset, current = reader.pulse.item, reader.current
+        cause, is_foreign = reader.cause_of_death()
         reader.end()
         left = []
         for job in reader.jobs.values():
             if offset is None:
                 job.deaths += 1
+            elif job is current and is_foreign and offset not in job.killed_at:
+                job.killed_at.add(offset)
             elif job is current:
                 job.without_text[offset] = f"extraction {cause}"
             if job.deaths < _DEATHS_IN_PLACE:

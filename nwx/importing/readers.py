@@ -47,9 +47,10 @@ class Reader(GuardedProcess):
         """Ask the worker to deliver its collected results, once it has read its file."""
         self.connection.send(PipeRequest.DELIVERY)
 
-    def cause_of_death(self) -> str:
-        """Return in words why the process ended."""
-        return self.death().cause(self._item_seconds)
+    def cause_of_death(self) -> tuple[str, bool]:
+        """Return in words why the process ended, and whether somebody else killed it."""
+        death = self.death()
+        return death.cause(self._item_seconds), death.is_foreign
 
     def read(self, job: Job, *, staged: bool, with_pages: bool = False) -> None:
         """Let the worker read a file."""

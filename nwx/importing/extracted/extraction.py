@@ -58,7 +58,7 @@ class FileExtractor:
         If a document kills the process, the extraction continues without its text; if reading does,
         the rest of the file is skipped.
         """
-        task, deaths = FileTask(source, source.path, None), 0
+        task, deaths, killed_at = FileTask(source, source.path, None), 0, None
         while True:
             process = self._running()
             try:
@@ -70,9 +70,12 @@ class FileExtractor:
                 return
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 place = process.pulse.item
-                cause = process.death().cause(self._options.item_seconds)
+                death = process.death()
+                cause = death.cause(self._options.item_seconds)
                 self.close()
-            if place is not None and place not in task.without_text:
+            if death.is_foreign and place is not None and place != killed_at:
+                killed_at = place
+            elif place is not None and place not in task.without_text:
                 without_text = {**task.without_text, place: f"extraction {cause}"}
                 task = replace(task, without_text=without_text)
             elif (deaths := deaths + 1) == _DEATHS_IN_PLACE:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,10 @@ def answer_requests(connection: Connection) -> None:
             case b"hoard":
                 limit_memory(256 << 20)
                 bytearray(1 << 30)
+            case b"kill always" | b"kill once":
+                if request == b"kill always" or not Path("killed").exists():
+                    Path("killed").touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
             case b"leave":
                 connection.send_bytes(b"bye")
                 return
@@ -87,6 +92,14 @@ def test_a_process_that_was_killed_is_replaced(kept: KeptProcess) -> None:
     os.kill(kept.kept.pid, signal.SIGKILL)
     kept.kept.death()
     assert ask(kept) != first
+
+
+def test_another_is_asked_once_where_somebody_kills_a_process(
+    kept: KeptProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(ask(kept, b"kill once"), bytes)
+    assert ask(kept, b"kill always") == Death(-signal.SIGKILL, "no reason given")
 
 
 def test_a_process_is_replaced_after_many_questions() -> None:

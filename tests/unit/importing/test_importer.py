@@ -72,6 +72,15 @@ def test_no_document_ends_an_import(tmp_path: Path, sign: bytes, cause: str) -> 
         assert entry["problems"] == [error.message]
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_worker_that_somebody_kills_costs_no_text(tmp_path: Path, times: int) -> None:
+    killing = html("killed", f"KILL{times}:{tmp_path / 'killed'}; quarry")
+    pages = [*many_pages(3), Page("http://a.example/", "20150101000000", killing)]
+    report = run(tmp_path, write_warc(tmp_path / "a.warc.gz", pages), options=HOSTILE)
+    assert [one.message for one in report.errors] == ["extraction crashed (SIGKILL)"] * (times - 1)
+    assert report.documents == 4
+
+
 def test_a_document_that_eats_all_memory_ends_no_import(tmp_path: Path) -> None:
     path = write_warc(tmp_path / "a.warc.gz", [*many_pages(3), bad(HOARD)])
     report = run(tmp_path, path, options=replace(HOSTILE, item_seconds=60))
