@@ -212,7 +212,9 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
         os.killpg(process.pid, signal.SIGKILL)
         raise AssertionError(f"{command}, killed: {how}: does not end") from error
     # Python tells when a process dies that it is just starting another from.
-    assert b"Traceback" not in err or b"spawn_main" in err, f"{command}, killed: {how}: {err.decode()[-3000:]}"
+    assert b"Traceback" not in err or b"spawn_main" in err, (
+        f"{command}, killed: {how}: {err.decode()[-3000:]}"
+    )
     _wait_for_end(process.pid)
     return True
 
