@@ -1,21 +1,25 @@
 """The questions of the Python API that pages and programs ask with objects of the areas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.answers.options import chosen, several
+from nwx.answers.options import chosen, first_of, several
 from nwx.archive_work import ArchiveWork
+from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError
-from nwx.model import LinkCell
+from nwx.model import IndexName, LinkCell
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.answers.hits import Hits
     from nwx.answers.score_list import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
+    from nwx.exports import PackReport, WaczSelection
     from nwx.facets.answers import FacetAnswers
     from nwx.facets.question import FacetAnswer, FacetCondition, FacetQuestion
     from nwx.links.kept_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
     from nwx.links.missing_urls import PageResources
-    from nwx.model import Capture, Document
+    from nwx.model import Capture, Dates, Document
     from nwx.pictures.answers import (
         PictureQuestion,
         PictureResult,
@@ -26,6 +30,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.renders.stored_renders import StoredRender
     from nwx.quality.repair_list import RepairList
     from nwx.quality.stored_blocks import StoredBlock
+    from nwx.query.question import Question
+    from nwx.searching.suggestions import Suggestions
     from nwx.steering.triples.entity_questions import EntityQuestions
     from nwx.steering.triples.triple_store import (
         QueryAnswer,
@@ -37,6 +43,79 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 class ArchivePages(ArchiveWork):
     """Questions whose answers are made for a page, of a part of a list and what is around it."""
+
+    def hits(self, question: "Question") -> "Hits":
+        """Return the hits of a question that is ready; its own page is their `page()`."""
+        from nwx.answers.hits import Hits
+
+        return Hits(self._seen, question)
+
+    def search_state(self) -> str:
+        """Return a text that changes whenever the same question may find others, "" if unknown."""
+        return self._seen().search_state()
+
+    def suggestions(self, typed: str) -> "Suggestions":
+        """Return titles and hosts that a text being typed may become."""
+        from nwx.searching.suggestions import suggestions
+
+        return suggestions(self._seen(), typed)
+
+    def count(self, index: str) -> int:
+        """Return the number of entries of an index."""
+        return self._seen().count(chosen(IndexName, index))
+
+    def capture_times(self, url: str, most: int) -> list[str]:
+        """Return the timestamps of the first captures of a URL, sorted."""
+        from nwx.engine.capture_index import exactly
+        from nwx.values.urlkeys import urlkey
+
+        rows = self._seen().cdx_rows(exactly(urlkey(url)))
+        return [row.timestamp for row in first_of(rows, most)]
+
+    def captures_of_key(self, urlkey: str) -> "Iterator[Capture]":
+        """Stream the captures of a urlkey by date."""
+        return self._seen().captures(urlkey)
+
+    def captures_at(self, urlkey: str, timestamp: str) -> "Sequence[Capture]":
+        """Return the captures of a urlkey at a timestamp of 14 digits."""
+        from nwx.searching.documents import captures_at
+
+        return captures_at(self._seen(), urlkey, timestamp)
+
+    def stored_document(self, id: str) -> "Document | None":
+        """Return a document without its dates and captures; raises HiddenError."""
+        from nwx.access.restricted.engine import check_document_shown
+
+        engine = self._seen()
+        found = engine.documents([id]).get(id)
+        if found is None:
+            check_document_shown(engine, id)
+        return found
+
+    def document_near(self, url: str, timestamp: str = "") -> str | None:
+        """Return the id of the document of a URL captured nearest to a date, None without any."""
+        from nwx.searching.documents import document_near
+
+        return document_near(self._seen(), url, timestamp)
+
+    def document_dates(self, ids: Sequence[str]) -> "Mapping[str, Dates]":
+        """Return all dates of documents by id."""
+        return self._seen().dates(ids)
+
+    def known_documents(self, ids: Sequence[str]) -> Collection[str]:
+        """Return those of some ids that are of documents."""
+        return self._seen().known(ids)
+
+    def pack(
+        self, selection: "WaczSelection", path: Path, form: str, progress: ShowProgress
+    ) -> "PackReport":
+        """Write the records of a selection to a file: warc.gz, or wacz with its pages."""
+        from nwx.exports import PackOptions, pack, pack_warc
+
+        if form == "wacz":
+            options = PackOptions(title=selection.query)
+            return pack(self._seen(), selection, path, options, progress)
+        return pack_warc(self._seen(), selection, path, progress)
 
     def _links(self) -> "KeptLinks":
         from nwx.links.kept_links import KeptLinks

@@ -44,6 +44,7 @@ class ArchiveWork:
         self._shown: RestrictedEngines | None = None
         self._files: FilePlaces | None = None
         self._guard = Lock()
+        self._is_shared = False
         self._made: dict[object, tuple[Engine, Any]] = {}
 
     @classmethod
@@ -55,11 +56,13 @@ class ArchiveWork:
         Its opener closes the engine. `files` find the archive files.
         """
         made = cls(settings or Settings(engine.address), Viewer(role=Role.ADMINISTRATOR))
-        made._engine, made._files = engine, files
+        made._engine, made._files, made._is_shared = engine, files, True
         return made
 
     def close(self) -> None:
         """Close files and connections; the next query opens them again."""
+        if self._is_shared:
+            return
         if self._engine is not None:
             self._engine.close()
         self._engine = self._shown = self._files = None
@@ -78,6 +81,9 @@ class ArchiveWork:
     @contextmanager
     def _writable(self) -> "Iterator[Engine]":
         """Give the archive opened for writing."""
+        if self._is_shared:
+            yield self._whole()
+            return
         self.close()
         with open_engine(self.settings) as engine:
             yield engine

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nwx.answers.markup import bar_chart
 from nwx.answers.tables import ColumnTypes, ResultTable, frames_of
 from nwx.bulk.whole_files import whole_file
+from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
 from nwx.model import FacetValue, Hit, SearchResult, Total
 from nwx.plugins import plugin
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from nwx.engine.base import Engine
+
+__all__ = ["RESULT_WINDOW", "Hits"]
 
 _COLUMNS: ColumnTypes = {
     "url": str,

@@ -1,18 +1,21 @@
 """One document with its dates and places, and the versions of a URL."""
 
+import heapq
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from nwx.access.restricted.engine import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
-from nwx.errors import DigestError, UsageError
+from nwx.engine.capture_index import KeysAtTime
+from nwx.errors import DigestError, TimestampError, UsageError
 from nwx.keys import document_id, document_key, holds
 from nwx.model import Capture, Dates, Document
 from nwx.values.digests import normal_digest
-from nwx.values.timestamps import seconds_between
-from nwx.values.urlkeys import urlkey, with_scheme
+from nwx.values.timestamps import parse_timestamp, seconds_between
+from nwx.values.urlkeys import method_prefix, urlkey, with_scheme
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _MOST_AT_ONCE = 1_000
@@ -140,3 +143,63 @@ def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
             max(seen, default=capture.timestamp),
             len(seen),
         )
+
+
+_AT_ONCE, _MOST_NEAR = 50, 5_000
+_MOST_ORIGINALS = 10
+_MOST_ANSWERS = 10_000
+"""The most answers to requests with a body (POST, PUT) that are looked at."""
+
+
+def captures_at(engine: Engine, urlkey: str, timestamp: str) -> Sequence[Capture]:
+    """Return the captures of a urlkey at a timestamp, however many there are at others."""
+    most = _AT_ONCE
+    while most <= _MOST_NEAR:
+        (near,) = engine.captures_near([KeysAtTime((urlkey,), timestamp)], most)
+        found = [one for one in near if one.timestamp == timestamp]
+        if len(found) < most:
+            return found  # those of the moment are the nearest
+        most *= 10
+    return [one for one in engine.captures(urlkey) if one.timestamp == timestamp]
+
+
+def document_near(engine: Engine, url: str, timestamp: str = "") -> str | None:
+    """Return the id of the document of the capture of a URL nearest to a timestamp.
+
+    A revisit stands for a document of the same payload at another URL. Raises HiddenError if the
+    URL may not be shown, and UsageError on an invalid timestamp.
+    """
+    captures = (one for one in _captures_of(engine, url) if one.document_id)
+    found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
+    known = engine.known([one.document_id for one in found]) or _of_payload(engine, found)
+    if not known:
+        check_url_shown(engine, url)
+    return next(iter(known), None)
+
+
+def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:
+    """Return the captures closest to a timestamp, the closest first; raises UsageError."""
+    try:
+        instant = parse_timestamp(timestamp)
+    except TimestampError as error:
+        raise UsageError(error.text) from error
+    return heapq.nsmallest(
+        limit, captures, key=lambda capture: abs(parse_timestamp(capture.timestamp) - instant)
+    )
+
+
+def _captures_of(engine: Engine, url: str) -> Iterator[Capture]:
+    """Stream the captures of a URL; answers to requests with a body follow those by GET."""
+    key = urlkey(url)
+    prefix = method_prefix(key)
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    answers = islice(engine.captures(prefix, after), _MOST_ANSWERS)
+    return chain(engine.captures(key), (one for one in answers if one.url == url))
+
+
+def _of_payload(engine: Engine, revisits: Iterable[Capture]) -> Collection[str]:
+    digests = (revisit.digest for revisit in revisits if revisit.digest)
+    originals = chain.from_iterable(
+        islice(engine.captures_by_digest(digest), _MOST_ORIGINALS) for digest in digests
+    )
+    return engine.known([original.document_id for original in originals])

@@ -10,8 +10,8 @@ import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Page, expect
 
+from nwx import Archive
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.engine.base import Engine
 from nwx.errors import SourceError
 from tests.web.axe import check_modes, load_axe
 from webapp.search import exports, packed_files
@@ -30,9 +30,9 @@ class Packing:
     failure: str = ""
     packed: int = 0
 
-    def pack(self, engine: Engine, selection: object, out: Path, show: ShowProgress) -> object:
+    def pack(self, selection: object, out: Path, form: str, show: ShowProgress) -> object:
         """Write a file once it may end."""
-        del engine, selection
+        del selection, form
         self.packed += 1
         show(WorkProgress("records", 1_500, 6_000))
         self.shown.set()
@@ -48,8 +48,8 @@ def packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packing
     """A packing in place of the real one, and a folder of its own for files that are kept."""
     monkeypatch.setenv("NWX_CACHE", str(tmp_path))
     found = Packing()
-    formats = {"wacz": ("application/wacz", found.pack)}
-    monkeypatch.setattr(exports, "PACKED_FORMATS", formats)
+    monkeypatch.setattr(exports, "PACKED_FORMATS", {"wacz": "application/wacz"})
+    monkeypatch.setattr(Archive, "pack", found.pack)
     yield found
     found.may_end.set()
     _ended()

@@ -32,7 +32,7 @@ def test_results_are_shown_where_there_is_no_time_for_hints(
     def busy(*_: object) -> str:
         raise EngineBusyError("too many questions")
 
-    monkeypatch.setattr("webapp.search.page.corrected_query", busy)
+    monkeypatch.setattr("nwx.searching.suggestions.corrected_query", busy)
     shown = client.get("/search?q=quarri")
     assert shown.status_code == 200
     assert "Nothing matches" in shown.text

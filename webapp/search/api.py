@@ -10,7 +10,6 @@ from nwx.errors import UsageError
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.question import MAX_LIMIT, Question
-from nwx.searching import documents
 from nwx.searching.answers import (
     DatesAnswer,
     DocumentAnswer,
@@ -20,12 +19,13 @@ from nwx.searching.answers import (
     document_answer,
     search_answer,
 )
-from nwx.searching.suggestions import Suggestions, suggestions
+from nwx.searching.documents import Shown
+from nwx.searching.suggestions import Suggestions
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
 from webapp.search.kept_results import answer_question
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
 from webapp.site.health import HealthAnswer
 from webapp.site.openapi import (
     COUNT,
@@ -34,6 +34,8 @@ from webapp.site.openapi import (
     Operation,
     Parameter,
     check_parameters,
+    file_parameter,
+    paging_parameters,
 )
 from webapp.site.question_limits import answer_search
 from webapp.site.responses import json_answer
@@ -61,8 +63,7 @@ SEARCH_PARAMETERS = (
     *_QUESTION,
     Parameter("facets", "the facets to count, separated by commas; all without it"),
     Parameter("facet_size", "the values of a facet", {**COUNT, "minimum": 1, "default": 10}),
-    Parameter("offset", "the hits to skip", {**COUNT, "default": 0}),
-    Parameter("limit", "the hits to return", {**COUNT, "maximum": MAX_LIMIT, "default": 10}),
+    *paging_parameters("hits", 10, MAX_LIMIT),
 )
 
 SUGGEST_PARAMETERS = (Parameter("q", "what is typed; two letters at least"),)
@@ -129,12 +130,7 @@ SEARCH_OPERATIONS = (
         "All results of a search as a file: CSV, JSON lines of hits, a list of URLs, or the records"
         " of their captures (WARC, or WACZ with what their pages load)",
         (
-            Parameter(
-                "suffix",
-                "the format",
-                {"enum": ["csv", "json", "txt", "warc.gz", "wacz"]},
-                place="path",
-            ),
+            file_parameter("csv", "json", "txt", "warc.gz", "wacz"),
             Parameter("fields", "CSV and JSON: the fields, with commas between"),
             *_QUESTION,
         ),
@@ -174,19 +170,20 @@ def search() -> ResponseReturnValue:
 def suggest() -> ResponseReturnValue:
     """Answer with what a text that is being typed may become."""
     check_parameters(request.args, SUGGEST_PARAMETERS)
-    archive, typed = engine(), request.args.get("q", "")
-    return json_answer(answer_search(lambda: suggestions(archive, typed)))
+    shown, typed = archive(), request.args.get("q", "")
+    return json_answer(answer_search(lambda: shown.suggestions(typed)))
 
 
 def _question() -> Question:
     arguments = request.args
     check_parameters(arguments, SEARCH_PARAMETERS)
+    offset, limit = parameters.paging(arguments, 10, MAX_LIMIT)
     return replace(
         read_question(arguments),
         facets=_facets(),
         facet_size=parameters.number_parameter(arguments, "facet_size", 10, 1, MAX_FACET_SIZE),
-        offset=parameters.number_parameter(arguments, "offset", 0, 0, parameters.MAX_OFFSET),
-        limit=parameters.number_parameter(arguments, "limit", 10, 0, MAX_LIMIT),
+        offset=offset,
+        limit=limit,
     )
 
 
@@ -213,8 +210,8 @@ def dates(document_id: str) -> ResponseReturnValue:
     return json_answer(dates_answer(_shown_or_404(document_id)))
 
 
-def _shown_or_404(document_id: str) -> documents.Shown:
-    shown = documents.show(engine(), document_id)
+def _shown_or_404(document_id: str) -> Shown:
+    shown = archive().document(document_id)
     if shown is None:
         raise NotFound(f"there is no document {document_id} in this archive")
     return shown
@@ -223,14 +220,11 @@ def _shown_or_404(document_id: str) -> documents.Shown:
 @blueprint.get("/versions", endpoint="versions")
 def url_versions() -> ResponseReturnValue:
     """Answer with the versions of a URL."""
-    url = parameters.url(request.args)
-    if not url:
-        raise UsageError("url is missing; write /api/versions?url=ADDRESS")
-    found = documents.versions(engine(), url)
-    return json_answer(VersionsAnswer(url, tuple(found)))
+    url = parameters.needed_url(request.args, "/api/versions")
+    return json_answer(VersionsAnswer(url, tuple(archive().versions(url))))
 
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
     """Answer with the entries and the bytes of each index."""
-    return json_answer(engine().stats())
+    return json_answer(archive().stats())

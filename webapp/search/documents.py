@@ -1,8 +1,6 @@
 """The page of a document, and the difference between two."""
 
-from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
 from urllib.parse import parse_qsl, urlsplit
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -10,14 +8,12 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.restricted.engine import check_url_shown
 from nwx.errors import QueryError, UsageError
-from nwx.model import Capture, Dates, Document
+from nwx.model import Dates, Document
 from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.differences import difference
 from nwx.searching.highlights import highlighted
-from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.headers import root_url
 from webapp.pictures.routes import MOST_RENDERS, listed_renders
 from webapp.replay.routes import address as replay_address
@@ -25,14 +21,13 @@ from webapp.search.history import (
     History,
     busy_days,
     months_of,
-    nearest,
     read_history,
     weekdays,
     year_bars,
 )
 from webapp.search.records import Citation, cite, record_id
 from webapp.site import parameters
-from webapp.site.context import archive, document_or_404, engine, service
+from webapp.site.context import archive, document_or_404, service
 from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
@@ -40,10 +35,6 @@ blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 PART = 12_000
 MOST_LINKS = 300
 SHOWN_INLINKS = 20
-MOST_ORIGINALS = 10
-MOST_ANSWERS = 10_000
-"""The most answers to requests with a body (POST, PUT) that are looked at."""
-
 _MOST_RESULTS = 8_000
 
 ID = "<string(length=32):document_id>"
@@ -73,7 +64,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         document=document,
         dates=dates,
         history=history,
-        known=engine().known(list(history.versions)),
+        known=archive().known_documents(list(history.versions)),
         hidden_marks=hidden_marks([document_id, *history.versions]),
         bars=year_bars(
             history.years,
@@ -166,37 +157,11 @@ def compare() -> ResponseReturnValue:
 @blueprint.get("/of")
 def of_capture() -> ResponseReturnValue:
     """Lead from a capture, by URL and timestamp, to the page of its document."""
-    url = parameters.url(request.args)
-    if not url:
-        raise UsageError(
-            gettext("url is missing; write %(address)s", address="/documents/of?url=ADDRESS")
-        )
-    timestamp = parameters.text(request.args, "timestamp", 14)
-    captures = (capture for capture in _captures_of(url) if capture.document_id)
-    found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
-    known = engine().known([capture.document_id for capture in found]) or _of_payload(found)
-    if not known:
-        check_url_shown(engine(), url)
+    url = parameters.needed_url(request.args, "/documents/of")
+    found = archive().document_near(url, parameters.text(request.args, "timestamp", 14))
+    if found is None:
         raise NotFound(gettext("there is no document of %(url)s in this archive", url=url))
-    return redirect(url_for(".show", document_id=next(iter(known))))
-
-
-def _captures_of(url: str) -> Iterator[Capture]:
-    """Stream the captures of a URL, after those by GET those that answer requests with a body."""
-    key = urlkey(url)
-    prefix = method_prefix(key)
-    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-    answers = islice(engine().captures(prefix, after), MOST_ANSWERS)
-    return chain(engine().captures(key), (one for one in answers if one.url == url))
-
-
-def _of_payload(revisits: Iterable[Capture]) -> Collection[str]:
-    """Return documents of the same payload at other URLs, which revisits may stand for."""
-    digests = (revisit.digest for revisit in revisits if revisit.digest)
-    originals = chain.from_iterable(
-        islice(engine().captures_by_digest(digest), MOST_ORIGINALS) for digest in digests
-    )
-    return engine().known([original.document_id for original in originals])
+    return redirect(url_for(".show", document_id=found))
 
 
 @blueprint.get(f"/{ID}/diff/<string(length=32):other_id>")
@@ -215,12 +180,12 @@ def diff(document_id: str, other_id: str) -> ResponseReturnValue:
 
 def dates_of(document_id: str) -> Dates:
     """Return all dates of a document, none where the engine knows none."""
-    return engine().dates([document_id]).get(document_id, Dates("", ()))
+    return archive().document_dates([document_id]).get(document_id, Dates("", ()))
 
 
 def history_of(document: Document, document_id: str, dates: Dates, year: str) -> History:
     """Return the history of a document's URL, with the captures of one year."""
-    captures = engine().captures(document.capture.urlkey)
+    captures = archive().captures_of_key(document.capture.urlkey)
     return read_history(document_id, dates, captures, year)
 
 

@@ -2,28 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import chain, islice
-from pathlib import Path
 
 from flask import Blueprint, Response, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.bulk.progress import ShowProgress
-from nwx.engine.base import Engine
 from nwx.errors import ErrorText, UsageError
-from nwx.exports import PackOptions, WaczSelection, pack, pack_warc
-from nwx.exports.captures import RESULT_FORMATS, all_hits, checked_fields
+from nwx.exports import WaczSelection
+from nwx.exports.captures import RESULT_FORMATS, checked_fields
 from nwx.model import Collapse
-from nwx.query.dates import date_span
+from nwx.query.dates import date_bound
 from nwx.query.question import Question
 from nwx.settings import cache_folder
 from webapp.search.addresses import SearchAddresses, read_page
 from webapp.search.packed_files import Pack, PackedFile
-from webapp.site.context import engine, preferences, unrestricted_engine
+from webapp.site.context import archive, preferences, service
 from webapp.site.question_limits import Export, answer_search
 from webapp.site.responses import exported_file
 from webapp.site.viewer import viewer
@@ -35,20 +32,8 @@ _FOLDER = "exports"
 _RELOAD_SECONDS = 2
 _DIGEST_BYTES = 16
 
-PackSelection = Callable[[Engine, WaczSelection, Path, ShowProgress], object]
-
-
-def _pack_wacz(
-    archive: Engine, selection: WaczSelection, out: Path, progress: ShowProgress
-) -> object:
-    return pack(archive, selection, out, PackOptions(title=selection.query), progress)
-
-
-PACKED_FORMATS: dict[str, tuple[str, PackSelection]] = {
-    "warc.gz": ("application/gzip", pack_warc),
-    "wacz": ("application/wacz", _pack_wacz),
-}
-"""The media types of results with their records, and what packs them, by endings."""
+PACKED_FORMATS = {"warc.gz": "application/gzip", "wacz": "application/wacz"}
+"""The media types of results with their records, by endings."""
 
 
 def packed_results(suffix: str, question: Question) -> Response:
@@ -68,7 +53,7 @@ def packed_results(suffix: str, question: Question) -> Response:
             export.end()
     return send_file(
         path,
-        mimetype=PACKED_FORMATS[suffix][0],
+        mimetype=PACKED_FORMATS[suffix],
         as_attachment=True,
         download_name=f"results.{suffix}",
         conditional=True,
@@ -98,7 +83,7 @@ def packing_page(suffix: str, question: Question, **addresses: str) -> str:
 
 def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
     """Return the file for a question, and what packs it."""
-    archive = engine()
+    shown = archive()
     every = Question(
         question.query,
         question.filters,
@@ -109,13 +94,11 @@ def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
         snippets=False,
     )
     selection = _selection(every, with_resources=suffix == "wacz")
-    whole = unrestricted_engine()
-    mark = _digest(whole.capture_mark())
-    file = PackedFile(cache_folder() / _FOLDER, _key(whole, selection), mark, suffix)
+    mark = _digest(service().engine.capture_mark())
+    file = PackedFile(cache_folder() / _FOLDER, _key(selection), mark, suffix)
     if not file.there():
-        _check_number(answer_search(lambda: archive.search(every)).documents.value)
-    write = PACKED_FORMATS[suffix][1]
-    return file, lambda path, progress: write(archive, selection, path, progress)
+        _check_number(answer_search(shown.hits(every).page).documents.value)
+    return file, lambda path, progress: shown.pack(selection, path, suffix, progress)
 
 
 def _check_number(found: int) -> None:
@@ -139,19 +122,20 @@ def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
     return WaczSelection(
         query=query,
         collections=tuple(filters.get("collection", ())),
-        date_from=date_span(question.date_from)[0] if question.date_from else "",
-        date_to=date_span(question.date_to)[1] if question.date_to else "",
+        date_from=date_bound(question.date_from, 0),
+        date_to=date_bound(question.date_to, 1),
         with_resources=with_resources,
         filters=filters,
     )
 
 
-def _key(whole: Engine, selection: WaczSelection) -> str:
+def _key(selection: WaczSelection) -> str:
     """Return what differs where another file would be made: of other results, for others.
 
     Rules that have changed count for all, since a purge takes from those too
     who may see everything.
     """
+    whole = service().engine
     rules = whole.access_index().rules()
     key = rules.for_viewer(viewer()).key
     return _digest([whole.address, rules.version, key, asdict(selection)])
@@ -205,7 +189,7 @@ def export_results(suffix: str) -> ResponseReturnValue:
     mimetype, write = RESULT_FORMATS[suffix]
     fields = checked_fields([name for name in request.args.get("fields", "").split(",") if name])
     question = replace(read_page(request.args, preferences()), snippets=False)
-    hits = all_hits(engine(), question)
+    hits = iter(archive().hits(question))
 
     def begin() -> Iterator[str]:
         first = answer_search(lambda: list(islice(hits, 1)))

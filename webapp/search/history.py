@@ -1,16 +1,13 @@
 """The captures of a URL through the years: as bars, months, weeks and days."""
 
 import calendar
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from nwx.errors import TimestampError, UsageError
 from nwx.keys import capture_key
 from nwx.model import Capture, Dates
-from nwx.values.timestamps import parse_timestamp
 from webapp.site.preferences import page_locale
 
 FILL_SPAN = 60
@@ -152,20 +149,6 @@ def read_history(document_id: str, dates: Dates, captures: Iterable[Capture], ye
         _add_moment(history, Moment(timestamp, url, own=True))
     history.moments.sort(key=lambda moment: moment.timestamp)
     return history
-
-
-def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:
-    """Return the captures closest to a time, the closest first.
-
-    Raises UsageError for what is no timestamp.
-    """
-    try:
-        instant = parse_timestamp(timestamp)
-    except TimestampError as error:
-        raise UsageError(error.text) from error
-    return heapq.nsmallest(
-        limit, captures, key=lambda capture: abs(parse_timestamp(capture.timestamp) - instant)
-    )
 
 
 def _moment(capture: Capture, own: bool) -> Moment:

@@ -15,7 +15,7 @@ from flask import Flask, current_app, request
 
 from nwx.model import SearchResult
 from nwx.query.question import Question
-from webapp.site.context import archive, engine
+from webapp.site.context import archive
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
 from webapp.users.user_service import users
@@ -65,13 +65,13 @@ def answer_question(question: Question) -> SearchResult:
     changed and the same is hidden from whoever asks.
     """
     began = time.perf_counter()
-    archive, kept = engine(), _kept_results()
-    state = archive.search_state()
+    shown, kept = archive(), _kept_results()
+    state = shown.search_state()
     key = (state, _key(question)) if state else None
     found: SearchResult | None = None if key is None else kept.get(key)
     if found is not None:
         return replace(found, took_ms=(time.perf_counter() - began) * 1000)
-    result = answer_search(lambda: archive.search(question))
+    result = answer_search(shown.hits(question).page)
     if key is not None:
         kept.put(key, result)
     return result
@@ -93,7 +93,7 @@ def page_key() -> PageKey | None:
 
     Pages with users show who asks, and pictures of pages come at any time.
     """
-    state = engine().search_state()
+    state = archive().search_state()
     if not state or users() is not None or archive().page_pictures().has_renders():
         return None
     return PageKey(

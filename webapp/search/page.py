@@ -4,14 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 
 from flask import Blueprint, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
-from nwx.engine.capture_index import exactly
-from nwx.engine.document_index import RESULT_WINDOW
+from nwx.answers.hits import RESULT_WINDOW
 from nwx.errors import (
     EngineBusyError,
     QueryError,
@@ -19,17 +17,16 @@ from nwx.errors import (
     UrlError,
     WindowError,
 )
-from nwx.model import Collapse, IndexName, SearchResult, Sort
+from nwx.model import Collapse, SearchResult, Sort
 from nwx.quality.renders.page_pictures import HitPicture
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
-from nwx.searching.suggestions import FEW_RESULTS, corrected_query
-from nwx.values.urlkeys import urlkey
+from nwx.searching.suggestions import FEW_RESULTS
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
 from webapp.search.kept_results import answer_question, keep_page, kept_page, page_key
 from webapp.site import words
-from webapp.site.context import archive, engine, preferences
+from webapp.site.context import archive, preferences
 from webapp.site.preferences import PAGE_SIZES, page_locale
 from webapp.site.question_limits import answer_search
 from webapp.users.access_page import hidden_marks
@@ -134,7 +131,7 @@ def home() -> ResponseReturnValue:
     return render_template(
         "home.html",
         documents=result.documents,
-        captures=engine().count(IndexName.CAPTURES),
+        captures=archive().count("captures"),
         bars=year_bars(found.pop("year", {}), addresses.year),
         facets=_facets(addresses, found, found),
     )
@@ -179,7 +176,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
         last_page=last_page(question, total),
         window=RESULT_WINDOW,
         elsewhere=_without_filters(question) if not result.hits else None,
-        corrected=_corrected(question, total),
+        corrected=_corrected(result, question) if total <= FEW_RESULTS else "",
         captured=_captured_url(question.text),
         results_query=request.query_string.decode("ascii", "ignore"),
     )
@@ -309,20 +306,17 @@ def _without_filters(question: Question) -> SearchResult | None:
     if not (question.filters or question.date_from or question.date_to):
         return None
     bare = Question(query=question.query, collapse=question.collapse, limit=0, snippets=False)
-    archive = engine()
     try:
-        return answer_search(lambda: archive.search(bare))
+        return answer_search(archive().hits(bare).page)
     except (EngineBusyError, QuestionTimeoutError):
         return None  # the results are shown without this hint
 
 
-def _corrected(question: Question, total: int) -> str:
+def _corrected(result: SearchResult, question: Question) -> str:
     """Return what a query that finds little may have meant, "" where it is right as it is."""
-    if total > FEW_RESULTS or not question.text or question.offset:
-        return ""
-    archive = engine()
+    hits = archive().hits(question)
     try:
-        return answer_search(lambda: corrected_query(archive, question.text))
+        return answer_search(lambda: hits.did_you_mean(result))
     except (EngineBusyError, QuestionTimeoutError):
         return ""  # the results are shown without this hint
 
@@ -333,14 +327,11 @@ def _captured_url(query: str) -> CapturedUrl | None:
         return None
     url = query if "://" in query else f"http://{query}"
     try:
-        rows = engine().cdx_rows(exactly(urlkey(url)))
-        first = next(rows, None)
+        times = archive().capture_times(url, _MOST_COUNTED)
     except UrlError:
         return None
-    if first is None:
-        return None
-    times = [first.timestamp, *(row.timestamp for row in islice(rows, _MOST_COUNTED - 1))]
-    return CapturedUrl(url, len(times), times[0], times[-1], len(times) == _MOST_COUNTED)
+    is_cut = len(times) == _MOST_COUNTED
+    return CapturedUrl(url, len(times), times[0], times[-1], is_cut) if times else None
 
 
 def mark(error: QueryError) -> Mark | None:

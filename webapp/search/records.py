@@ -10,7 +10,6 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.keys import capture_id, document_id, holds
 from nwx.model import Capture
@@ -18,7 +17,7 @@ from nwx.quality.stored_blocks import StoredBlock
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
 from nwx.values.timestamps import parse_timestamp
 from webapp.site import words
-from webapp.site.context import archive, document_or_404, engine, service
+from webapp.site.context import archive, document_or_404, service
 from webapp.site.words import error_text
 
 _TEX = re.compile(r"([\\{}$&#%_^~])")
@@ -79,7 +78,6 @@ blueprint = Blueprint("records", __name__, url_prefix="/documents")
 MOST_PAYLOAD_BYTES = 256 << 20
 """The longest record that is shown or downloaded."""
 
-_AT_ONCE, _MOST_AT_ONCE = 50, 5_000
 _MOST_HEAD_CHARACTERS = 64_000
 _DOCUMENT = "<string(length=32):id>"
 _RECORD = "<string(length=14):timestamp>/<string(length=32):record>"
@@ -164,14 +162,7 @@ def _captures_at(urlkey: str, timestamp: str) -> Sequence[Capture]:
         parse_timestamp(timestamp)
     except TimestampError:
         return ()
-    most = _AT_ONCE
-    while most <= _MOST_AT_ONCE:
-        (near,) = engine().captures_near([KeysAtTime((urlkey,), timestamp)], most)
-        found = [one for one in near if one.timestamp == timestamp]
-        if len(found) < most:
-            return found  # those of the moment are the nearest
-        most *= 10
-    return [one for one in engine().captures(urlkey) if one.timestamp == timestamp]
+    return archive().captures_at(urlkey, timestamp)
 
 
 def _stored(capture: Capture) -> StoredBlock:

@@ -12,7 +12,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx import Archive
-from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines, check_document_shown
+from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineUnavailableError
@@ -147,9 +147,7 @@ def document_or_404(document_id: str) -> Document:
 
     Raises HiddenError on one that may not be shown.
     """
-    shown = engine()
-    document = shown.documents([document_id]).get(document_id)
+    document = archive().stored_document(document_id)
     if document is None:
-        check_document_shown(shown, document_id)
         raise NotFound(gettext("there is no document %(id)s in this archive", id=document_id))
     return document

@@ -21,7 +21,10 @@ class CountedArchive:
     def search_state(self) -> str:
         return self.state
 
-    def search(self, question: Question) -> SearchResult:
+    def hits(self, _: Question) -> SimpleNamespace:
+        return SimpleNamespace(page=self.page)
+
+    def page(self) -> SearchResult:
         self.asked += 1
         facets = {"host": (FacetValue("a", 1),) * self.facet_size}
         return SearchResult(Total(self.asked), Total(self.asked), (), facets, 5.0)
@@ -30,7 +33,7 @@ class CountedArchive:
 @pytest.fixture
 def archive(monkeypatch: pytest.MonkeyPatch) -> CountedArchive:
     made = CountedArchive()
-    monkeypatch.setattr(kept_results, "engine", lambda: made)
+    monkeypatch.setattr(kept_results, "archive", lambda: made)
     monkeypatch.setattr(kept_results, "answer_search", lambda search: search())
     app = Flask(__name__)
     prepare_kept_results(app)
