@@ -18,7 +18,10 @@ from nwx.answers.options import (
     texts,
 )
 from nwx.answers.rows import Rows
+from nwx.archive_crawls import ArchiveCrawls
+from nwx.archive_indices import ArchiveIndices
 from nwx.archive_pages import ArchivePages
+from nwx.archive_renders import ArchiveRenders
 from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
@@ -62,16 +65,19 @@ def open(
     unknown = sorted(set(settings) - set(VARIABLES))
     if unknown:
         raise UsageError(f"there is no setting {unknown[0]!r}; known are {', '.join(VARIABLES)}")
-    return Archive(load_settings({"engine": fspath(place), **settings}), _viewer(viewer), service)
+    return Archive(
+        load_settings({"engine": fspath(place), **settings}), named_viewer(viewer), service
+    )
 
 
-def _viewer(viewer: Viewer | str) -> Viewer:
+def named_viewer(viewer: Viewer | str) -> Viewer:
+    """Return a viewer, or the one of a role."""
     if isinstance(viewer, Viewer):
         return viewer
     return Viewer(role=chosen(Role, viewer))
 
 
-class Archive(ArchivePages, ArchiveRules):
+class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its present state.
 
     A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is
@@ -177,15 +183,10 @@ class Archive(ArchivePages, ArchiveRules):
 
     def document(self, key: str) -> "Shown | None":
         """Return a document by its id or `<url> <digest>`, or the only version of a URL."""
-        from nwx.searching.documents import id_of_key, show, versions
-
-        engine, id = self._seen(), id_of_key(key)
-        if id is None:
-            found = versions(engine, key)
-            if len(found) > 1:
-                raise UsageError(f"{key} has {len(found):,} versions; name one by its id")
-            id = found[0].id if found else None
-        return show(engine, id) if id else None
+        found = self.document_or_versions(key)
+        if isinstance(found, list):
+            raise UsageError(f"{key} has {len(found):,} versions; name one by its id")
+        return found
 
     def versions(self, url: str) -> "Rows[UrlVersion]":
         """Return the versions of a URL by their first date."""

@@ -80,13 +80,25 @@ class ArchiveWork:
 
     @contextmanager
     def _writable(self) -> "Iterator[Engine]":
-        """Give the archive opened for writing."""
+        """Give the archive opened for writing, with all that rules hide."""
         if self._is_shared:
             yield self._whole()
             return
         self.close()
-        with open_engine(self.settings) as engine:
-            yield engine
+        self._engine = open_engine(self.settings)
+        try:
+            yield self._engine
+        finally:
+            self.close()
+
+    @contextmanager
+    def _work(self, *, writes: bool = True) -> "Iterator[Engine]":
+        """Give the archive as the viewer sees it, opened for writing if that is needed."""
+        if not writes:
+            yield self._seen()
+            return
+        with self._writable():
+            yield self._seen()
 
     def _whole(self) -> "Engine":
         """Return the archive with all that rules hide."""
@@ -202,10 +214,12 @@ class ArchiveWork:
         build = store.current()
         return build is None or build.notes.get("stamp") != store.stamp()
 
-    def _build_facets(self, progress: ShowProgress, **options: Any) -> "FacetBuildReport":
+    def _build_facets(
+        self, progress: ShowProgress, source: Path | None = None, **options: Any
+    ) -> "FacetBuildReport":
         from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 
-        return build_archive_facets(self._whole(), FacetBuildOptions(**options), progress)
+        return build_archive_facets(self._whole(), FacetBuildOptions(**options), progress, source)
 
     def _build_links(
         self,

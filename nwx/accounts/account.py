@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
 
+__all__ = ["Role"]
+
 MOST_NAME_CHARACTERS = 100
 _NAME = re.compile(r"[^\s,;:\"'<>\\/|*?]+")
 

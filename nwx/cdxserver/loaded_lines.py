@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import cast
 
 from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
-from nwx.cdx.files import CdxParser
+from nwx.cdx.files import CdxParser, open_cdx, whole_line_blocks
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import (
     CdxRow,
@@ -50,6 +50,11 @@ class Loaded:
     purged: int = 0
     errors: list[CdxError] = field(default_factory=list)
 
+    def add(self, other: "Loaded") -> None:
+        """Add the counts of another file."""
+        for name in ("lines", "changed", "not_captures", "bad_lines", "purged"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
 
 def make_ready(engine: Engine) -> None:
     """Create a missing archive, so that queries before the first load succeed."""
@@ -86,6 +91,22 @@ def load_lines(
     for first in batches:
         loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))
     return loaded
+
+
+def load_cdx_file(
+    engine: Engine, name: str, collection: str, *, strict: bool, at_once: int = 0
+) -> Loaded:
+    """Store the captures of a CDX or CDXJ file; if `strict`, nothing of one with a bad line."""
+    try:
+        with open_cdx(name) as stream:
+            blocks = whole_line_blocks(stream)
+            return load_lines(
+                engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
+            )
+    except CdxError as error:
+        raise CdxError(
+            f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line
+        ) from error
 
 
 def unload_lines(

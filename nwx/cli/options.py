@@ -1,16 +1,13 @@
 """Options that several commands have."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from nwx.cli import option
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
-from nwx.settings import Settings
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 
 if TYPE_CHECKING:
@@ -62,30 +59,11 @@ extractor_option = click.option(
 )
 
 
-def bulk_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option, given as `bulk`."""
-    return option.flag(
-        "--bulk",
-        help="On a search server: load without replicas and refreshing; both are put back"
-        " at the end, also where the import is killed.",
-    )(command)
-
-
-@contextmanager
-def bulk_loading(settings: Settings, *, wanted: bool) -> Iterator[None]:
-    """Give the indices of a search server the settings of bulk loading; a folder has none."""
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import is_server, open_engine
-
-    if not wanted or not is_server(settings.engine):
-        yield
-        return
-    with open_engine(settings) as engine:
-        engine.create()
-        with engine.shards().loading(settings):
-            yield
-
-
+bulk_option = option.flag(
+    "--bulk",
+    "On a search server: load without replicas and refreshing; both are put back"
+    " at the end, also where the import is killed.",
+)
 LISTEN_HOST = click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
 )

@@ -4,13 +4,18 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from nwx.errors import UsageError
 from nwx.values.csv_cells import csv_line
+
+if TYPE_CHECKING:
+    from nwx.model import ReadError
+
+_ERRORS_SHOWN = 20
 
 # What steers a terminal, or turns the order of what is read: C0, DEL, C1,
 # bidirectional signs, line separators; and surrogates, which cannot be written.
@@ -37,6 +42,20 @@ def json_text(value: Any, indent: int | None = None) -> str:
 def warn(text: str) -> None:
     """Print a note or an error on standard error."""
     click.echo(f"nwx: {clean(text)}", err=True)
+
+
+def error_line(error: "ReadError") -> str:
+    """Return where a record could not be read, and why."""
+    place = "" if error.offset is None else f" at {error.offset}"
+    return f"{error.file}{place}: {error.message} ({error.kind})"
+
+
+def print_errors(errors: "Sequence[ReadError]", total: int) -> None:
+    """Print the first errors, and how many more there are."""
+    for error in errors[:_ERRORS_SHOWN]:
+        warn(error_line(error))
+    if (more := total - min(len(errors), _ERRORS_SHOWN)) > 0:
+        warn(f"… and {counted(more, 'more error')}")
 
 
 def print_json(value: Any) -> None:

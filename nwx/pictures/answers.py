@@ -19,6 +19,7 @@ __all__ = [
     "COLOURS",
     "PICTURE_WINDOW",
     "ImageSize",
+    "Picture",
     "PictureQuestion",
     "PictureResult",
     "SimilarPicture",

@@ -1,5 +1,6 @@
 """The size of an image, its main colours, and a perceptual hash."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from nwx.engine.indices.picture_index import COLOURS
-from nwx.errors import FormatError
+from nwx.errors import FormatError, SourceError, UsageError
 from nwx.quality.images import PICTURE_FAILURES, opened, perceptual_hash
 
 _SIDE = 128
+_MOST_BYTES = 64 << 20
 _COLOUR_SIDE = 48
 _REDUCING_GAP = 2.0
 _PLAIN_DEVIATION = 3.0
@@ -58,6 +60,21 @@ def measured(payload: bytes) -> ImageMeasures:
             "the picture cannot be decoded: %(reason)s", reason=reason
         ) from error
     return ImageMeasures(width, height, _hash(small), _colours(small))
+
+
+def hash_of_file(file: Path) -> int:
+    """Return the perceptual hash of an image file; raises UsageError on a plain area."""
+    try:
+        with file.open("rb") as opened_file:
+            payload = opened_file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error}") from error
+    if len(payload) > _MOST_BYTES:
+        raise UsageError(f"{file} has more than {_MOST_BYTES:,} bytes")
+    hash = measured(payload).hash
+    if hash is None:
+        raise UsageError(f"{file} is a plain area; nothing is like it")
+    return hash
 
 
 def _hash(image: Image.Image) -> int | None:

@@ -28,7 +28,7 @@ from nwx.values.csv_cells import csv_line
 from nwx.values.records import copied
 from nwx.values.urls import host_parts
 
-__all__ = ["Fault", "PlaybackScore", "QualityOrder"]
+__all__ = ["Fault", "PlaybackScore", "QualityOrder", "QualityTotals"]
 _AT_ONCE = 200
 _MOST_NEAR = 20
 _MOST_CAPTURES = 1_000

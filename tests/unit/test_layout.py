@@ -37,13 +37,18 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/checks/imported_files.py": "tests/cli/test_shared_import.py",
     "nwx/checks/sizes.py": "tests/unit/checks/test_agreement.py",
     "nwx/engine/question_pool.py": "tests/unit/engine/test_work.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",
     "nwx/archive_pages.py": "tests/web",
+    "nwx/archive_crawls.py": "tests/cli/test_queue.py",
+    "nwx/archive_indices.py": "tests/cli/test_stats.py",
+    "nwx/archive_renders.py": "tests/cli/test_pictures.py",
     "nwx/archive_rules.py": "tests/cli/test_access.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",
+    "nwx/dedup/held_archives.py": "tests/cli/test_dedup_cdx.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_access_rules.py",
     "nwx/engine/access/matches.py": "tests/unit/engine/access/test_decisions.py",
@@ -93,6 +98,8 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/quality.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
+    "nwx/steering/queue/queue_work.py": "tests/cli/test_queue.py",
+    "nwx/steering/queue/seed_exports.py": "tests/cli/test_seed_files.py",
     "nwx/version.py": "tests/unit/test_archive.py",
     "webapp": "tests/web",
 }

@@ -13,6 +13,7 @@ from nwx.cli import option
 from nwx.cli.deduplicate.list_options import place_and_message
 from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import print_above, progress_bar
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -74,18 +75,12 @@ def command(
         )
     shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
     if end_loading:
-        _end_loading(settings)
+        with opened_archive(settings) as archive:
+            archive.end_loading()
     if files:
         return _compare(settings, files, lists, collection, shown)
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.checks.agreement import check
-    from nwx.engine.open import open_engine
-
-    with (
-        open_engine(settings, read_only=True) as engine,
-        progress_bar(quiet=shown.quiet) as progress,
-    ):
-        for finding in check(engine, progress):
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        for finding in archive.check(progress):
             shown.add(finding.kind, _of_finding(finding), finding)
     counts = shown.counts
     if as_json:
@@ -94,14 +89,6 @@ def command(
         shown.end()
         click.echo(_verdict(counts))
     return 1 if counts else 0
-
-
-def _end_loading(settings: Settings) -> None:
-    from nwx.engine.open import open_engine
-
-    with open_engine(settings, read_only=True) as engine:  # a folder has no such settings
-        shards = engine.shards()
-        shards.end_loading(shards.loaders())
 
 
 def _verdict(counts: Counter[str]) -> str:
@@ -156,15 +143,14 @@ def _compare(
     collection: str,
     shown: _Shown,
 ) -> int:
-    from nwx.checks.cdx_comparison import Cause, CdxComparison
-    from nwx.engine.open import open_engine
+    from nwx.checks.cdx_comparison import Cause
 
     with (
         progress_bar(quiet=shown.quiet) as progress,
         _loaded(lists, progress) as excluded,
-        open_engine(settings, read_only=True) as engine,
+        opened_archive(settings) as archive,
     ):
-        comparison = CdxComparison(engine, collection, excluded.covers if excluded else None)
+        comparison = archive.cdx_comparison(collection, excluded)
         for one in comparison.missing(files, progress):
             shown.add(one.cause, _of_missing(one), one)
     for problem in comparison.problems[:_PROBLEMS_SHOWN]:

@@ -19,22 +19,22 @@ from nwx.cli.crawl.steering_reports import (
     taken_choices,
 )
 from nwx.cli.options import (
-    bulk_loading,
     bulk_option,
     extractor_option,
     item_seconds_option,
     parser_option,
     verify_option,
 )
-from nwx.cli.output import clean, counted, print_json, size_words, warn
+from nwx.cli.output import clean, counted, error_line, print_json, size_words, warn
 from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.restricted import opened_archive
 from nwx.errors import EngineError, UsageError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from nwx.archive import Archive
     from nwx.dedup.exclusion_lists import ExclusionList
-    from nwx.engine.base import Engine
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
     from nwx.model import ReadError
     from nwx.steering.running.options import SteeringReport
@@ -186,9 +186,13 @@ def command(
     else:
         sources = list(expand(files, manifests, stdin_name=name or ""))
     with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
-        with stop_signals() as received, bulk_loading(settings, wanted=bulk):
+        with (
+            opened_archive(settings) as archive,
+            stop_signals() as received,
+            archive.bulk_loading(wanted=bulk),
+        ):
             report, told, steered = _import(
-                settings, sources, wanted, received, excluded, steer, choices, quiet=quiet
+                archive, sources, wanted, received, excluded, steer, choices, quiet=quiet
             )
         if as_json:
             more = {"exclusion": told.as_json if told else None}
@@ -222,7 +226,7 @@ def _check_use(
 
 
 def _import(
-    settings: Settings,
+    archive: "Archive",
     sources: "Sequence[ArchiveSource | ReadError]",
     options: "ImportOptions",
     received: list[int],
@@ -232,8 +236,7 @@ def _import(
     *,
     quiet: bool,
 ) -> "tuple[ImportReport, ExclusionReport | None, SteeringReport | None]":
-    from nwx.engine.open import open_engine
-    from nwx.importing import import_files, report_of_errors
+    from nwx.importing import report_of_errors
 
     missing = [source for source in sources if type(source) is ReadError]
     if len(missing) == len(sources):  # then no archive is made
@@ -242,15 +245,20 @@ def _import(
     def stopping() -> bool:
         return bool(received)
 
-    with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
-        engine.create()
+    with progress_bar(quiet=quiet) as progress:
+        if steer:
+            archive.create()
         try:
-            with listening(settings, steer, choices) as listener:
+            with listening(archive.settings, steer, choices) as listener:
                 heard = listener.on_documents if listener else None
-                report = import_files(
-                    engine, settings, sources, options, progress, stopping, excluded, heard
+                report, told = archive.import_sources(
+                    sources,
+                    options,
+                    progress=progress,
+                    stopping=stopping,
+                    excluded=excluded,
+                    heard=heard,
                 )
-                told = _told(engine, report, options, excluded)
                 if listener is None:
                     return report, told, None
 
@@ -263,20 +271,6 @@ def _import(
                 f"{error}; what was imported until then is kept,"
                 " run the same command again to go on"
             ) from error
-
-
-def _told(
-    engine: "Engine",
-    report: "ImportReport",
-    options: "ImportOptions",
-    excluded: "ExclusionList | None",
-) -> "ExclusionReport | None":
-    if excluded is None:
-        return None
-    from nwx.importing import report_exclusion
-
-    before = 0 if report.interrupted else report.excluded_before
-    return report_exclusion(engine, excluded, options.collection, before)
 
 
 def _print_steering(report: "SteeringReport | None", *, quiet: bool) -> None:
@@ -294,7 +288,7 @@ def _exit_code(report: "ImportReport", received: list[int], *, strict: bool) -> 
 
 def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, quiet: bool) -> None:
     for error in report.errors[:_ERRORS_SHOWN]:
-        warn(_error_line(error))
+        warn(error_line(error))
     more = report.errors_total - _ERRORS_SHOWN
     if more > 0:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in report.errors_by_kind.items())
@@ -307,11 +301,6 @@ def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, qui
             click.echo(exclusions.summary(told))
     if report.interrupted:
         warn("stopped; run the same command again to go on")
-
-
-def _error_line(error: ReadError) -> str:
-    place = "" if error.offset is None else f" at {error.offset}"
-    return clean(f"{error.file}{place}: {error.message} ({error.kind})")
 
 
 def _summary(report: "ImportReport") -> str:

@@ -1,19 +1,21 @@
 """nwx stats, files, dump and reshard"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
-from nwx.engine.ledger import Claim, ClaimedFile
-from nwx.errors import EngineError, UsageError
-from nwx.model import UNREADABLE, IndexName, SourceFile
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
+from nwx.model import IndexName
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.checks.imported_files import ImportedFile
 
 _Health = Mapping[str, Mapping[str, Any]]
 
@@ -28,12 +30,8 @@ def stats_command(settings: Settings, as_json: bool) -> int:
     entries are not counted. It is yellow where only further copies (replicas)
     are missing. The exit code is 1 if a shard is lost.
     """
-    from nwx.checks.sizes import measure_shards
-    from nwx.engine.open import open_engine
-
-    with open_engine(settings, read_only=True) as engine:
-        health = measure_shards(engine.shards())
-    sizes = _sizes(settings, is_whole=not any(one["lost"] for one in health.values()))
+    with opened_archive(settings) as archive:
+        sizes, health = archive.sizes()
     if as_json:
         print_json(sizes | {"shards": health})
     else:
@@ -46,31 +44,12 @@ def stats_command(settings: Settings, as_json: bool) -> int:
     return 1 if lost else 0
 
 
-def _sizes(settings: Settings, *, is_whole: bool) -> dict[str, Any]:
-    """Return the sizes; none of them where what readers may see lies in lost shards."""
-    from nwx.checks.sizes import measure, unknown_sizes
-
-    try:
-        with open_for_reading(settings) as engine:
-            return measure(engine)
-    except EngineError:
-        if is_whole:
-            raise
-        return unknown_sizes()
-
-
 def _print(sizes: dict[str, Any], health: _Health) -> None:
-    from rich.table import Table
+    from nwx.cli.terminal import console, plain_table
 
-    from nwx.cli.terminal import console
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("index")
-    table.add_column("entries", justify="right")
-    table.add_column("size", justify="right")
-    if health:
-        for column in ("health", "shards", "replicas", "missing"):
-            table.add_column(column, justify="right" if column != "health" else "left")
+    numbers = ("shards", "replicas", "missing")
+    headings = ("index", "entries", "size", *(("health", *numbers) if health else ()))
+    table = plain_table(*headings, right=("entries", "size", *numbers))
     shown = {*IndexName, *(f"{IndexName.DATES}@{name}" for name in sizes["attached"])}
     for index in IndexName:
         size, shards = size_words(sizes["bytes"][index]), _shards(health.get(index.value))
@@ -99,9 +78,6 @@ def _shards(found: Mapping[str, Any] | None) -> tuple[str, ...]:
     return (found["status"], *map(str, numbers), str(missing) if missing else "")
 
 
-_Claims = Mapping[tuple[str, str], Claim]
-
-
 @click.command("files")
 @option.flag("--json", "Print JSON lines.", into="as_json")
 @click.pass_obj
@@ -111,64 +87,34 @@ def files_command(settings: Settings, as_json: bool) -> None:
     On a server the files that importers have now are shown with the host and
     the process of each.
     """
-
-    with open_for_reading(settings) as engine:
-        shared = engine.claims()
-        # An entry of no collection is no file: an import that must be alone.
-        held = [one for one in shared.held() if one.collection] if shared else []
-        found = _with_begun(engine.files(), held)
-    claims = {(one.collection, one.name): one.claim for one in held if one.claim}
+    with opened_archive(settings) as archive:
+        found = archive.imported_files()
     if as_json:
-        for file in found:
-            claim = claims.get((file.collection, file.name))
+        for file, claim in found:
             click.echo(json_text(asdict(file) | {"claim": asdict(claim) if claim else None}))
-        return
-    _print_files(found, claims)
+    else:
+        _print_files(found)
 
 
-def _with_begun(files: Sequence[SourceFile], held: Sequence[ClaimedFile]) -> list[SourceFile]:
-    """Return the files, and those that importers have but nothing was imported of yet."""
-    known = {(file.collection, file.name) for file in files}
-    begun = [
-        SourceFile(one.collection, one.name, "", None, "")
-        for one in held
-        if (one.collection, one.name) not in known
-    ]
-    return sorted([*files, *begun], key=lambda file: (file.collection, file.name))
-
-
-def _print_files(found: Sequence[SourceFile], claims: _Claims) -> None:
-    from rich.table import Table
+def _print_files(found: "list[ImportedFile]") -> None:
     from rich.text import Text
 
-    from nwx.cli.terminal import OneLine, console
+    from nwx.cli.terminal import OneLine, console, plain_table
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("collection")
-    table.add_column("file")
-    for heading in ("size", "captures", "errors"):
-        table.add_column(heading, justify="right")
+    numbers = ("size", "captures", "errors")
+    table = plain_table("collection", "file", *numbers, right=numbers)
     table.add_column("state", no_wrap=True)
-    for file in found:
-        claim = claims.get((file.collection, file.name))
+    for one in found:
+        file = one.file
         table.add_row(
             Text(clean(file.collection)),
             OneLine(file.name),
             size_words(file.size),
             f"{file.counts.get('captures', 0):,}",
             f"{file.counts.get('errors', 0):,}",
-            Text(clean(_state(file, claim))),
+            Text(clean(one.state)),
         )
     console().print(table)
-
-
-def _state(file: SourceFile, claim: Claim | None) -> str:
-    if claim and not file.finished:
-        host, pid = (*claim.holder.split("/"), "")[:2]
-        return f"at {file.done_to}, importing on {host} (process {pid})"
-    if file.counts.get(UNREADABLE):
-        return "unreadable"
-    return "done" if file.finished else f"stopped at {file.done_to}"
 
 
 @click.command("dump")
@@ -176,9 +122,8 @@ def _state(file: SourceFile, claim: Claim | None) -> str:
 @click.pass_obj
 def dump_command(settings: Settings, index: str) -> None:
     """Write an index as JSON lines, ordered by id."""
-
-    with open_for_reading(settings) as engine:
-        for entry in engine.scan(IndexName(index)):
+    with opened_archive(settings) as archive:
+        for entry in archive.dump(index):
             click.echo(json_text(dict(entry)))
 
 
@@ -206,17 +151,8 @@ def reshard_command(
     """
     if (shards is None) != undo:
         raise UsageError("name the number of shards (--shards N), or --undo")
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
-
-    name = IndexName(index)
-    done: dict[str, Any] = {"index": index, "shards": shards}
-    with open_engine(settings) as engine, progress_bar(quiet=quiet or as_json) as progress:
-        if shards is None:
-            engine.shards().undo_reshard(name)
-            done |= {"how": "undone", "shards": engine.shards().health()[name].shards}
-        else:
-            done["how"] = engine.shards().reshard(name, shards, progress)
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
+        done = archive.reshard(index, shards, progress)
     if as_json:
         print_json(done)
     elif not quiet:

@@ -1,7 +1,7 @@
 """nwx wacz"""
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,37 +9,16 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import counted, print_json, size_words, warn
+from nwx.cli.output import counted, print_errors, print_json, size_words
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import SourceError, TimestampError, UsageError
+from nwx.cli.restricted import opened_archive
+from nwx.errors import SourceError, UsageError
 from nwx.model import STANDARD_INPUT
-from nwx.query.dates import date_span
+from nwx.query.dates import date_bound
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.exports import PackReport
-
-
-_ERRORS_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    out: Path
-    query: tuple[str, ...]
-    urls: str | None
-    collection: tuple[str, ...]
-    from_: str
-    to: str
-    title: str
-    description: str
-    text: bool
-    with_resources: bool
-    as_json: bool
-    quiet: bool
 
 
 @click.command("wacz")
@@ -57,7 +36,20 @@ class _Options:
 )
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> int:
+def command(
+    settings: Settings,
+    /,
+    out: Path,
+    query: tuple[str, ...],
+    urls: str | None,
+    collection: tuple[str, ...],
+    from_: str,
+    to: str,
+    with_resources: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """Pack a selection of captures into a WACZ file.
 
     The selection is the captures of the documents that QUERY finds and of the
@@ -68,27 +60,21 @@ def command(settings: Settings, /, **given: Any) -> int:
     titles and text. Captures whose record is not available are counted and
     reported. The exit code is 1 if nothing was packed.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.exports import PackOptions, WaczSelection, pack
+    from nwx.exports import PackOptions, WaczSelection
 
-    asked = _Options(**given)
     selection = WaczSelection(
-        query=" ".join(asked.query),
-        urls=_urls(asked.urls) if asked.urls is not None else (),
-        collections=asked.collection,
-        date_from=_bound(asked.from_, 0),
-        date_to=_bound(asked.to, 1),
-        with_resources=asked.with_resources,
+        query=" ".join(query),
+        urls=_urls(urls) if urls is not None else (),
+        collections=collection,
+        date_from=date_bound(from_, 0),
+        date_to=date_bound(to, 1),
+        with_resources=with_resources,
     )
-    if asked.urls is not None and not selection.urls:
-        raise UsageError(f"{asked.urls} has no URLs")
-    options = PackOptions(asked.title, asked.description, asked.text)
-    with (
-        open_for_reading(settings) as engine,
-        progress_bar(quiet=asked.quiet) as progress,
-    ):
-        report = pack(engine, selection, asked.out, options, progress)
-    _print(report, as_json=asked.as_json, quiet=asked.quiet)
+    if urls is not None and not selection.urls:
+        raise UsageError(f"{urls} has no URLs")
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        report = archive.export_wacz(out, selection, PackOptions(**given), progress)
+    _print(report, as_json=as_json, quiet=quiet)
     return 0
 
 
@@ -104,19 +90,8 @@ def _urls(file: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
 
 
-def _bound(date: str, end: int) -> str:
-    try:
-        return date_span(date)[end] if date else ""
-    except TimestampError as error:
-        raise UsageError(str(error)) from error
-
-
 def _print(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
-    for error in report.errors[:_ERRORS_SHOWN]:
-        place = "" if error.offset is None else f" at {error.offset}"
-        warn(f"{error.file}{place}: {error.message} ({error.kind})")
-    if len(report.errors) > _ERRORS_SHOWN:
-        warn(f"… and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}")
+    print_errors(report.errors, len(report.errors))
     if as_json:
         print_json(asdict(report))
     elif not quiet:

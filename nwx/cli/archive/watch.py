@@ -17,11 +17,10 @@ from nwx.cli.crawl.monitor_options import (
 )
 from nwx.cli.crawl.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
 from nwx.cli.options import extractor_option, parser_option, verify_option
-from nwx.cli.output import clean, counted, json_text, size_words, warn
+from nwx.cli.output import clean, counted, error_line, json_text, size_words, warn
 from nwx.cli.progress import stop_signals
 from nwx.cli.quality.watched_playback import playback_listener
 from nwx.errors import UsageError
-from nwx.model import ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -212,15 +211,15 @@ def _print(event: "Event") -> None:
         case EventKind.LOADED | EventKind.KNOWN:
             click.echo(_loaded(event))
         case EventKind.WAITING:
-            _warn(f"{event.message}; trying again in {event.retry_seconds:g} s")
+            warn(f"{event.message}; trying again in {event.retry_seconds:g} s")
         case EventKind.BACK:
-            _warn("the archive can be written again")
+            warn("the archive can be written again")
         case _:
             moved = f"; moved to {event.moved_to}" if event.moved_to else ""
-            _warn(f"{event.path}: {event.message}{moved}")
+            warn(f"{event.path}: {event.message}{moved}")
     if event.kind is EventKind.LOADED:
         for error in event.errors[:_ERRORS_SHOWN]:
-            _warn(_error_line(error))
+            warn(error_line(error))
     sys.stdout.flush()
 
 
@@ -233,15 +232,6 @@ def _loaded(event: "Event") -> str:
         f"{event.path}: {size_words(event.bytes)}, {counted(event.captures, 'capture')},"
         f" {counted(event.errors_total, 'error')}{known}{moved}"
     )
-
-
-def _error_line(error: ReadError) -> str:
-    place = "" if error.offset is None else f" at {error.offset}"
-    return f"{error.file}{place}: {error.message} ({error.kind})"
-
-
-def _warn(text: str) -> None:
-    warn(text)
 
 
 def _summary(report: "WatchReport") -> str:

@@ -1,6 +1,5 @@
 """nwx cdx and nwx cdx-load"""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,37 +7,17 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
-from nwx.cli.options import bulk_loading, bulk_option, index_options, index_options_of
-from nwx.cli.output import counted, print_json, warn
+from nwx.cli.options import bulk_option, index_options, index_options_of
+from nwx.cli.output import counted, print_errors, print_json, warn
 from nwx.cli.progress import progress_bar
-from nwx.errors import CdxError, UsageError
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.archive_cdx import IndexReport
     from nwx.cdxserver.loaded_lines import Loaded
-    from nwx.engine.base import Engine
-
-
-_ERRORS_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    files: tuple[str, ...]
-    fields: str
-    cdxj: bool
-    in_order: bool
-    post_append: bool
-    beside: bool
-    output: Path | None
-    tmp: Path | None
-    jobs: int | None
-    strict: bool
-    quiet: bool
 
 
 @click.command("cdx")
@@ -61,7 +40,16 @@ class _Options:
 @option.FILE_JOBS
 @option.flag("--strict", "Exit with code 1 after any error.")
 @option.QUIET
-def cdx_command(**given: Any) -> int:
+def cdx_command(
+    files: tuple[str, ...],
+    beside: bool,
+    output: Path | None,
+    tmp: Path | None,
+    jobs: int | None,
+    strict: bool,
+    quiet: bool,
+    **lines: Any,
+) -> int:
     """Write CDX files for archive files.
 
     FILES are WARC, ARC and WACZ files, compressed or not, named as for nwx
@@ -69,38 +57,30 @@ def cdx_command(**given: Any) -> int:
     cdxj-indexer does. The exit code is 1 if nothing could be read, or with
     --strict after any error.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.archive_cdx import index_beside, index_together
     from nwx.warc.sources import expand
 
-    asked = _Options(**given)
-    if not asked.files:
+    if not files:
         raise UsageError("there is nothing to read; name files or folders")
-    if asked.beside and (asked.output or STANDARD_INPUT in asked.files):
+    if beside and (output or STANDARD_INPUT in files):
         raise UsageError("--beside takes neither --output nor standard input")
-    options = index_options_of(
-        asked.fields, cdxj=asked.cdxj, in_order=asked.in_order, post_append=asked.post_append
-    )
-    sources = list(expand(asked.files))
-    with progress_bar(quiet=asked.quiet) as progress:
-        if asked.beside:
-            report = index_beside(sources, options, jobs=asked.jobs, progress=progress)
+    options = index_options_of(**lines)
+    sources = list(expand(files))
+    with progress_bar(quiet=quiet) as progress:
+        if beside:
+            report = index_beside(sources, options, jobs=jobs, progress=progress)
         else:
-            with list_output(asked.output) as stream:
+            with list_output(output) as stream:
                 report = index_together(
-                    sources, stream, options, jobs=asked.jobs, tmp=asked.tmp, progress=progress
+                    sources, stream, options, jobs=jobs, tmp=tmp, progress=progress
                 )
-    _print(report, err=not asked.beside and asked.output is None, quiet=asked.quiet)
+    _print(report, err=not beside and output is None, quiet=quiet)
     useful = report.lines or not report.errors
-    return 0 if useful and not (asked.strict and report.errors) else 1
+    return 0 if useful and not (strict and report.errors) else 1
 
 
 def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
-    for error in report.errors[:_ERRORS_SHOWN]:
-        place = "" if error.offset is None else f" at {error.offset}"
-        warn(f"{error.file}{place}: {error.message} ({error.kind})")
-    if len(report.errors) > _ERRORS_SHOWN:
-        warn(f"… and {counted(len(report.errors) - _ERRORS_SHOWN, 'more error')}")
+    print_errors(report.errors, len(report.errors))
     if not quiet:
         counts = (
             f"{counted(report.files, 'file')}, {counted(report.lines, 'line')}, "
@@ -143,21 +123,14 @@ def cdx_load_command(
         raise UsageError("there is nothing to load; name CDX files")
     if strict and at_once:
         raise UsageError("--strict loads all of a file or nothing; leave --at-once out")
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cdxserver.loaded_lines import Loaded
-    from nwx.engine.open import open_engine
 
     total = Loaded()
-    with bulk_loading(settings, wanted=bulk), open_engine(settings) as engine:
-        for name in files:
-            done = _load(engine, name, collection, strict=strict, at_once=at_once or 0)
+    with opened_archive(settings) as archive, archive.bulk_loading(wanted=bulk):
+        for done in archive.load_cdx(files, collection, strict=strict, at_once=at_once or 0):
             for error in done.errors:
                 warn(f"{error.file} line {error.line}: {error}")
-            total.lines += done.lines
-            total.changed += done.changed
-            total.not_captures += done.not_captures
-            total.bad_lines += done.bad_lines
-            total.purged += done.purged
+            total.add(done)
     _print_loaded(total, as_json=as_json)
     return 0 if total.lines or total.purged or not total.bad_lines else 1
 
@@ -181,19 +154,3 @@ def _print_loaded(total: "Loaded", *, as_json: bool) -> None:
         f" {others if total.not_captures else ''}{purged if total.purged else ''}"
         f"{counted(total.bad_lines, 'bad line')}"
     )
-
-
-def _load(engine: "Engine", name: str, collection: str, *, strict: bool, at_once: int) -> "Loaded":
-    from nwx.cdx.files import open_cdx, whole_line_blocks
-    from nwx.cdxserver.loaded_lines import load_lines
-
-    try:
-        with open_cdx(name) as stream:
-            blocks = whole_line_blocks(stream)
-            return load_lines(
-                engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
-            )
-    except CdxError as error:
-        raise CdxError(
-            f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line
-        ) from error

@@ -5,7 +5,7 @@ import click
 from nwx.cli import option
 from nwx.cli.output import print_json
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 
 
@@ -35,20 +35,13 @@ def command(
     that were not analysed yet (`nwx steer`) are analysed for the answer, which
     takes a while and is not kept.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.steering.comparison.comparison import compare
-    from nwx.steering.comparison.comparison_json import comparison_json
-    from nwx.steering.comparison.question import comparison_question, relevance_question
-
-    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
-        asked = comparison_question(engine, a, b, specification)
-        relevance = None
-        if asked.specification is not None:
-            relevance = relevance_question(engine, asked.specification, analyse=True)
-        found = compare(engine, asked.a, asked.b, relevance, progress)
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        found = archive.compare(a, b, specification, progress)
     if as_json:
+        from nwx.steering.comparison.comparison_json import comparison_json
+
         print_json(comparison_json(found))
         return
-    from nwx.cli.crawl.tables import print_comparison
+    from nwx.cli.crawl.tables import print_comparison  # help needs no rich
 
     print_comparison(found)

@@ -9,26 +9,20 @@ import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, warn
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-    from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
+    from nwx.steering.specifications.specification_store import ScoredLink, StoredSpecification
 
 
+_NUMBERS = ("number", "documents", "linked URLs")
 _VERSION = option.string(
     "--version",
     "VERSION",
     "A number or version that `nwx crawls versions` lists.  [default: the last]",
 )
-
-
-def _opened(settings: Settings) -> "Engine":
-    from nwx.engine.open import open_engine
-
-    return open_engine(settings)
 
 
 @click.group("crawls")
@@ -46,54 +40,32 @@ def command() -> None:
 @click.pass_obj
 def list_crawls(settings: Settings, as_json: bool) -> None:
     """List the crawl specifications of the archive."""
-    with open_for_reading(settings) as engine:
-        crawls = engine.crawl_index()
-        found = [(one, crawls.analysed_versions(one.name)) for one in crawls.specifications()]
+    with opened_archive(settings) as archive:
+        found = archive.crawls()
     if as_json:
-        print_json([_crawl_json(*one) for one in found])
+        print_json(
+            [
+                {name: getattr(stored, name) for name in ("name", "number", "version", "saved")}
+                | {"analysed": [asdict(one) for one in analysed]}
+                for stored, analysed in found
+            ]
+        )
     elif found:
-        _print_crawls(found)
+        rows = []
+        for stored, analysed in found:
+            now = next((one for one in analysed if one.version == stored.version), None)
+            documents, urls = (now.documents, now.urls) if now else (0, 0)
+            cells = (stored.name, f"{stored.number}", stored.version, date_words(stored.saved))
+            rows.append((*cells, f"{documents:,}", f"{urls:,}"))
+        _print(("name", "number", "version", "saved", "documents", "linked URLs"), rows)
     else:
         click.echo("no crawl specifications; `nwx crawls add FILE` adds one")
 
 
-def _crawl_json(
-    stored: "StoredSpecification", analysed: "Sequence[AnalysedVersion]"
-) -> dict[str, Any]:
-    return {
-        "name": stored.name,
-        "number": stored.number,
-        "version": stored.version,
-        "saved": stored.saved,
-        "analysed": [asdict(one) for one in analysed],
-    }
+def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from nwx.cli.terminal import print_table  # help needs no rich
 
-
-def _print_crawls(
-    found: "Sequence[tuple[StoredSpecification, Sequence[AnalysedVersion]]]",
-) -> None:
-    rows = []
-    for stored, analysed in found:
-        now = next((one for one in analysed if one.version == stored.version), None)
-        documents, urls = (now.documents, now.urls) if now else (0, 0)
-        cells = (stored.name, f"{stored.number}", stored.version, date_words(stored.saved))
-        rows.append((*cells, f"{documents:,}", f"{urls:,}"))
-    _print_table(("name", "number", "version", "saved", "documents", "linked URLs"), rows)
-
-
-def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from nwx.cli.terminal import console
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in headings:
-        number = heading in ("number", "documents", "linked URLs")
-        table.add_column(heading, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(clean(cell)) for cell in row))
-    console().print(table)
+    print_table(headings, rows, _NUMBERS)
 
 
 @command.command()
@@ -106,15 +78,13 @@ def add(settings: Settings, file: str, as_json: bool) -> None:
     It is kept under the name that it gives. All that is wrong with the file is
     listed, and then nothing is added.
     """
-    from nwx.steering.specifications.specification_store import save_text
-
     text, place = _read(file)
-    with _opened(settings) as engine:
-        saved = save_text(engine.crawl_index(), text, place)
+    with opened_archive(settings) as archive:
+        saved = archive.save_crawl(text, place)
     if as_json:
         print_json(_saved_json(saved))
     else:
-        click.echo(f"{saved.name}: number {saved.number}, version {saved.version}")
+        click.echo(_saved_words(saved))
 
 
 def _read(file: str) -> tuple[str, str]:
@@ -128,6 +98,10 @@ def _read(file: str) -> tuple[str, str]:
 
 def _saved_json(saved: "StoredSpecification") -> dict[str, Any]:
     return {key: value for key, value in asdict(saved).items() if key != "text"}
+
+
+def _saved_words(saved: "StoredSpecification") -> str:
+    return f"{saved.name}: number {saved.number}, version {saved.version}"
 
 
 @command.command("check")
@@ -184,13 +158,10 @@ def _summary(specification: Any) -> str:
 def show_specification(settings: Settings, name: str, version: str, form: Any) -> None:
     """Print a crawl specification."""
     from nwx.steering.specifications.specification_files import write_specification
-    from nwx.steering.specifications.specification_store import (
-        specification_of,
-        stored_specification,
-    )
+    from nwx.steering.specifications.specification_store import specification_of
 
-    with open_for_reading(settings) as engine:
-        stored = stored_specification(engine.crawl_index(), name, version)
+    with opened_archive(settings) as archive:
+        stored = archive.crawl_specification(name, version)
     text = write_specification(specification_of(stored), form) if form else stored.text
     click.echo(clean_lines(text), nl=not text.endswith("\n"))
 
@@ -201,23 +172,16 @@ def show_specification(settings: Settings, name: str, version: str, form: Any) -
 @click.pass_obj
 def list_versions(settings: Settings, name: str, as_json: bool) -> None:
     """List all that was saved of a crawl specification, the last first."""
-    from nwx.steering.specifications.specification_store import stored_specification
-
-    with open_for_reading(settings) as engine:
-        crawls = engine.crawl_index()
-        stored_specification(crawls, name)
-        found = crawls.versions(name)
-        documents = {one.version: one.documents for one in crawls.analysed_versions(name)}
+    with opened_archive(settings) as archive:
+        found = archive.crawl_versions(name)
     if as_json:
-        print_json(
-            [_saved_json(one) | {"documents": documents.get(one.version, 0)} for one in found]
-        )
+        print_json([_saved_json(one) | {"documents": documents} for one, documents in found])
         return
     rows = [
-        (f"{one.number}", one.version, date_words(one.saved), f"{documents.get(one.version, 0):,}")
-        for one in found
+        (f"{one.number}", one.version, date_words(one.saved), f"{documents:,}")
+        for one, documents in found
     ]
-    _print_table(("number", "version", "saved", "documents"), rows)
+    _print(("number", "version", "saved", "documents"), rows)
 
 
 @command.command("restore")
@@ -226,11 +190,8 @@ def list_versions(settings: Settings, name: str, as_json: bool) -> None:
 @click.pass_obj
 def restore_crawl(settings: Settings, name: str, version: str) -> None:
     """Make an earlier VERSION of a crawl specification the last one again."""
-    from nwx.steering.specifications import specification_store
-
-    with _opened(settings) as engine:
-        saved = specification_store.restore(engine.crawl_index(), name, version)
-    click.echo(f"{saved.name}: number {saved.number}, version {saved.version}")
+    with opened_archive(settings) as archive:
+        click.echo(_saved_words(archive.restore_crawl(name, version)))
 
 
 @command.command()
@@ -238,11 +199,8 @@ def restore_crawl(settings: Settings, name: str, version: str) -> None:
 @click.pass_obj
 def remove(settings: Settings, name: str) -> None:
     """Remove a crawl specification with all its versions and scores."""
-    from nwx.errors import UsageError
-
-    with _opened(settings) as engine:
-        if not engine.crawl_index().remove_specification(name):
-            raise UsageError(f"there is no crawl specification {name!r}")
+    with opened_archive(settings) as archive:
+        archive.remove_crawl(name)
 
 
 @command.command()
@@ -255,43 +213,21 @@ def remove(settings: Settings, name: str) -> None:
 @option.string("--version", "HASH", "Scores of this version.  [default: the last]")
 @option.JSON
 @click.pass_obj
-def links(
-    settings: Settings,
-    name: str,
-    host: str,
-    limit: int,
-    offset: int,
-    version: str,
-    as_json: bool,
-) -> None:
+def links(settings: Settings, /, as_json: bool, **asked: Any) -> None:
     """List the linked URLs that a crawl scores highest, blacklisted ones at the end.
 
     Each comes with the parts that made its relevance, and the page that links
     to it.
     """
-    with open_for_reading(settings) as engine:
-        found = engine.crawl_index().best_links(name, limit, offset, host.lower(), version)
-        if not found and not offset and not host:
-            _explain_nothing(engine, name, version)
+    with opened_archive(settings) as archive:
+        found, reason = archive.crawl_links(**asked)
+    if reason:
+        warn(reason)
     if as_json:
         print_json([link._asdict() for link in found])
         return
     for link in found:
         _print_link(link)
-
-
-def _explain_nothing(engine: "Engine", name: str, version: str) -> None:
-    from nwx.steering.specifications.specification_store import stored_specification
-
-    stored_specification(engine.crawl_index(), name)
-    known = [one.version for one in engine.crawl_index().analysed_versions(name)]
-    if not known:
-        reason = f"no document was analysed yet; run `nwx steer {name}`"
-    elif version and version not in known:
-        reason = f"nothing was analysed at version {version}; there are {', '.join(known[:20])}"
-    else:
-        reason = "the analysed pages have no links"
-    warn(reason)
 
 
 def _print_link(link: "ScoredLink") -> None:

@@ -1,24 +1,17 @@
 """nwx due"""
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, counted, date_words, json_text, warn
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
     from nwx.steering.due.due_urls import DueReport, DueUrl
-    from nwx.steering.specifications.specification import CrawlSpecification
-
-
-_AT_ONCE = 1_000
 
 
 @click.command("due")
@@ -29,7 +22,7 @@ _AT_ONCE = 1_000
     "--spec",
     "NAME",
     "Intervals, rules and collection of this crawl specification: a name or a file.",
-    into="name",
+    into="spec",
 )
 @option.string("--collection", "NAME", "Only of this collection.")
 @option.string("--at", "DATE", "What is due then.  [default: now]")
@@ -53,17 +46,7 @@ _AT_ONCE = 1_000
 @option.QUIET
 @click.pass_obj
 def command(
-    settings: Settings,
-    since: str,
-    name: str,
-    collection: str,
-    at: str,
-    shortest: float,
-    longest: float,
-    limit: int | None,
-    into_queue: bool,
-    as_json: bool,
-    quiet: bool,
+    settings: Settings, /, into_queue: bool, as_json: bool, quiet: bool, **asked: Any
 ) -> None:
     """List URLs that are due to be captured again, most overdue first.
 
@@ -72,32 +55,30 @@ def command(
     captures show them. --queue has the crawler fetch them again: the URLs wait in
     the queue of the archive, or in the outbox for the queue of the specification.
     """
-    from nwx.steering.due.due_urls import DueReport, asked_due, due_urls
 
-    with open_for_reading(settings, writes=into_queue) as engine:
-        specification = _specification(engine, name)
-        question = asked_due(since, specification, collection, at, shortest, longest, limit)
-        report = DueReport()
-        with progress_bar(quiet=quiet) as show:
-            found = due_urls(engine, question, report, show)
-            if into_queue:
-                _put(engine, specification, found, as_json=as_json)
-            else:
-                _print(found, as_json=as_json)
+    def show(one: "DueUrl") -> None:
+        if as_json or not into_queue:
+            click.echo(_json(one) if as_json else _line(one))
+
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        if into_queue:
+            report, put = archive.queue_due(**asked, progress=progress, show=show)
+            warn_left_out(put.left_out)
+            if put.queue:
+                waits = f"they wait for {clean(put.queue)} in the outbox"
+                click.echo(f"{waits}; `nwx queue deliver` sends them", err=True)
+        else:
+            found, report = archive.due_report(**asked, progress=progress)
+            for one in found:
+                show(one)
     _print_report(report, quiet=quiet or as_json)
 
 
-def _specification(engine: "Engine", name: str) -> "CrawlSpecification | None":
-    if not name:
-        return None
-    from nwx.steering.specifications.specification_store import specification_at
-
-    return specification_at(engine.crawl_index(), name)
-
-
-def _print(found: "Iterator[DueUrl]", *, as_json: bool) -> None:
-    for one in found:
-        click.echo(_json(one) if as_json else _line(one))
+def warn_left_out(urls: int) -> None:
+    """Say how many URLs were not put into a queue."""
+    if urls:
+        were = "was" if urls == 1 else "were"
+        warn(f"{counted(urls, 'URL')} that no queue takes {were} left out")
 
 
 def _line(due: "DueUrl") -> str:
@@ -109,35 +90,6 @@ def _json(due: "DueUrl") -> str:
     import msgspec
 
     return json_text(msgspec.to_builtins(due))
-
-
-def _put(
-    engine: "Engine",
-    specification: "CrawlSpecification | None",
-    found: "Iterator[DueUrl]",
-    *,
-    as_json: bool,
-) -> None:
-    """Put URLs into the queue, or into the outbox where that is elsewhere."""
-    crawl = specification.name if specification else ""
-    queue = specification.queue if specification else ""
-    left_out = 0
-    while some := list(islice(found, _AT_ONCE)):
-        updates = [update for one in some if (update := one.update(crawl))]
-        left_out += len(some) - len(updates)
-        if queue:
-            engine.outbox().add(updates, queue)
-        else:
-            engine.crawl_queue().put(updates)
-        if as_json:
-            _print(iter(some), as_json=True)
-    if left_out:
-        were = "was" if left_out == 1 else "were"
-        warn(f"{counted(left_out, 'URL')} that no queue takes {were} left out")
-    if queue:
-        click.echo(
-            f"they wait for {clean(queue)} in the outbox; `nwx queue deliver` sends them", err=True
-        )
 
 
 def _print_report(report: "DueReport", *, quiet: bool) -> None:

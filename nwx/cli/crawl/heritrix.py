@@ -1,7 +1,6 @@
 """nwx heritrix"""
 
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, json_text, warn
+from nwx.cli.output import json_text, warn
 from nwx.cli.progress import stop_signals
+from nwx.cli.restricted import opened_archive
 from nwx.errors import NwxError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.steering.adapters.heritrix_feed import FeedCounts
-    from nwx.steering.adapters.leases import UrlSource
 
 
 @click.command("heritrix")
@@ -73,37 +72,20 @@ def command(
     done in the queue, and more follow. The job must not follow links by
     itself: docs/steering.md has the settings.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.steering.adapters.feed_state import FeedState
-    from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed, run_feed
-    from nwx.steering.adapters.heritrix_job import HeritrixJob
+    from nwx.steering.adapters.heritrix_feed import FeedOptions
 
-    options = FeedOptions(ahead, lease, close_after)
-    with ExitStack() as stack:
-        folder = HeritrixJob(job.absolute())
-        source = _source(settings, crawl, queue, stack)
-        state = FeedState(job.absolute())
-        stack.callback(state.close)
-        received = stack.enter_context(stop_signals())
-        feed = HeritrixFeed(folder, state, source, options)
-        run_feed(feed, interval, lambda: bool(received), _print_json if as_json else _print, _warn)
+    with opened_archive(settings) as archive, stop_signals() as received:
+        archive.feed_heritrix(
+            job.absolute(),
+            crawl,
+            queue,
+            FeedOptions(ahead, lease, close_after),
+            interval=interval,
+            stopping=lambda: bool(received),
+            show=_print_json if as_json else _print,
+            tell=_warn,
+        )
     return 0
-
-
-def _source(settings: Settings, crawl: str, queue: str, stack: ExitStack) -> "UrlSource":
-    """Return the queue to take URLs from."""
-    from nwx.engine.indices.crawl_queue import NO_LIMITS
-    from nwx.engine.open import open_engine
-    from nwx.steering.adapters.leases import ArchiveUrls
-    from nwx.steering.queue.client import QueueClient
-    from nwx.steering.specifications.specification_store import SpecificationLimits
-
-    if queue:
-        return stack.enter_context(QueueClient(queue, settings.queue_token, crawl))
-    engine = stack.enter_context(open_engine(settings))
-    # Heritrix has its own politeness.
-    limits = SpecificationLimits(engine.crawl_index(), NO_LIMITS)
-    return ArchiveUrls(engine.crawl_queue(), crawl, limits)
 
 
 def _print(counts: "FeedCounts") -> None:
@@ -122,4 +104,4 @@ def _print_json(counts: "FeedCounts") -> None:
 
 
 def _warn(error: NwxError, seconds: float) -> None:
-    warn(f"{clean(str(error))}; trying again in {seconds:g} s")
+    warn(f"{error}; trying again in {seconds:g} s")

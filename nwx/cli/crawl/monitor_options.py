@@ -12,7 +12,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.output import warn
-from nwx.cli.restricted import is_unrestricted, open_for_reading
+from nwx.cli.restricted import is_unrestricted, opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -115,16 +115,8 @@ monitor_options = option.option_set(
 
 def crawl_collection(settings: Settings, name: str) -> str:
     """Return the collection of the crawl of a name, "" where there is no such specification."""
-    from nwx.engine.open import open_engine
-    from nwx.errors import EngineError
-    from nwx.steering.specifications.specification_store import specification_of
-
-    try:
-        with open_engine(settings, read_only=True) as engine:
-            stored = engine.crawl_index().specification(name)
-    except EngineError:
-        return ""  # there is no archive yet; the monitor tells what else is wrong
-    return specification_of(stored).collection if stored else ""
+    with opened_archive(settings) as archive:
+        return archive.crawl_collection(name)
 
 
 def tell_problem(text: str) -> None:
@@ -154,14 +146,11 @@ class AlertLines:
 
 def without_hidden_hosts(settings: Settings, report: "MonitorReport") -> "MonitorReport":
     """Return a report without the hosts that access rules hide; its sums are of all captures."""
-    from nwx.access.restricted.engine import RestrictedEngine
-
     hosts = {*(one.host for one in report.hosts), *(one.host for one in report.alerts)}
-    addresses = {f"http://{host}/" for host in hosts if host}
-    with open_for_reading(settings) as engine:
-        if not addresses or not isinstance(engine, RestrictedEngine):
-            return report
-        hidden = engine.hidden_urls(addresses)
+    with opened_archive(settings) as archive:
+        hidden = archive.hidden_urls({f"http://{host}/" for host in hosts if host})
+    if not hidden:
+        return report
     return replace(
         report,
         hosts=tuple(one for one in report.hosts if f"http://{one.host}/" not in hidden),

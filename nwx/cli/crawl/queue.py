@@ -6,37 +6,32 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
-from nwx.cli.crawl.queue_export import export_urls
 from nwx.cli.options import HOST_NAMES, LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
 from nwx.cli.output import clean, counted, json_text, print_json, warn
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import NwxError, UsageError
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-    from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlUpdate
+    from nwx.steering.queue.queue_work import QueuedUrl
 
 
-_AT_ONCE = 1_000
-
-_CRAWL = option.string("--crawl", "NAME", "The name of the crawl.  [default: none]")
+_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule", "heritrix-include")
 _OF_CRAWL = option.string("--crawl", "NAME", "Only of this crawl.  [default: all crawls]")
-_FILE = option.string(
-    "--file",
-    "FILE",
-    "Also the URLs in FILE, one a line; - for standard input.",
-    into="file",
-    default=None,
+_URLS = option.option_set(
+    click.argument("urls", nargs=-1, metavar="[URL]..."),
+    option.string(
+        "--file", "FILE", "Also the URLs in FILE, one a line; - for standard input.", default=None
+    ),
+    option.string("--crawl", "NAME", "The name of the crawl.  [default: none]"),
 )
-_URLS = click.argument("urls", nargs=-1, metavar="[URL]...")
 
 
 @click.group("queue", invoke_without_command=True)
@@ -84,7 +79,7 @@ def command(
     if context.invoked_subcommand is not None:
         return
     # Imported here: the libraries of the server are no concern of the other commands.
-    from nwx.engine.indices.crawl_queue import LeaseLimits
+    from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.server.small_servers import QueueServerSettings, serve_queue
 
     settings: Settings = context.obj
@@ -109,15 +104,6 @@ def command(
     serve_queue(service, ready)
 
 
-command.add_command(export_urls)
-
-
-def _opened(settings: Settings) -> "Engine":
-    from nwx.engine.open import open_engine
-
-    return open_engine(settings)
-
-
 @command.command("list")
 @_OF_CRAWL
 @option.string("--host", "HOST", "Only of this host.")
@@ -133,19 +119,14 @@ def list_urls(
     One line per URL: its priority, state and address. --json prints an object
     per line.
     """
-    with open_for_reading(settings) as engine:
-        found = (
-            one
-            for one in engine.crawl_queue().scan(crawl)
-            if host.lower() in ("", one.host) and state in (None, str(one.state))
-        )
-        for one in islice(found, limit):
+    with opened_archive(settings) as archive:
+        for one in islice(archive.queued(crawl, host, state or ""), limit):
             click.echo(_line(one, as_json=as_json))
 
 
 def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
     if as_json:
-        from nwx.steering.queue.protocol import queued_to_json
+        from nwx.steering.queue.queue_work import queued_to_json
 
         return json_text(queued_to_json(queued))
     priority = "-" if queued.priority is None else f"{queued.priority:.3f}"
@@ -155,8 +136,6 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
 
 @command.command("add")
 @_URLS
-@_FILE
-@_CRAWL
 @option.value(
     "--priority",
     click.FloatRange(0, 1),
@@ -168,62 +147,36 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
 @option.flag("--again", "Fetch those again that were fetched.")
 @option.JSON
 @click.pass_obj
-def add_urls(
-    settings: Settings,
-    urls: tuple[str, ...],
-    file: str | None,
-    crawl: str,
-    priority: float,
-    via: str,
-    again: bool,
-    as_json: bool,
-) -> None:
+def add_urls(settings: Settings, /, **given: Any) -> None:
     """Add URLs, or change their priority.
 
     URLs that are blacklisted stay so.
     """
-    from nwx.engine.indices.crawl_queue import UrlUpdate
-
-    updates = (UrlUpdate(url, priority, via, crawl, again=again) for url in _given(urls, file))
-    _print_counts(_put(settings, updates), as_json=as_json)
+    _put(settings, **given)
 
 
 @command.command()
 @_URLS
-@_FILE
-@_CRAWL
 @option.JSON
 @click.pass_obj
-def blacklist(
-    settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
-) -> None:
+def blacklist(settings: Settings, /, **given: Any) -> None:
     """Blacklist URLs.
 
     They are not fetched, whatever is said of them later, unless they are lifted.
     """
-    from nwx.engine.indices.crawl_queue import UrlUpdate
-
-    updates = (UrlUpdate(url, None, crawl=crawl) for url in _given(urls, file))
-    _print_counts(_put(settings, updates), as_json=as_json)
+    _put(settings, priority=None, **given)
 
 
 @command.command()
 @_URLS
-@_FILE
-@_CRAWL
 @option.JSON
 @click.pass_obj
-def lift(
-    settings: Settings, urls: tuple[str, ...], file: str | None, crawl: str, as_json: bool
-) -> None:
+def lift(settings: Settings, /, **given: Any) -> None:
     """Lift the blacklisting of URLs.
 
     They have the priority again that they had.
     """
-    from nwx.engine.indices.crawl_queue import UrlUpdate
-
-    updates = (UrlUpdate(url, None, crawl=crawl, lifted=True) for url in _given(urls, file))
-    _print_counts(_put(settings, updates), as_json=as_json)
+    _put(settings, priority=None, lifted=True, **given)
 
 
 def _given(urls: Sequence[str], file: str | None) -> Iterator[str]:
@@ -243,21 +196,18 @@ def _lines(file: str) -> Iterator[str]:
         yield from stream
 
 
-def _put(settings: Settings, updates: "Iterator[UrlUpdate]") -> "PutCounts":
-    from nwx.engine.indices.crawl_queue import PutCounts
-    from nwx.steering.queue.protocol import read_updates, write_updates
+def _put(
+    settings: Settings,
+    *,
+    urls: Sequence[str],
+    file: str | None,
+    as_json: bool,
+    **update: Any,
+) -> None:
+    from nwx.steering.queue.queue_work import UrlUpdate
 
-    total = PutCounts()
-    with _opened(settings) as engine:
-        while some := list(islice(updates, _AT_ONCE)):
-            # What is typed here keeps to the same rules as what is sent.
-            counts = engine.crawl_queue().put(read_updates(write_updates(some)).updates)
-            pairs = zip(asdict(total).items(), asdict(counts).values(), strict=True)
-            total = PutCounts(**{name: one + other for (name, one), other in pairs})
-    return total
-
-
-def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
+    with opened_archive(settings) as archive:
+        counts = archive.put_urls(UrlUpdate(url, **update) for url in _given(urls, file))
     if as_json:
         print_json(asdict(counts))
         return
@@ -274,9 +224,9 @@ def _print_counts(counts: "PutCounts", *, as_json: bool) -> None:
 @click.pass_obj
 def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
     """Count the URLs of the queue by their state."""
-    with open_for_reading(settings) as engine:
-        found = asdict(engine.crawl_queue().counts(crawl))
-        undelivered = engine.outbox().queues()
+    with opened_archive(settings) as archive:
+        counts, undelivered = archive.queue_counts(crawl)
+    found = asdict(counts)
     if as_json:
         print_json(found | {"outbox": undelivered})
         return
@@ -299,19 +249,8 @@ def deliver(
     queues at these addresses or to all. A queue that is away is tried again
     until Ctrl-C.
     """
-    from nwx.steering.queue.delivery import deliver_updates
-
-    with _opened(settings) as engine, suppress(KeyboardInterrupt):
-        outbox = engine.outbox()
-        for address in addresses or tuple(outbox.queues()):
-            report = deliver_updates(
-                outbox,
-                address,
-                queue_token or settings.queue_token,
-                own=engine.crawl_queue(),
-                until_empty=True,
-                tell=_tell,
-            )
+    with opened_archive(settings) as archive, suppress(KeyboardInterrupt):
+        for address, report in archive.deliver(addresses, queue_token, lambda one: warn(str(one))):
             if as_json:
                 print_json({"queue": address, **asdict(report)})
             else:
@@ -321,5 +260,29 @@ def deliver(
                 )
 
 
-def _tell(error: NwxError) -> None:
-    warn(str(error))
+@command.command("export")
+@option.string("--crawl", "NAME", "Only of this crawl.  [default: all]")
+@option.choice_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
+@option.count("--limit", "N", "Number of URLs at most.", default=1000)
+@option.value(
+    "--min-priority",
+    click.FloatRange(0, 1),
+    "P",
+    "Only URLs with this priority or a higher one.",
+    default=0.0,
+)
+@option.flag("--take", "Note them as fetched: the next export has others.")
+@click.pass_obj
+def export_urls(
+    settings: Settings, crawl: str, form: str, limit: int, min_priority: float, take: bool
+) -> None:
+    """Print waiting URLs as a seed file, the most relevant first.
+
+    Formats: urls (one per line, for wget and others), browsertrix and brozzler
+    (YAML: each page alone, no links are followed), heritrix-schedule (for the
+    action directory), heritrix-include (the blacklisted URLs, which Heritrix
+    then never fetches).
+    """
+    with opened_archive(settings) as archive:
+        for line in archive.export_queue(crawl, form, limit, min_priority, take=take):
+            click.echo(line)

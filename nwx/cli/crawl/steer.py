@@ -1,39 +1,28 @@
 """nwx steer"""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.crawl.simulated_crawl import check_simulation, simulate_crawl
 from nwx.cli.crawl.steering_reports import (
-    AnalysisChoices,
     analysis_options,
     print_steering_errors,
     steering_summary,
+    taken_choices,
 )
 from nwx.cli.output import print_json, warn
 from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
+if TYPE_CHECKING:
+    from nwx.steering.simulation.simulation import SimulationReport
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    specification: str
-    simulated: str | None
-    budget: int | None
-    chart: Path | None
-    jobs: int | None
-    item_seconds: float
-    nlp: str
-    spam_hosts: str | None
-    triples: bool
-    as_json: bool
-    quiet: bool
+_CHART_WIDTH = 960
+_SUFFIXES = (".svg", ".png")
 
 
 @click.command("steer")
@@ -65,7 +54,17 @@ class _Options:
 @analysis_options
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> int:
+def command(
+    settings: Settings,
+    /,
+    specification: str,
+    simulated: str | None,
+    budget: int | None,
+    chart: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """Analyse pages by a crawl specification, and send links to the queue.
 
     SPEC is a TOML or JSON file, or the name of a specification in the archive.
@@ -80,46 +79,68 @@ def command(settings: Settings, /, **given: Any) -> int:
     relevant pages. The harvest rate is the share of relevant pages among those
     fetched; a page is relevant when its score reaches the threshold of SPEC.
     """
-    asked = _Options(**given)
-    choices = AnalysisChoices(asked.nlp, asked.spam_hosts, asked.triples)
-    check_simulation(asked.simulated, asked.budget, asked.chart)
-    if asked.simulated is not None:
-        simulate_crawl(
-            settings,
-            asked.specification,
-            asked.simulated,
-            asked.budget,
-            asked.chart,
-            as_json=asked.as_json,
-            quiet=asked.quiet,
-        )
+    _check_simulation(simulated, budget, chart)
+    if simulated is not None:
+        with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+            found = archive.simulate_crawl(specification, simulated, budget, progress)
+        _print_simulated(found, chart, as_json=as_json, quiet=quiet)
         return 0
-    return _steer(settings, asked, choices)
-
-
-def _steer(settings: Settings, asked: _Options, choices: AnalysisChoices) -> int:
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.bulk.resources import processors
-    from nwx.engine.open import open_engine
     from nwx.steering.running.options import steering_report_json
-    from nwx.steering.running.steering_run import steer_archive
-    from nwx.steering.specifications.specification_store import steering_specification
 
-    jobs = asked.jobs or processors()
-    options = choices.options(jobs=jobs, item_seconds=asked.item_seconds)
-    open_engine(settings, read_only=True).close()  # no archive is made here
+    choices = taken_choices(given)
+    options = choices.options(**given | {"jobs": given["jobs"] or processors()})
     with (
-        open_engine(settings) as engine,
+        opened_archive(settings) as archive,
         stop_signals() as received,
-        progress_bar(quiet=asked.quiet) as progress,
+        progress_bar(quiet=quiet) as progress,
     ):
-        chosen = steering_specification(engine.crawl_index(), asked.specification)
-        report = steer_archive(engine, settings, chosen, options, progress, lambda: bool(received))
+        report = archive.steer(specification, options, progress, lambda: bool(received))
     print_steering_errors(report)
-    if asked.as_json:
+    if as_json:
         print_json(steering_report_json(report))
-    elif not asked.quiet:
+    elif not quiet:
         click.echo(steering_summary(report))
     if report.interrupted:
         warn("stopped; run the same command again to go on")
     return 128 + received[0] if received else 0
+
+
+def _check_simulation(collection: str | None, budget: int | None, chart: Path | None) -> None:
+    if collection is None and (budget is not None or chart is not None):
+        option = "--chart" if budget is None else "--budget"
+        raise UsageError(f"{option} needs --simulate COLLECTION")
+    if chart is not None and chart.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"{chart} is no name for a chart; end it in {' or '.join(_SUFFIXES)}")
+
+
+def _print_simulated(
+    report: "SimulationReport", chart: Path | None, *, as_json: bool, quiet: bool
+) -> None:
+    if chart is not None:
+        _draw(report, chart)
+    if as_json:
+        print_json(report.to_json())
+    elif not quiet:
+        from nwx.cli.crawl.tables import print_simulation  # help needs no rich
+
+        print_simulation(report)
+
+
+def _draw(report: "SimulationReport", path: Path) -> None:
+    from nwx.bulk.whole_files import whole_file
+    from nwx.charts import fields
+    from nwx.charts.pictures import draw_picture
+    from nwx.charts.specs import harvest_chart
+
+    crawls = {
+        "Steered": report.steered,
+        "Breadth first": report.breadth_first,
+        "Oracle": report.oracle,
+    }
+    harvests = {name: list(enumerate(crawl.curve, 1)) for name, crawl in crawls.items()}
+    spec = harvest_chart(harvests, _CHART_WIDTH)
+    looks = fields.config("light", background=True)
+    picture = draw_picture(spec, looks, "png" if path.suffix.lower() == ".png" else "svg")
+    with whole_file(path) as stream:
+        stream.write(picture)

@@ -11,6 +11,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, counted, json_text, warn
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -84,14 +85,10 @@ def listening(
             raise UsageError("--nlp, --spam-hosts and --triples need --steer SPEC")
         yield None
         return
-    from nwx.engine.open import open_engine
-    from nwx.steering.running.listener import SteeringListener
-    from nwx.steering.running.options import SteeringPlan
-    from nwx.steering.specifications.specification_store import steering_specification
-
-    with open_engine(settings) as engine:
-        chosen = steering_specification(engine.crawl_index(), specification)
-    with SteeringListener(SteeringPlan(settings, chosen, choices.options())) as listener:
+    with (
+        opened_archive(settings) as archive,
+        archive.steering(specification, choices.options()) as listener,
+    ):
         yield listener
 
 

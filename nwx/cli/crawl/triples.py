@@ -1,29 +1,25 @@
 """nwx triples"""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import counted, print_json, warn
 from nwx.cli.progress import progress_bar, stop_signals
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.steering.triples.archive_triples import TriplesReport
-    from nwx.steering.triples.triple_store import TripleStore
 
 
 _ERRORS_SHOWN = 10
-_WAIT_SECONDS = 60.0
 _FORMS = ("table", "json", "xml", "csv", "tsv", "ttl", "nt", "rdf")
 
 
@@ -51,46 +47,18 @@ def command() -> None:
 )
 @option.JSON_REPORT
 @click.pass_obj
-def build(
-    settings: Settings,
-    /,
-    collection: str,
-    names: bool,
-    nlp: str,
-    places: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def build(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> int:
     """Store what pages state, and the entities that analysis found in them.
 
     Pages that are in the store are not read again. An interrupted build is
     continued by the next.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.engine.open import open_engine
-    from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
-    from nwx.steering.triples.archive_triples import ArchiveTriples
-    from nwx.steering.triples.capture_graphs import TextNames
-    from nwx.steering.triples.visible_store import triple_store
-
-    finder = None
-    if names or nlp or places:
-        finder = TextNames(chosen_model(nlp, read_gazetteer(places) if places else None))
     with (
-        open_engine(settings, read_only=True) as engine,
+        opened_archive(settings) as archive,
         stop_signals() as received,
         progress_bar(quiet=quiet or as_json) as progress,
-        triple_store(settings).writer(_WAIT_SECONDS) as writer,
     ):
-        report = ArchiveTriples(
-            engine,
-            settings,
-            writer,
-            collection=collection,
-            names=finder,
-            progress=progress,
-            stopping=lambda: bool(received),
-        ).build()
+        report = archive.build_triples(progress=progress, stopping=lambda: bool(received), **given)
     if as_json:
         print_json(asdict(report))
     else:
@@ -120,12 +88,12 @@ def export(settings: Settings, /, file: Path) -> None:
     """Write all triples with their graphs to FILE as N-Quads; - is standard output."""
     from nwx.bulk.whole_files import whole_file
 
-    with _visible_store(settings) as store:
+    with opened_archive(settings) as archive:
         if str(file) == STANDARD_INPUT:
-            store.export(sys.stdout.buffer)
+            archive.visible_triples().export(sys.stdout.buffer)
             return
         with whole_file(file) as output:
-            store.export(output)
+            archive.visible_triples().export(output)
 
 
 @command.command("query")
@@ -162,15 +130,6 @@ def answer_query(
         raise UsageError("give the query as an argument, or with --file")
     text = sparql if sparql is not None else file.read() if file else ""
     limits = QueryLimits(seconds, rows, bytes=1 << 30, memory_bytes=4 << 30)
-    with _visible_store(settings) as store:
-        answer = store.answer(SparqlQuery(text), limits)
+    with opened_archive(settings) as archive:
+        answer = archive.visible_triples().answer(SparqlQuery(text), limits)
     sys.stdout.write(answer_text(answer, form))
-
-
-@contextmanager
-def _visible_store(settings: Settings) -> "Iterator[TripleStore]":
-    """Give the store of the archive as the command may show it."""
-    from nwx.steering.triples.visible_store import visible_triples
-
-    with open_for_reading(settings) as engine:
-        yield visible_triples(settings, engine)

@@ -10,6 +10,7 @@ from nwx.cli import option
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, TMP, print_problems, sources_of
 from nwx.cli.output import counted, print_json
 from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import MAIN_DATES
 from nwx.settings import Settings, load_settings
@@ -74,25 +75,25 @@ def command(
     folder, or the address of a search server), the arguments are
     KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.dedup.added_dates import add_dates, build_dates
-    from nwx.engine.open import is_server, open_engine
+    from nwx.dedup.held_archives import is_archive
 
     settings = settings or load_settings({})
-    if lists and (is_server(lists[0]) or Path(lists[0]).is_dir()):
+    if lists and is_archive(lists[0]):
         _check_original(lists, build, sources, into)
         settings = replace(settings, engine=lists[0])
         sources = tuple(_main_of(place, lists[0]) for place in lists[1:-2])
         build, lists = lists[-2], lists[-1:]
     _check(build, sources, into, documents_only=documents_only)
     wanted = _lists(lists, **options)
-    with open_engine(settings) as engine, progress_bar(quiet=quiet) as progress:
-        if build:
-            report = build_dates(
-                engine, sources, build, wanted, documents_only=documents_only, progress=progress
-            )
-        else:
-            report = add_dates(engine, wanted, into, progress)
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        report = archive.add_dates(
+            wanted,
+            into,
+            build=build or "",
+            sources=sources,
+            documents_only=documents_only,
+            progress=progress,
+        )
     _print(report, as_json=as_json, quiet=quiet, built=build or "")
     return 1 if report.lists.problems_total and not report.lists.lines else 0
 

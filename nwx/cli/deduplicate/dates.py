@@ -1,25 +1,15 @@
 """nwx dates"""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, print_json, size_words, warn
 from nwx.cli.progress import print_above, progress_bar
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.model import NamedDates
 from nwx.settings import Settings
-
-if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-
-
-def _opened(settings: Settings) -> "Engine":
-    from nwx.engine.open import open_engine
-
-    return open_engine(settings)
 
 
 @click.group("dates")
@@ -40,8 +30,8 @@ def list_indices(settings: Settings, as_json: bool) -> int:
 
     The exit code is 1 if an attached index cannot be read.
     """
-    with open_for_reading(settings) as engine:
-        indices = engine.dates_indices()
+    with opened_archive(settings) as archive:
+        indices = archive.dates_indices()
     if as_json:
         print_json([asdict(one) for one in indices])
     else:
@@ -50,17 +40,10 @@ def list_indices(settings: Settings, as_json: bool) -> int:
 
 
 def _print(indices: list[NamedDates]) -> None:
-    from rich.table import Table
+    from nwx.cli.terminal import console, plain_table
 
-    from nwx.cli.terminal import console
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("index")
-    table.add_column("keys", justify="right")
-    table.add_column("dates", justify="right")
-    table.add_column("size", justify="right")
-    table.add_column("")
-    table.add_column("place", overflow="fold")
+    numbers = ("keys", "dates", "size")
+    table = plain_table("index", *numbers, "", "place", right=numbers, fold=("place",))
     for one in indices:
         counts = ["" if count is None else f"{count:,}" for count in (one.entries, one.dates)]
         state = "attached" if one.attached else "not attached"
@@ -82,9 +65,8 @@ def attach(settings: Settings, name: str, place: str) -> None:
     or an index on the archive's server. Without PLACE, it is the index
     of that name that the archive already has.
     """
-    with _opened(settings) as engine:
-        engine.attach_dates(name, place)
-        engine.access_index().renew()
+    with opened_archive(settings) as archive:
+        archive.attach_dates(name, place)
 
 
 @command.command()
@@ -92,9 +74,8 @@ def attach(settings: Settings, name: str, place: str) -> None:
 @click.pass_obj
 def detach(settings: Settings, name: str) -> None:
     """Detach a dates index and keep its contents."""
-    with _opened(settings) as engine:
-        engine.detach_dates(name)
-        engine.access_index().renew()
+    with opened_archive(settings) as archive:
+        archive.detach_dates(name)
 
 
 @command.command()
@@ -102,9 +83,8 @@ def detach(settings: Settings, name: str) -> None:
 @click.pass_obj
 def drop(settings: Settings, name: str) -> None:
     """Detach a dates index that the archive made, and delete it."""
-    with _opened(settings) as engine:
-        engine.drop_dates(name)
-        engine.access_index().renew()
+    with opened_archive(settings) as archive:
+        archive.detach_dates(name, drop=True)
 
 
 @command.command("orphans")
@@ -117,20 +97,13 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
     Lines have the form `date digest url`, which add-dates reads.
     """
     from nwx.cdx.rows import safe_field
-    from nwx.dedup.added_dates import orphans
 
-    with open_for_reading(settings) as engine, progress_bar(quiet=quiet) as progress:
-        for one in orphans(engine, progress):
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        for one in archive.orphan_dates(progress):
             url, digest = one.key.split(" ")[:2]
             for timestamp, collection in one.seen:
+                found = {"url": url, "digest": digest, "timestamp": timestamp}
                 if as_json:
-                    print_json(
-                        {
-                            "url": url,
-                            "digest": digest,
-                            "timestamp": timestamp,
-                            "collection": collection,
-                        }
-                    )
+                    print_json(found | {"collection": collection})
                 else:
                     print_above(clean(f"{timestamp} {safe_field(digest)} {url}"))

@@ -1,26 +1,18 @@
 """The options by which captures are compared, and what is held already."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE
 from nwx.dedup.policies import Keep, Key, Revisits
-from nwx.model import IndexName
-from nwx.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from nwx.cdx.rows import CdxRow
     from nwx.dedup.capture_filter import CaptureFilter
 
 
 SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 """The names of the options that `selection_of` takes."""
 
-_SHOWN_EVERY = 1_000
 dedup_options = option.option_set(
     option.choice_of(
         "--key",
@@ -80,33 +72,3 @@ def selection_of(
         mime_out=tuple(pattern.lower() for pattern in not_mime),
         revisits=Revisits(revisits),
     )
-
-
-def archives_of(against: Sequence[str]) -> list[str]:
-    """Return the places that are archives, and no CDX files or lists."""
-    from nwx.engine.open import is_server
-
-    return [place for place in against if is_server(place) or Path(place).is_dir()]
-
-
-def held_lines(
-    settings: Settings | None, archives: Sequence[str], progress: ShowProgress
-) -> "Iterator[CdxRow]":
-    """Yield a line for each capture that archives hold."""
-    from nwx.cdx.rows import CdxRow
-    from nwx.engine.open import open_engine
-
-    for place in archives:
-        with open_engine(
-            replace(settings or load_settings({}), engine=place), read_only=True
-        ) as engine:
-            total = engine.count(IndexName.CAPTURES)
-            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
-                if not number % _SHOWN_EVERY:
-                    progress(WorkProgress("reading what is held", number, max(number, total)))
-                yield CdxRow(
-                    urlkey=entry["urlkey"],
-                    timestamp=entry["timestamp"],
-                    url=entry["url"],
-                    digest=entry.get("digest", ""),
-                )

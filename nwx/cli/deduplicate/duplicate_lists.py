@@ -8,9 +8,7 @@ import click
 
 from nwx.cli.deduplicate.dedup_options import (
     SELECTION_OPTIONS,
-    archives_of,
     dedup_options,
-    held_lines,
     selection_of,
 )
 from nwx.cli.deduplicate.list_options import (
@@ -65,11 +63,12 @@ def dedup_cdx_command(settings: Settings, /, **given: Any) -> int:
     # Imported here: whoever asks for help need not wait for it.
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.duplicates import find_duplicates
+    from nwx.dedup.held_archives import held_lines, is_archive
 
     selected = {name: given.pop(name) for name in SELECTION_OPTIONS}
     asked = _Options(**given)
     sources = sources_of(asked.files, asked.fields)
-    archives = archives_of(asked.against)
+    archives = list(filter(is_archive, asked.against))
     sources += [CdxSource(place, held=True) for place in asked.against if place not in archives]
     with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
         report = find_duplicates(

@@ -1,7 +1,7 @@
 """nwx facets and nwx build-facets"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -124,28 +124,24 @@ def build_facets_command(
     resume. Without --sites, the site list of the previous build is used. With
     --from, the threshold and the site list are those of `nwx spark facets`.
     """
-    # Here and not above: what builds takes a while to load.
-    from nwx.engine.open import open_engine
-    from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-    from nwx.facets.builds.counted_facets import load_counted_facets
     from nwx.facets.sites import read_sites
 
     if from_folder is not None:
         _check_alone(click.get_current_context())
     sites = read_sites(sites_file) if sites_file else None
     show_faults(sites_file, sites)
-    options = FacetBuildOptions(
-        min_captures=min_captures,
-        sites=sites,
-        memory_bytes=memory * 1_000_000,
-        anew=anew,
-    )
-    with open_engine(settings, read_only=True) as engine, progress_bar(quiet=quiet) as show:
+    options: dict[str, Any] = {
+        "min_captures": min_captures,
+        "sites": sites,
+        "memory_bytes": memory * 1_000_000,
+    }
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as show:
         if from_folder is None:
-            report = build_archive_facets(engine, options, show, source)
+            built = archive.build("facets", anew=anew, progress=show, source=source, **options)
+            report = cast("FacetBuildReport", built["facets"])
         else:
-            report = load_counted_facets(engine, from_folder, show)
-        is_current = report.build.notes.stamp == engine.facet_store().stamp()
+            report = archive.load_facets(from_folder, show)
+        is_current = not archive.is_stale("facets")
     if from_folder is not None and not is_current:
         warn(
             "captures were written since the export, or it is of another archive; "

@@ -1,54 +1,34 @@
 """nwx repair"""
 
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
+from nwx.cli.crawl.due import warn_left_out
 from nwx.cli.output import clean, counted, json_text, warn
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.urls import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
-    from nwx.engine.base import Engine
-    from nwx.quality.missing_resources import RepairQuestion
     from nwx.quality.repair_list import Repair, RepairCounts
+    from nwx.steering.queue.queue_work import QueuedUpdates
 
 
 _RESOURCES = tuple(kind for kind in KINDS if kind in EMBEDDED)
 _SEED_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule")
 _OWN_QUEUE = "the archive's"
-_AT_ONCE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    kinds: tuple[str, ...]
-    site: str
-    host: str
-    collection: str
-    date_from: str
-    date_to: str
-    limit: int | None
-    seeds: str | None
-    queue: str | None
-    crawl: str
-    as_csv: bool
-    as_json: bool
 
 
 @click.command("repair")
 @click.option(
     "--kind",
-    "kinds",
+    "kind",
     multiple=True,
     type=click.Choice(_RESOURCES),
     metavar="KIND",
@@ -57,8 +37,8 @@ class _Options:
 @option.string("--site", "HOST", "Mend pages of this host, or of one below it.")
 @option.string("--host", "HOST", "Only resources on this host, or on one below it.")
 @option.string("--collection", "NAME", "Mend pages of this collection.")
-@option.string("--from", "DATE", "Mend pages captured from then on.", into="date_from")
-@option.string("--to", "DATE", "Mend pages captured until then.", into="date_to")
+@option.string("--from", "DATE", "Mend pages captured from then on.", into="from_")
+@option.string("--to", "DATE", "Mend pages captured until then.")
 @option.count("--limit", "N", "So many resources at most.")
 @click.option(
     "--seeds",
@@ -80,7 +60,17 @@ class _Options:
 @option.CSV
 @option.JSON
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
+def command(
+    settings: Settings,
+    /,
+    limit: int | None,
+    seeds: str | None,
+    queue: str | None,
+    crawl: str,
+    as_csv: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """List the missing resources that mend most pages when captured again.
 
     Missing is what `nwx check-playback` found missing, and what captured pages
@@ -90,30 +80,26 @@ def command(settings: Settings, /, **given: Any) -> None:
     pages lack nothing more once a resource and those before it are captured. In
     a pipe or a file, the list has one URL a line, for a crawler.
     """
-    asked = _Options(**given)
-    if sum((asked.as_csv, asked.as_json, asked.seeds is not None, asked.queue is not None)) > 1:
+    if sum((as_csv, as_json, seeds is not None, queue is not None)) > 1:
         raise UsageError("--seeds, --queue, --csv and --json exclude each other")
-    if asked.crawl and asked.queue is None:
+    if crawl and queue is None:
         raise UsageError("--crawl needs --queue")
-    # Here and not above: what counts pages takes a while to load.
-    from nwx.quality.repair_list import RepairList
+    with opened_archive(settings) as archive:
+        found = archive.repairs(**asked)
+        counts, repairs = found.counts(), islice(found.repairs(), limit)
+        _print_notes(counts, is_current=found.is_current())
+        if queue is not None:
+            listed = min(limit or counts.resources, counts.resources)
+            address = None if queue == _OWN_QUEUE else queue
+            urls = [one.url for one in repairs]
+            _print_queued(archive.queue_repairs(urls, listed, crawl, address))
+        elif as_json:
+            from nwx.quality.repair_list import json_of_repairs
 
-    with open_for_reading(settings, writes=asked.queue is not None) as engine:
-        found = RepairList(engine, _question(asked))
-        _print_notes(found.counts(), is_current=found.is_current())
-        repairs = islice(found.repairs(), asked.limit)
-        if asked.queue is not None:
-            _put(engine, asked, found.counts(), repairs)
+            for piece in json_of_repairs(counts, repairs, json_text):
+                click.echo(piece, nl=False)
         else:
-            _print(asked, found.counts(), repairs)
-
-
-def _question(asked: _Options) -> "RepairQuestion":
-    from nwx.links.missing_urls import asked_pages
-    from nwx.quality.missing_resources import RepairQuestion
-
-    pages = asked_pages(asked.site, asked.collection, asked.date_from, asked.date_to)
-    return RepairQuestion(pages, frozenset(asked.kinds) or EMBEDDED, asked.host)
+            _print(repairs, counts, limit, seeds, as_csv=as_csv)
 
 
 def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
@@ -133,76 +119,39 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
         warn(note)
 
 
-def _print(asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]") -> None:
-    if asked.as_json:
-        from nwx.quality.repair_list import json_of_repairs
-
-        for piece in json_of_repairs(counts, repairs, json_text):
-            click.echo(piece, nl=False)
-    elif asked.as_csv:
+def _print(
+    repairs: "Iterator[Repair]",
+    counts: "RepairCounts",
+    limit: int | None,
+    seeds: str | None,
+    *,
+    as_csv: bool,
+) -> None:
+    if as_csv:
         from nwx.quality.repair_list import csv_of_repairs
 
         for line in csv_of_repairs(repairs):
             click.echo(clean(line.rstrip()))
-    elif asked.seeds is not None:
-        _write_seeds(asked.seeds, repairs)
+    elif seeds is not None:
+        from nwx.steering.queue.seed_exports import seed_lines
+
+        for line in seed_lines((one.url for one in repairs), seeds, "repair"):
+            click.echo(line)
     elif sys.stdout.isatty():
         from nwx.cli.measure.tables import print_page_repairs
 
-        print_page_repairs(repairs, counts, asked.limit)
+        print_page_repairs(repairs, counts, limit)
     else:
         for one in repairs:
             click.echo(clean(one.url))
 
 
-def _write_seeds(form: str, repairs: "Iterable[Repair]") -> None:
-    from nwx.engine.indices.crawl_queue import QueuedUrl
-    from nwx.steering.adapters.heritrix_job import SeedForm, seed_file
-    from nwx.steering.queue.protocol import queue_url
-
-    urls = (QueuedUrl(url, "", 0.0) for one in repairs if (url := queue_url(one.url)))
-    for line in seed_file(urls, SeedForm(form), "repair"):
-        click.echo(line)
-
-
-def _put(
-    engine: "Engine", asked: _Options, counts: "RepairCounts", repairs: "Iterator[Repair]"
-) -> None:
-    """Put resources into the queue, or into the outbox where that is elsewhere."""
-    from nwx.engine.indices.crawl_queue import UrlUpdate
-    from nwx.steering.queue.client import queue_address
-    from nwx.steering.queue.protocol import check_queue_name, queue_url
-
-    check_queue_name("crawl", asked.crawl)
-    address = _address(engine, asked)
-    queue = queue_address(address) if address else ""
-    listed = min(asked.limit or counts.resources, counts.resources) or 1
-    put = left_out = 0
-    while some := list(islice(repairs, _AT_ONCE)):
-        updates = []
-        for place, one in enumerate(some, start=put + left_out):
-            if url := queue_url(one.url):
-                priority = round(1 - place / (2 * listed), 6)
-                updates.append(UrlUpdate(url, priority, crawl=asked.crawl, again=True))
-        if queue:
-            engine.outbox().add(updates, queue)
-        else:
-            engine.crawl_queue().put(updates)
-        put += len(updates)
-        left_out += len(some) - len(updates)
-    if left_out:
-        were = "was" if left_out == 1 else "were"
-        warn(f"{counted(left_out, 'URL')} that no queue takes {were} left out")
-    waits = "waits" if put == 1 else "wait"
-    where = f"{waits} for {clean(queue)} in the outbox; `nwx queue deliver` sends what is there"
-    click.echo(f"{counted(put, 'URL')} {where if queue else 'put into the queue'}", err=True)
-
-
-def _address(engine: "Engine", asked: _Options) -> str:
-    """Return the address of the queue that is asked for, "" for that of the archive."""
-    if asked.queue != _OWN_QUEUE:
-        return asked.queue or ""
-    from nwx.steering.specifications.specification_store import specification_of
-
-    stored = engine.crawl_index().specification(asked.crawl) if asked.crawl else None
-    return specification_of(stored).queue if stored else ""
+def _print_queued(done: "QueuedUpdates") -> None:
+    warn_left_out(done.left_out)
+    waits = "waits" if done.put == 1 else "wait"
+    where = (
+        f"{waits} for {clean(done.queue)} in the outbox; `nwx queue deliver` sends what is there"
+    )
+    click.echo(
+        f"{counted(done.put, 'URL')} {where if done.queue else 'put into the queue'}", err=True
+    )

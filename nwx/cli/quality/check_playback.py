@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
@@ -13,41 +12,25 @@ import click
 from nwx.cli import option
 from nwx.cli.output import counted, json_text, warn
 from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.quality.playback_tools import (
+    browser_option,
+    browser_options,
+    jobs_option,
+    page_seconds_option,
+    playback_option,
+    playback_target,
+)
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.bulk.progress import ShowProgress
-    from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.quality.playback.check import PlaybackReport
-    from nwx.quality.playback.page_choice import PageChoice
+    from nwx.quality.scores import PlaybackScore
 
 _PROBLEMS_SHOWN, _WORST_SHOWN = 5, 20
 _MOST_URLS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    query: str
-    urls: str
-    collection: str
-    every_capture: bool
-    sample: int | None
-    limit: int | None
-    force: bool
-    far: float
-    jobs: int
-    page_seconds: float
-    browser: str
-    playback: str
-    out: Path | None
-    comparison: bool
-    renders: bool
-    as_json: bool
-    quiet: bool
 
 
 @click.command("check-playback")
@@ -65,12 +48,10 @@ class _Options:
     "Resources captured further from their page than this are faults.",
     default=30.0,
 )
-@option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
-@option.value(
-    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
-)
-@option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
-@option.string("--playback", "URL", "Playback that runs already, as http://localhost:8081/replay.")
+@jobs_option
+@page_seconds_option
+@browser_option
+@playback_option
 @option.value(
     "--out",
     option.FILE,
@@ -84,7 +65,17 @@ class _Options:
 @option.flag("--json", "Print faults and scores as JSON.", into="as_json")
 @option.QUIET
 @click.pass_obj
-def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> int:
+def command(
+    settings: Settings,
+    /,
+    query: tuple[str, ...],
+    urls: str,
+    far: float,
+    playback: str,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """Render pages in playback, and compare them with their crawl.
 
     QUERY chooses pages as `nwx search` does; without it and --urls all pages of
@@ -97,77 +88,41 @@ def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> int:
     resources has been captured. An interrupted run is resumed by the same
     command. The exit code is 0 whatever is found.
     """
-    asked = _Options(query=" ".join(query), **given)
-    _check(asked)
-    with _results() as results, stop_signals() as received:
-        with progress_bar(quiet=asked.quiet or asked.as_json) as show:
-            report = _run(settings, asked, results, show, received)
-        _print(asked, results, report)
-    return 128 + received[0] if received else 0
-
-
-def _check(asked: _Options) -> None:
-    """Raise UsageError where options do not go together."""
-    if asked.urls and asked.query:
+    if urls and query:
         raise UsageError("--urls names the pages: leave out QUERY")
-    if not asked.renders and (asked.out or asked.comparison):
+    if not given["renders"] and (given["out"] or given["comparison"]):
         raise UsageError("--no-renders writes none: leave out --out and --comparison")
-
-
-def _run(
-    settings: Settings,
-    asked: _Options,
-    results: "_Results",
-    show: "ShowProgress",
-    received: list[int],
-) -> "PlaybackReport":
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.cli.quality.playback_tools import echo_note, playback_target
-    from nwx.engine.open import open_engine
-    from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path
-    from nwx.quality.browser.targets import BrowserOptions
-    from nwx.quality.playback.check import PlaybackCheck, check_playback
-    from nwx.quality.renders.render_writer import kept_renders
-
-    options = BrowserOptions(
-        jobs=asked.jobs,
-        browser=browser_path(asked.browser or settings.browser),
-        page_seconds=asked.page_seconds,
-        full_page=asked.out is not None,
-    )
-    with ExitStack() as stack:
-        open_engine(settings, read_only=True).close()  # no archive is made here
-        choice = _choice(asked)
-        engine = stack.enter_context(open_engine(settings))
-        target = stack.enter_context(playback_target(settings, asked.playback))
-        pool = stack.enter_context(BrowserPool(options, target))
-        if not pool.sandbox and not asked.quiet:
-            warn(NO_SANDBOX)
-        store = stack.enter_context(
-            kept_renders(settings, asked.out, asked.comparison, kept=asked.renders, say=echo_note)
-        )
-        check = PlaybackCheck(
-            choice,
-            far_seconds=asked.far * 86_400,
-            force=asked.force,
-            keep=store,
-            is_playing=target.answers,
-            told=results.add,
-        )
-        return check_playback(engine, pool, check, show, lambda: bool(received))
-
-
-def _choice(asked: _Options) -> "PageChoice":
     from nwx.quality.playback.page_choice import PageChoice
 
-    return PageChoice(
-        query=asked.query,
-        urls=_urls(asked.urls) if asked.urls else None,
-        collection=asked.collection,
-        every_capture=asked.every_capture,
-        sample=asked.sample or 0,
-        limit=asked.limit or 0,
-    )
+    browsers = browser_options(settings, given, full_page=given["out"] is not None)
+    with (
+        _results() as results,
+        stop_signals() as received,
+        opened_archive(settings) as archive,
+    ):
+        choice = PageChoice(
+            query=" ".join(query),
+            urls=_urls(urls) if urls else None,
+            collection=given.pop("collection"),
+            every_capture=given.pop("every_capture"),
+            sample=given.pop("sample") or 0,
+            limit=given.pop("limit") or 0,
+        )
+        with progress_bar(quiet=quiet or as_json) as show:
+            report = archive.check_playback(
+                choice,
+                browsers,
+                playback_target(settings, playback),
+                far_seconds=far * 86_400,
+                told=results.add,
+                say=warn,
+                quiet=quiet,
+                progress=show,
+                stopping=lambda: bool(received),
+                **given,
+            )
+        _print(results, report, as_json=as_json, quiet=quiet)
+    return 128 + received[0] if received else 0
 
 
 def _urls(name: str) -> tuple[str, ...]:
@@ -239,15 +194,15 @@ def _results() -> Iterator[_Results]:
         yield _Results(faults, scores)
 
 
-def _print(asked: _Options, results: _Results, report: "PlaybackReport") -> None:
+def _print(results: _Results, report: "PlaybackReport", *, as_json: bool, quiet: bool) -> None:
     for problem in report.problems[:_PROBLEMS_SHOWN]:
         warn(problem)
     if report.problems_total > _PROBLEMS_SHOWN:
         more = counted(report.problems_total - _PROBLEMS_SHOWN, "more problem")
         warn(more)
-    if asked.as_json:
+    if as_json:
         results.print_json(report)
-    elif not asked.quiet:
+    elif not quiet:
         from nwx.cli.quality.tables import print_playback_scores
 
         print_playback_scores(results.worst())

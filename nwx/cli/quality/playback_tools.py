@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nwx.cli.output import warn
+import click
+
+from nwx.cli import option
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.quality.browser.targets import ArchivePlayback
+    from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions
 
 
 @contextmanager
@@ -42,6 +44,24 @@ def _own_address(playback: str) -> str:
     return playback
 
 
-def echo_note(text: str) -> None:
-    """Print a note on standard error."""
-    warn(text)
+def browser_options(settings: Settings, given: dict[str, Any], **more: Any) -> "BrowserOptions":
+    """Take the options of browsers out of the arguments of a command."""
+    from nwx.quality.browser.pool import browser_path
+    from nwx.quality.browser.targets import BrowserOptions
+
+    return BrowserOptions(
+        jobs=given.pop("jobs"),
+        browser=browser_path(given.pop("browser") or settings.browser),
+        page_seconds=given.pop("page_seconds"),
+        **more,
+    )
+
+
+jobs_option = option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
+page_seconds_option = option.value(
+    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
+)
+browser_option = option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+playback_option = option.string(
+    "--playback", "URL", "Playback that runs already, as http://localhost:8081/replay."
+)

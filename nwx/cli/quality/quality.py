@@ -1,37 +1,17 @@
 """nwx quality"""
 
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean_lines, print_json
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import UsageError
+from nwx.cli.output import check_one_form, clean_lines, print_json
+from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 from nwx.values.fault_kinds import FaultKind
 
-if TYPE_CHECKING:
-    from nwx.engine.indices.quality_index import QualityFilter, QualityIndex
-
-
 _SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    site: str
-    host: str
-    month: str
-    kind: str
-    collection: str
-    limit: int | None
-    as_json: bool
-    as_csv: bool
 
 
 @click.command("quality")
@@ -51,52 +31,32 @@ class _Options:
 @option.flag("--json", "Print totals and the list as JSON.", into="as_json")
 @option.flag("--csv", "Print the list as CSV.", into="as_csv")
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
+def command(
+    settings: Settings, /, limit: int | None, as_json: bool, as_csv: bool, **asked: Any
+) -> None:
     """List how captured pages play, the worst first, with totals.
 
     These are the scores that `nwx check-playback` stored: 0 is worst, 1 is
     best. CSV has all pages that match, the others the first 50, unless
     --limit says how many.
     """
-    asked = _Options(**given)
-    if asked.as_csv and asked.as_json:
-        raise UsageError("--csv and --json exclude each other")
+    check_one_form(csv=as_csv, json=as_json)
+    with opened_archive(settings) as archive:
+        found = archive.quality(**asked, limit=limit)
+        if as_csv:
+            from nwx.quality.scores import csv_of_scores
 
-    wanted = _filter(asked)
-    with open_for_reading(settings) as engine:
-        index = engine.quality_index()
-        if asked.as_csv:
-            _print_csv(index, wanted, asked.limit)
-        else:
-            _print_answer(index, wanted, asked)
-
-
-def _filter(asked: _Options) -> "QualityFilter":
-    from nwx.quality.scores import of_site, read_month
-
-    month = read_month(asked.month)
-    found = of_site(asked.site, asked.host)
-    return replace(found, month=month, kind=asked.kind, collection=asked.collection)
-
-
-def _print_csv(index: "QualityIndex", wanted: "QualityFilter", limit: int | None) -> None:
-    from nwx.quality.scores import csv_of_scores
-
-    for line in csv_of_scores(islice(index.scan(wanted), limit)):
-        click.echo(clean_lines(line.rstrip("\r\n")))
-
-
-def _print_answer(index: "QualityIndex", wanted: "QualityFilter", asked: _Options) -> None:
-    totals = index.totals(wanted)
-    scores = index.scores(wanted, asked.limit or _SHOWN)
-    if asked.as_json:
+            for line in csv_of_scores(found):
+                click.echo(clean_lines(line.rstrip("\r\n")))
+            return
+        totals, scores = found.totals, found.page(0, limit or _SHOWN)
+    if as_json:
         from nwx.quality.scores import quality_answer
 
         print_json(asdict(quality_answer(totals, scores)))
-        return
-    if not totals.pages:
+    elif not totals.pages:
         click.echo("no page that matches was checked; `nwx check-playback` checks pages")
-        return
-    from nwx.cli.quality.tables import print_scores
+    else:
+        from nwx.cli.quality.tables import print_scores  # help needs no rich
 
-    print_scores(totals, scores)
+        print_scores(totals, scores)

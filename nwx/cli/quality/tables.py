@@ -8,7 +8,7 @@ from rich.table import Table
 
 from nwx.cli.output import counted, date_words
 from nwx.cli.terminal import OneLine, console
-from nwx.engine.indices.quality_index import PlaybackScore, QualityTotals
+from nwx.quality.scores import PlaybackScore, QualityTotals
 
 
 def print_playback_scores(scores: Iterable[PlaybackScore]) -> None:

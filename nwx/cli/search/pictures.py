@@ -3,18 +3,19 @@
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json
-from nwx.cli.restricted import open_for_reading
-from nwx.errors import SourceError, UsageError
+from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.engine.indices.picture_index import Picture, PictureIndex, PictureQuestion
+    from nwx.archive import Archive
+    from nwx.pictures.answers import Picture
 
 
 _SIZES = ("icon", "small", "medium", "large")
@@ -23,7 +24,6 @@ _COLOURS = (
     *("yellow", "green", "turquoise", "blue", "purple", "pink"),
 )
 _MOST = 1_000
-_MOST_BYTES = 64 << 20
 
 
 @click.command("pictures")
@@ -48,80 +48,49 @@ _MOST_BYTES = 64 << 20
 @option.flag("--json", "Print pictures and words as JSON.", into="as_json")
 @click.pass_obj
 def command(
-    settings: Settings,
-    query: str,
-    size: str | None,
-    colours: tuple[str, ...],
-    hosts: tuple[str, ...],
-    domains: tuple[str, ...],
-    collections: tuple[str, ...],
-    years: tuple[str, ...],
-    similar: Path | None,
-    limit: int,
-    offset: int,
-    as_json: bool,
+    settings: Settings, /, similar: Path | None, limit: int, as_json: bool, **asked: Any
 ) -> None:
     """Find pictures by the words of the pages that show them.
 
     All words must match the file name, alternative text, title, links or the
     text around an image on one page. Run `nwx build-pictures` first.
     """
-    from nwx.engine.indices.picture_index import ImageSize, PictureQuestion
-
-    if bad := next((year for year in years if not re.fullmatch("[0-9]{4}", year)), ""):
+    if bad := next((year for year in asked["years"] if not re.fullmatch("[0-9]{4}", year)), ""):
         raise UsageError(f"--year is {bad!r}; write four digits, such as 2010")
-    filters = (hosts, domains, collections, years)
-    if similar is not None and (query or size or colours or any(filters) or offset):
+    if similar is not None and any(asked.values()):
         raise UsageError("--similar takes no query, filters or offset")
-    with open_for_reading(settings) as engine:
-        index = engine.picture_index()
-        if similar is not None:
-            _print_similar(index, similar, limit, as_json)
+    with opened_archive(settings) as archive:
+        if similar is None:
+            _print_found(archive, asked | {"limit": limit}, as_json=as_json)
             return
-        wanted = ImageSize(size) if size else None
-        question = PictureQuestion(query, wanted, colours, *filters, limit=limit, offset=offset)
-        _print_found(index, question, as_json)
+        from nwx.pictures.measures import hash_of_file  # loads Pillow
 
-
-def _print_found(index: "PictureIndex", question: "PictureQuestion", as_json: bool) -> None:
-    from nwx.pictures.answers import pictures_answer
-
-    result = index.search(question)
+        found = archive.similar_pictures(hash_of_file(similar), limit)
     if as_json:
-        print_json(asdict(pictures_answer(result)))
-        return
-    if not index.is_made():
-        click.echo("no pictures were built; run `nwx build-pictures`")
-        return
-    click.echo(counted(result.total.value, "picture"))
-    for picture, appearance in result.pictures:
-        words = appearance and next(
-            filter(None, (appearance.alt, appearance.title, appearance.anchor)), ""
-        )
-        click.echo(_line(picture) + (f"  {clean(words)}" if words else ""))
+        from nwx.pictures.answers import similar_answer
 
-
-def _print_similar(index: "PictureIndex", file: Path, limit: int, as_json: bool) -> None:
-    from nwx.pictures.answers import similar_answer
-    from nwx.pictures.measures import measured
-
-    try:
-        with file.open("rb") as opened:
-            payload = opened.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error}") from error
-    if len(payload) > _MOST_BYTES:
-        raise UsageError(f"{file} has more than {_MOST_BYTES:,} bytes")
-    hash = measured(payload).hash
-    if hash is None:
-        raise UsageError(f"{file} is a plain area; nothing is like it")
-    found = index.similar(hash, limit)
-    if as_json:
         print_json(asdict(similar_answer(found)))
         return
     click.echo(counted(len(found), "similar picture"))
     for picture, distance in found:
         click.echo(f"{distance:>2}  {_line(picture)}")
+
+
+def _print_found(archive: "Archive", asked: dict[str, Any], *, as_json: bool) -> None:
+    from nwx.pictures.answers import ImageSize, PictureQuestion, pictures_answer
+
+    size = ImageSize(asked.pop("size")) if asked["size"] else None
+    result = archive.search_pictures(PictureQuestion(**asked | {"size": size}))
+    if as_json:
+        print_json(asdict(pictures_answer(result)))
+        return
+    if not archive.is_built("pictures"):
+        click.echo("no pictures were built; run `nwx build-pictures`")
+        return
+    click.echo(counted(result.total.value, "picture"))
+    for picture, shown in result.pictures:
+        words = shown and next(filter(None, (shown.alt, shown.title, shown.anchor)), "")
+        click.echo(_line(picture) + (f"  {clean(words)}" if words else ""))
 
 
 def _line(picture: "Picture") -> str:

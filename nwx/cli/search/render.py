@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,36 +12,22 @@ import click
 from nwx.cli import option
 from nwx.cli.output import clean, counted, print_json, warn
 from nwx.cli.progress import progress_bar
-from nwx.cli.restricted import open_for_reading
+from nwx.cli.quality.playback_tools import (
+    browser_option,
+    browser_options,
+    jobs_option,
+    page_seconds_option,
+    playback_option,
+    playback_target,
+)
+from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.bulk.progress import ShowProgress
-    from nwx.quality.browser.targets import BrowserOptions, PlaybackTarget, RenderTask
+    from nwx.quality.browser.targets import PlaybackTarget, RenderTask
     from nwx.quality.renders.page_lists import RenderReport
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    query: str
-    urls: str
-    collection: str
-    out: Path
-    live: bool
-    proxy: str
-    playback: str
-    local: tuple[str, ...]
-    jobs: int
-    limit: int | None
-    page_seconds: float
-    scroll: bool
-    browser: str
-    as_json: bool
-    quiet: bool
 
 
 @click.command("render")
@@ -60,14 +46,12 @@ class _Options:
 @option.repeated(
     "--local", "HOST:PORT", "Live: a private address that pages may use; may be repeated."
 )
-@option.string("--playback", "URL", "Playback that runs already, as http://localhost:8081/replay.")
-@option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
+@playback_option
+@jobs_option
 @option.count("--limit", "N", "Render at most N pages.")
-@option.value(
-    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
-)
+@page_seconds_option
 @click.option("--scroll/--no-scroll", default=True, help="Scroll through each page (default).")
-@option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+@browser_option
 @option.JSON_REPORT
 @click.pass_obj
 def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None:
@@ -82,60 +66,63 @@ def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None
     urn:fullPage, urn:text, urn:pageinfo, and onreadydom), and FILE can be
     imported. Run again, the command goes on: pages in FILE are skipped.
     """
-    asked = _Options(query=" ".join(query), **given)
-    _check(asked)
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.quality.browser.pool import browser_path
-    from nwx.quality.browser.targets import BrowserOptions
-
-    options = BrowserOptions(
-        jobs=asked.jobs,
-        browser=browser_path(asked.browser or settings.browser),
-        page_seconds=asked.page_seconds,
-        scroll=asked.scroll,
-    )
-    with progress_bar(quiet=asked.quiet or asked.as_json) as show:
-        answer = _render(settings, asked, options, show)
-    _print(asked, *answer)
-
-
-def _check(asked: _Options) -> None:
-    """Raise UsageError where options do not go together."""
-    if asked.urls and (asked.query or asked.collection):
-        raise UsageError("--urls names the pages: leave out QUERY and --collection")
-    if asked.live and not asked.proxy:
-        raise UsageError(
-            "--live needs --proxy, a proxy that archives what it fetches, as warcprox does:"
-            " without it the pages themselves would be lost"
-        )
-    if not asked.live and (asked.proxy or asked.local):
-        raise UsageError("--proxy and --local are options of --live")
-    if asked.live and asked.playback:
-        raise UsageError("--live and --playback exclude each other")
-
-
-def _render(
-    settings: Settings, asked: _Options, options: "BrowserOptions", show: "ShowProgress"
-) -> tuple["RenderReport", int, int]:
-    """Return the report, how many pages were skipped, and how many lines were no URLs."""
     from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
     from nwx.quality.renders.page_lists import RemainingPages, render_pages
     from nwx.quality.renders.render_writer import RenderWriter
     from nwx.quality.renders.stored_renders import rendered_pages
 
-    with ExitStack() as stack:
-        pages = stack.enter_context(_pages(settings, asked))
-        writer = stack.enter_context(RenderWriter(asked.out))
-        remaining = RemainingPages(pages.tasks, rendered_pages(asked.out), asked.limit)
-        target = stack.enter_context(_target(settings, asked))
-        pool = stack.enter_context(BrowserPool(options, target))
-        if not pool.sandbox and not asked.quiet:
+    out, limit, quiet = given["out"], given["limit"], given["quiet"]
+    found = " ".join(query)
+    _check(found, **given)
+    options = browser_options(settings, given, scroll=given["scroll"])
+    with (
+        progress_bar(quiet=quiet or given["as_json"]) as show,
+        _pages(settings, found, given["urls"], given["collection"]) as pages,
+        RenderWriter(out) as writer,
+        _target(settings, **given) as target,
+        BrowserPool(options, target) as pool,
+    ):
+        remaining = RemainingPages(pages.tasks, rendered_pages(out), limit)
+        if not pool.sandbox and not quiet:
             warn(NO_SANDBOX)
-        total = min(pages.total, asked.limit or pages.total)
+        total = min(pages.total, limit or pages.total)
         report = render_pages(pool, writer, remaining, show, total)
         for problem in pages.problems:
             warn(problem)
-        return report, remaining.skipped, pages.wrong
+    counts = {"skipped": remaining.skipped, "no_urls": pages.wrong}
+    if given["as_json"]:
+        print_json(report.values() | counts | {"out": str(out)})
+        return
+    for example in report.examples:
+        warn(example)
+    if not quiet:
+        click.echo(_words(report, *counts.values()))
+        click.echo(f"written to {clean(str(out))}")
+
+
+def _check(
+    query: str,
+    *,
+    urls: str,
+    collection: str,
+    live: bool,
+    proxy: str,
+    local: tuple[str, ...],
+    playback: str,
+    **_: Any,
+) -> None:
+    """Raise UsageError where options do not go together."""
+    if urls and (query or collection):
+        raise UsageError("--urls names the pages: leave out QUERY and --collection")
+    if live and not proxy:
+        raise UsageError(
+            "--live needs --proxy, a proxy that archives what it fetches, as warcprox does:"
+            " without it the pages themselves would be lost"
+        )
+    if not live and (proxy or local):
+        raise UsageError("--proxy and --local are options of --live")
+    if live and playback:
+        raise UsageError("--live and --playback exclude each other")
 
 
 @dataclass(slots=True)
@@ -155,52 +142,39 @@ class _Pages:
 
 
 @contextmanager
-def _pages(settings: Settings, asked: _Options) -> Iterator[_Pages]:
+def _pages(settings: Settings, query: str, urls: str, collection: str) -> Iterator[_Pages]:
     from nwx.quality.renders import page_lists
 
-    if asked.urls == STANDARD_INPUT:
+    if urls == STANDARD_INPUT:
         yield _Pages(page_lists.UrlList(sys.stdin.buffer, "standard input"))
-    elif asked.urls:
-        with Path(asked.urls).open("rb") as stream:
-            yield _Pages(page_lists.UrlList(stream, asked.urls))
+    elif urls:
+        with Path(urls).open("rb") as stream:
+            yield _Pages(page_lists.UrlList(stream, urls))
     else:
-        from nwx.query.question import Question
-
-        filters = dict(page_lists.PAGE_FILTERS)
-        if asked.collection:
-            filters["collection"] = (asked.collection,)
-        question = Question(query=asked.query, filters=filters, limit=0)
-        with open_for_reading(settings) as engine:
-            total = engine.search(question).documents.value
-            yield _Pages(page_lists.document_pages(engine, question), total)
+        with opened_archive(settings) as archive:
+            yield _Pages(*archive.page_tasks(query, collection))
 
 
 @contextmanager
-def _target(settings: Settings, asked: _Options) -> Iterator["PlaybackTarget"]:
+def _target(
+    settings: Settings,
+    *,
+    live: bool,
+    proxy: str,
+    local: tuple[str, ...],
+    playback: str,
+    **_: Any,
+) -> Iterator["PlaybackTarget"]:
     """Give where pages are rendered; playback that is started for this ends with it."""
-    if asked.live:
+    if live:
         from nwx.quality.browser.targets import LiveWeb
 
-        web = LiveWeb(asked.proxy, asked.local)
+        web = LiveWeb(proxy, local)
         web.check()
         yield web
     else:
-        from nwx.cli.quality.playback_tools import playback_target
-
-        with playback_target(settings, asked.playback) as target:
+        with playback_target(settings, playback) as target:
             yield target
-
-
-def _print(asked: _Options, report: "RenderReport", skipped: int, wrong: int) -> None:
-    if asked.as_json:
-        found = report.values() | {"skipped": skipped, "no_urls": wrong, "out": str(asked.out)}
-        print_json(found)
-        return
-    for example in report.examples:
-        warn(example)
-    if not asked.quiet:
-        click.echo(_words(report, skipped, wrong))
-        click.echo(f"written to {clean(str(asked.out))}")
 
 
 def _words(report: "RenderReport", skipped: int, wrong: int) -> str:

@@ -153,7 +153,7 @@ def command(settings: Settings, /, **given: Any) -> None:
             "--replay-host needs --search-url, the address that playback links back to"
         )
     # Imported here: the libraries of the pages are no concern of the other commands.
-    from nwx.engine.indices.crawl_queue import LeaseLimits
+    from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
         ServiceAddresses,

@@ -52,8 +52,7 @@ def add_account(
 
     A running service knows it at once.
     """
-    from nwx.accounts.account import check_account_name
-    from nwx.engine.access.rules import Role
+    from nwx.accounts.account import Role, check_account_name
 
     if no_password and from_input:
         raise UsageError("an account has either no password or one; drop one of the options")
@@ -104,7 +103,7 @@ def change_password(settings: Settings, name: str, from_input: bool, users_file:
 @click.pass_obj
 def change_role(settings: Settings, name: str, role: str, users_file: str) -> None:
     """Change the role of an account, from its next request on."""
-    from nwx.engine.access.rules import Role
+    from nwx.accounts.account import Role
 
     with _accounts(settings, users_file) as store:
         changed = store.set_role(name, Role(role))

@@ -8,9 +8,7 @@ import click
 from nwx.cli import option
 from nwx.cli.deduplicate.dedup_options import (
     SELECTION_OPTIONS,
-    archives_of,
     dedup_options,
-    held_lines,
     selection_of,
 )
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, STRICT, layout_of
@@ -59,13 +57,14 @@ def spark_dedup(
     many captures, in whatever files, is no more work for one executor than
     others.
     """
+    from nwx.dedup.held_archives import held_lines, is_archive
     from nwx.jobs.dedup_lists import ListOptions, list_duplicates
     from nwx.jobs.inputs import cdx_tasks, held_tasks
 
     selection = selection_of(**{name: given.pop(name) for name in SELECTION_OPTIONS})
     asked = JobOptions(**given)
     tasks = cdx_tasks(files, layout_of(fields))
-    archives = archives_of(against)
+    archives = list(filter(is_archive, against))
     if places := [place for place in against if place not in archives]:
         tasks += held_tasks(places, len(tasks))
     options = ListOptions(strict, summary, asked.overwrite)

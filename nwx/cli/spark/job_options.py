@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, print_json, warn
+from nwx.cli.output import counted, print_errors, print_json, warn
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 
 if TYPE_CHECKING:
     from nwx.jobs.output import JobReport, OutputMode
 
-_ERRORS_SHOWN = 20
 _OVERWRITE = option.flag("--overwrite", "Replace the output of an earlier job.")
 _RESUME = option.flag("--resume", "Go on where an earlier job was stopped.")
 base_option = option.string(
@@ -109,12 +108,7 @@ def _conf(asked: JobOptions) -> dict[str, str]:
 
 def print_job(report: "JobReport", asked: JobOptions) -> int:
     """Print the report of a job, and return the exit code."""
-    for error in report.errors[:_ERRORS_SHOWN]:
-        place = "" if error.offset is None else f" at {error.offset}"
-        warn(f"{error.file}{place}: {error.message} ({error.kind})")
-    more = report.errors_total - min(len(report.errors), _ERRORS_SHOWN)
-    if more > 0:
-        warn(f"… and {counted(more, 'more error')}")
+    print_errors(report.errors, report.errors_total)
     for warning in report.warnings:
         warn(f"{warning}")
     if asked.as_json:

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -13,7 +14,13 @@ from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import SourceError
 from nwx.model import Capture, IndexName
-from nwx.quality.browser.targets import PageRender, RenderTask
+from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
+from nwx.quality.browser.targets import (
+    ArchivePlayback,
+    BrowserOptions,
+    PageRender,
+    RenderTask,
+)
 from nwx.quality.playback.page_check import (
     FAR_SECONDS,
     RULES,
@@ -288,3 +295,23 @@ class _Run:
         counts = {"checked page": self.tally.checked, "faulty page": self.tally.faulty}
         done = self.tally.pages - len(self._in_hand)
         self._progress(WorkProgress("checking playback", done, self._total, counts=counts))
+
+
+def check_in_browsers(
+    engine: Engine,
+    choice: PageChoice,
+    browsers: BrowserOptions,
+    playback: AbstractContextManager[ArchivePlayback],
+    keep: AbstractContextManager[StoreRender],
+    say: Callable[[str], object] | None,
+    progress: ShowProgress = no_progress,
+    stopping: Callable[[], bool] = lambda: False,
+    **rules: Any,
+) -> PlaybackReport:
+    """Check pages in browsers that are started for this; `rules` are those of `PlaybackCheck`."""
+    with playback as target, BrowserPool(browsers, target) as pool:
+        if say and not pool.sandbox:
+            say(NO_SANDBOX)
+        with keep as store:
+            check = PlaybackCheck(choice, keep=store, is_playing=target.answers, **rules)
+            return check_playback(engine, pool, check, progress, stopping)

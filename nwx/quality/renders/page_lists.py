@@ -72,6 +72,12 @@ def _task(words: str) -> RenderTask | None:
     return RenderTask(url, timestamp) if url.lower().startswith(_SCHEMES) else None
 
 
+def page_question(query: str, collection: str) -> Question:
+    """Return the question for documents that are pages."""
+    filters = dict(PAGE_FILTERS) | ({"collection": (collection,)} if collection else {})
+    return Question(query=query, filters=filters, limit=0)
+
+
 def document_pages(documents: DocumentIndex, question: Question) -> Iterator[RenderTask]:
     """Yield the documents that a question finds, each at its first date.
 

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from pathlib import Path
 
 from nwx.engine.indices.crawl_queue import QueuedUrl
 from nwx.errors import (
@@ -219,3 +221,18 @@ def _rest(seconds: float, stopping: Callable[[], bool]) -> None:
     until = time.monotonic() + seconds
     while not stopping() and (left := until - time.monotonic()) > 0:
         time.sleep(min(left, _LOOK_SECONDS))
+
+
+def feed_job(
+    folder: Path,
+    options: FeedOptions,
+    source: AbstractContextManager[UrlSource],
+    interval_seconds: float,
+    stopping: Callable[[], bool],
+    show: Callable[[FeedCounts], object],
+    tell: Callable[[NwxError, float], object],
+) -> None:
+    """Feed the job in a folder from a queue, as `run_feed` does."""
+    job = HeritrixJob(folder)
+    with source as urls, closing(FeedState(folder)) as state:
+        run_feed(HeritrixFeed(job, state, urls, options), interval_seconds, stopping, show, tell)

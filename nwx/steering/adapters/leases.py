@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from nwx.engine.indices.crawl_queue import CrawlQueue, LimitsOf, QueuedUrl, no_limits
+from nwx.engine.base import Engine
+from nwx.engine.indices.crawl_queue import NO_LIMITS, CrawlQueue, LimitsOf, QueuedUrl, no_limits
 from nwx.errors import CrawlerError
+from nwx.steering.specifications.specification_store import SpecificationLimits
 
 
 class UrlSource(Protocol):
@@ -41,6 +43,13 @@ class ArchiveUrls(UrlSource):
 
     def release(self, leases: Sequence[str]) -> int:
         return self.queue.release(leases)
+
+
+def archive_urls(engine: Engine, crawl: str) -> UrlSource:
+    """Return the queue of an archive for a crawler with its own politeness."""
+    return ArchiveUrls(
+        engine.crawl_queue(), crawl, SpecificationLimits(engine.crawl_index(), NO_LIMITS)
+    )
 
 
 _LOG = logging.getLogger(__name__)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import page_view_of_document
-from nwx.steering.comparison.comparison import RelevanceQuestion
+from nwx.steering.comparison.comparison import CollectionComparison, RelevanceQuestion, compare
 from nwx.steering.comparison.counts import ScoreTable
 from nwx.steering.running.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
@@ -58,6 +59,20 @@ def relevance_question(
     if not analyse:
         return RelevanceQuestion(specification, scores)
     return RelevanceQuestion(specification, scores, _NewScores(engine, specification))
+
+
+def comparison_of(
+    engine: Engine, a: str, b: str, specification: str, progress: ShowProgress = no_progress
+) -> CollectionComparison:
+    """Return the comparison of two collections, or of one with a specification.
+
+    Documents without a score are analysed for it.
+    """
+    asked = comparison_question(engine, a, b, specification)
+    relevance = None
+    if asked.specification is not None:
+        relevance = relevance_question(engine, asked.specification, analyse=True)
+    return compare(engine, asked.a, asked.b, relevance, progress)
 
 
 class _NewScores:

@@ -4,7 +4,7 @@ import heapq
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,8 +23,10 @@ from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
 from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.queue.protocol import queue_url
+from nwx.steering.queue.queue_work import QueuedUpdates, queue_updates
 from nwx.steering.specifications.link_rules import LinkRules, UrlCover
 from nwx.steering.specifications.specification import CrawlSpecification, DueInterval
+from nwx.steering.specifications.specification_store import specification_at
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts
 
@@ -290,3 +292,18 @@ def _instant(text: str) -> float:
         return parse_timestamp(date_span(text)[0]).timestamp()
     except TimestampError as error:
         raise UsageError(f"{error}; write 2026-03-05, or for --since 30d") from error
+
+
+def queue_due(
+    engine: Engine, spec: str, found: Iterator[DueUrl], show: Callable[[DueUrl], object]
+) -> QueuedUpdates:
+    """Put due URLs into the queue of an archive, or into the outbox for that of a crawl."""
+    specification = specification_at(engine.crawl_index(), spec) if spec else None
+    crawl, queue = (specification.name, specification.queue) if specification else ("", "")
+
+    def updates() -> Iterator[UrlUpdate | None]:
+        for one in found:
+            show(one)
+            yield one.update(crawl)
+
+    return queue_updates(engine, updates(), queue)

@@ -13,6 +13,7 @@ from cachetools import LRUCache, TTLCache
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import (
     CrawlIndex,
+    ScoredLink,
     StoredSpecification,
     score_id,
     specification_id,
@@ -26,6 +27,8 @@ from nwx.steering.specifications.specification_files import (
     MOST_SPECIFICATION_CHARACTERS,
     read_specification,
 )
+
+__all__ = ["ScoredLink", "StoredSpecification"]
 
 _SUFFIXES = (".toml", ".json")
 
@@ -117,6 +120,17 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
 def specification_of(stored: StoredSpecification) -> CrawlSpecification:
     """Return a saved specification, read."""
     return read_specification(stored.text, f"{stored.name} (saved as number {stored.number})")
+
+
+def why_no_links(crawls: CrawlIndex, name: str, version: str) -> str:
+    """Return why a crawl has no scored links; raises UnknownCrawlError without the crawl."""
+    stored_specification(crawls, name)
+    known = [one.version for one in crawls.analysed_versions(name)]
+    if not known:
+        return f"no document was analysed yet; run `nwx steer {name}`"
+    if version and version not in known:
+        return f"nothing was analysed at version {version}; there are {', '.join(known[:20])}"
+    return "the analysed pages have no links"
 
 
 def restore(

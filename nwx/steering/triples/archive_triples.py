@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
 from pyoxigraph import NamedNode
 
@@ -15,22 +16,26 @@ from nwx.engine.file_places import FilePlaces
 from nwx.errors import SourceError
 from nwx.model import Capture, IndexName, ReadError
 from nwx.settings import Settings
+from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.pages import PageReader, page_task
 from nwx.steering.specifications.specification_store import specification_of
 from nwx.steering.triples.capture_graphs import (
     CaptureGraph,
     Mention,
+    TextNames,
     names_graph,
     page_graph,
     score_graph,
 )
 from nwx.steering.triples.terms import capture_iri, names_iri
 from nwx.steering.triples.triple_store import TripleWriter
+from nwx.steering.triples.visible_store import triple_store
 
 _AT_ONCE = 200
 _LAST_KEY = "\U0010ffff"
 _ERRORS_KEPT = 1_000
+_WAIT_SECONDS = 60.0
 
 NamesOf = Callable[[PageView], Iterable[Mention]]
 """Finds names in the text of a page."""
@@ -163,3 +168,30 @@ def _batches(places: Iterable[PagePlace]) -> Iterator[list[PagePlace]]:
                 fresh.setdefault(place.document_id, place)
         last = Counter(place.document_id for place in some)  # captures of a URL come together
         yield list(fresh.values())
+
+
+def build_triples(
+    engine: Engine,
+    settings: Settings,
+    progress: ShowProgress = no_progress,
+    stopping: Callable[[], bool] = lambda: False,
+    *,
+    collection: str = "",
+    names: bool = False,
+    nlp: str = "",
+    places: Path | None = None,
+) -> TriplesReport:
+    """Store the triples of an archive; with a model or places, also names found in texts."""
+    finder = None
+    if names or nlp or places:
+        finder = TextNames(chosen_model(nlp, read_gazetteer(places) if places else None))
+    with triple_store(settings).writer(_WAIT_SECONDS) as writer:
+        return ArchiveTriples(
+            engine,
+            settings,
+            writer,
+            collection=collection,
+            names=finder,
+            progress=progress,
+            stopping=stopping,
+        ).build()

@@ -1,0 +1,243 @@
+"""Crawls in the Python API: specifications, the queue, analysis, triples."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from nwx.archive_work import ArchiveWork
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.errors import NwxError, UsageError
+
+if TYPE_CHECKING:  # a program loads the areas that it uses
+    from pathlib import Path
+
+    from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
+    from nwx.engine.indices.crawl_queue import PutCounts, QueueCounts, QueuedUrl, UrlUpdate
+    from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
+    from nwx.steering.comparison.comparison import CollectionComparison
+    from nwx.steering.due.due_urls import DueReport, DueUrl
+    from nwx.steering.queue.delivery import DeliveryReport
+    from nwx.steering.queue.queue_work import QueuedUpdates
+    from nwx.steering.running.listener import SteeringListener
+    from nwx.steering.running.options import SteeringOptions, SteeringReport
+    from nwx.steering.simulation.simulation import SimulationReport
+    from nwx.steering.triples.archive_triples import TriplesReport
+    from nwx.steering.triples.triple_store import TripleStore
+
+Stopping = Callable[[], bool]
+
+
+class ArchiveCrawls(ArchiveWork):
+    """Crawl specifications of an archive, its queue of URLs, and what steers crawlers."""
+
+    def crawls(self) -> "list[tuple[StoredSpecification, Sequence[AnalysedVersion]]]":
+        """Return the crawl specifications, each with the versions that pages were analysed by."""
+        crawls = self._seen().crawl_index()
+        return [(one, crawls.analysed_versions(one.name)) for one in crawls.specifications()]
+
+    def crawl_specification(self, name: str, version: str = "") -> "StoredSpecification":
+        """Return a crawl specification: its last version, or the one of a number or version."""
+        from nwx.steering.specifications.specification_store import stored_specification
+
+        return stored_specification(self._seen().crawl_index(), name, version)
+
+    def crawl_versions(self, name: str) -> "list[tuple[StoredSpecification, int]]":
+        """Return what was saved of a crawl, the last first, with numbers of analysed documents."""
+        self.crawl_specification(name)
+        crawls = self._seen().crawl_index()
+        documents = {one.version: one.documents for one in crawls.analysed_versions(name)}
+        return [(one, documents.get(one.version, 0)) for one in crawls.versions(name)]
+
+    def save_crawl(self, text: str, place: str) -> "StoredSpecification":
+        """Save a crawl specification under its name; `place` names the text in messages."""
+        from nwx.steering.specifications.specification_store import save_text
+
+        with self._writable() as engine:
+            return save_text(engine.crawl_index(), text, place)
+
+    def restore_crawl(self, name: str, version: str) -> "StoredSpecification":
+        """Save an earlier version of a crawl specification again, as the newest."""
+        from nwx.steering.specifications.specification_store import restore
+
+        with self._writable() as engine:
+            return restore(engine.crawl_index(), name, version)
+
+    def remove_crawl(self, name: str) -> None:
+        """Remove a crawl specification with all its versions and scores."""
+        with self._writable() as engine:
+            if not engine.crawl_index().remove_specification(name):
+                raise UsageError(f"there is no crawl specification {name!r}")
+
+    def crawl_links(
+        self, name: str, limit: int = 20, offset: int = 0, host: str = "", version: str = ""
+    ) -> "tuple[Sequence[ScoredLink], str]":
+        """Return the linked URLs that a crawl scores highest, or why there are none."""
+        from nwx.steering.specifications.specification_store import why_no_links
+
+        crawls = self._seen().crawl_index()
+        found = crawls.best_links(name, limit, offset, host.lower(), version)
+        needs_reason = not (found or offset or host)
+        return found, why_no_links(crawls, name, version) if needs_reason else ""
+
+    def queued(self, crawl: str = "", host: str = "", state: str = "") -> "Iterator[QueuedUrl]":
+        """Stream the URLs of the queue in the order they came in."""
+        host = host.lower()
+        return (
+            one
+            for one in self._seen().crawl_queue().scan(crawl)
+            if host in ("", one.host) and state in ("", str(one.state))
+        )
+
+    def put_urls(self, updates: "Iterable[UrlUpdate]") -> "PutCounts":
+        """Put updates of URLs into the queue."""
+        from nwx.steering.queue.queue_work import put_checked
+
+        with self._writable() as engine:
+            return put_checked(engine, updates)
+
+    def queue_counts(self, crawl: str = "") -> "tuple[QueueCounts, dict[str, int]]":
+        """Return the URLs of the queue by state, and updates that wait for other queues."""
+        engine = self._seen()
+        return engine.crawl_queue().counts(crawl), engine.outbox().queues()
+
+    def deliver(
+        self, addresses: Sequence[str], token: str, tell: Callable[[NwxError], object]
+    ) -> "Iterator[tuple[str, DeliveryReport]]":
+        """Send what waits in the outbox to its queues, or to those named; yield their reports."""
+        from nwx.steering.queue.queue_work import deliver_outbox
+
+        with self._writable() as engine:
+            yield from deliver_outbox(engine, self.settings, addresses, token, tell)
+
+    def export_queue(
+        self, crawl: str, form: str, limit: int, least: float, *, take: bool
+    ) -> Iterator[str]:
+        """Yield waiting URLs as a seed file, best first; with `take` they count as fetched."""
+        from nwx.steering.queue.seed_exports import export_queue
+
+        with self._work(writes=take) as engine:
+            yield from export_queue(engine, crawl, form, limit, least, take=take)
+
+    def feed_heritrix(
+        self,
+        job: "Path",
+        crawl: str,
+        queue: str,
+        options: "FeedOptions",
+        *,
+        interval: float,
+        stopping: Stopping,
+        show: "Callable[[FeedCounts], object]",
+        tell: Callable[[NwxError, float], object],
+    ) -> None:
+        """Feed a Heritrix job from the queue, or from one at an address, until it is stopped."""
+        from nwx.steering.adapters.heritrix_feed import feed_job
+
+        feed_job(job, options, self._urls(crawl, queue), interval, stopping, show, tell)
+
+    @contextmanager
+    def _urls(self, crawl: str, queue: str) -> Iterator[Any]:
+        from nwx.steering.adapters.leases import archive_urls
+        from nwx.steering.queue.client import QueueClient
+
+        if queue:
+            with QueueClient(queue, self.settings.queue_token, crawl) as client:
+                yield client
+        else:
+            with self._writable() as engine:
+                yield archive_urls(engine, crawl)
+
+    def due_report(
+        self, spec: str = "", *, progress: ShowProgress = no_progress, **asked: Any
+    ) -> "tuple[Iterator[DueUrl], DueReport]":
+        """Return what `due` does once, with counts that are complete after the first URL."""
+        from nwx.steering.due.due_urls import DueReport, asked_due, due_urls
+        from nwx.steering.specifications.specification_store import specification_at
+
+        engine, report = self._seen(), DueReport()
+        specification = specification_at(engine.crawl_index(), spec) if spec else None
+        question = asked_due(specification=specification, **asked)
+        return due_urls(engine, question, report, progress), report
+
+    def queue_due(
+        self,
+        spec: str = "",
+        *,
+        progress: ShowProgress = no_progress,
+        show: "Callable[[DueUrl], object]" = lambda due: None,
+        **asked: Any,
+    ) -> "tuple[DueReport, QueuedUpdates]":
+        """Put the URLs that are due into the queue, or into the outbox for the crawl's queue."""
+        from nwx.steering.due.due_urls import queue_due
+
+        with self._work(writes=True):
+            found, report = self.due_report(spec, progress=progress, **asked)
+            return report, queue_due(self._seen(), spec, found, show)
+
+    def compare(
+        self, a: str, b: str = "", spec: str = "", progress: ShowProgress = no_progress
+    ) -> "CollectionComparison":
+        """Compare two collections, or a collection with a crawl specification."""
+        from nwx.steering.comparison.question import comparison_of
+
+        return comparison_of(self._seen(), a, b, spec, progress)
+
+    def simulate_crawl(
+        self, spec: str, collection: str, budget: int | None, progress: ShowProgress = no_progress
+    ) -> "SimulationReport":
+        """Crawl a collection as if it were the web: breadth first, steered, and by an oracle."""
+        from nwx.steering.simulation.simulation import simulate
+        from nwx.steering.specifications.specification_store import specification_at
+
+        engine = self._seen()
+        chosen = specification_at(engine.crawl_index(), spec)
+        return simulate(engine, chosen, collection, budget, progress)
+
+    def steer(
+        self,
+        spec: str,
+        options: "SteeringOptions",
+        progress: ShowProgress = no_progress,
+        stopping: Stopping = lambda: False,
+    ) -> "SteeringReport":
+        """Analyse the pages by a crawl specification, and put links into the crawler's queue."""
+        from nwx.steering.running.steering_run import steer_archive
+        from nwx.steering.specifications.specification_store import steering_specification
+
+        self._whole()  # no archive is made here
+        with self._writable() as engine:
+            chosen = steering_specification(engine.crawl_index(), spec)
+            return steer_archive(engine, self.settings, chosen, options, progress, stopping)
+
+    def steering(
+        self, spec: str, options: "SteeringOptions"
+    ) -> "AbstractContextManager[SteeringListener]":
+        """Give what analyses new pages, which imports hand to it, in a process beside."""
+        from nwx.steering.running.listener import SteeringListener
+        from nwx.steering.running.options import SteeringPlan
+        from nwx.steering.specifications.specification_store import steering_specification
+
+        with self._writable() as engine:
+            chosen = steering_specification(engine.crawl_index(), spec)
+        return SteeringListener(SteeringPlan(self.settings, chosen, options))
+
+    def build_triples(
+        self,
+        *,
+        progress: ShowProgress = no_progress,
+        stopping: Stopping = lambda: False,
+        **given: Any,
+    ) -> "TriplesReport":
+        """Store what pages state, and their entities, as triples.
+
+        `given` are collection, names, nlp and places, as for `nwx triples build`.
+        """
+        from nwx.steering.triples.archive_triples import build_triples
+
+        return build_triples(self._whole(), self.settings, progress, stopping, **given)
+
+    def visible_triples(self) -> "TripleStore":
+        """Return the triples that the viewer may see."""
+        from nwx.steering.triples.visible_store import visible_triples
+
+        return visible_triples(self.settings, self._seen())

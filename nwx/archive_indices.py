@@ -1,0 +1,200 @@
+"""Indices in the Python API: imports by commands, dates, CDX files, checks, sizes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nwx.archive_work import ArchiveWork
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.engine.open import is_server
+from nwx.model import MAIN_DATES, IndexName
+
+if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.cdxserver.loaded_lines import Loaded
+    from nwx.checks.agreement import Disagreement
+    from nwx.checks.cdx_comparison import CdxComparison
+    from nwx.checks.imported_files import ImportedFile
+    from nwx.dedup.added_dates import DatesLists, DatesReport
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.exports import PackOptions, PackReport, WaczSelection
+    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.importing import ExclusionReport, ImportOptions, ImportReport
+    from nwx.importing.importer import ListenerOfPages
+    from nwx.model import Dates, NamedDates, ReadError
+    from nwx.searching.documents import Shown, UrlVersion
+    from nwx.warc.sources import ArchiveSource
+
+
+class ArchiveIndices(ArchiveWork):
+    """The indices of an archive: what is written into them, and how they do."""
+
+    @contextmanager
+    def bulk_loading(self, *, wanted: bool = True) -> Iterator[None]:
+        """Apply the settings of bulk loading to a search server within a context."""
+        if not (wanted and is_server(self.settings.engine)):
+            yield
+            return
+        with self._writable() as engine:
+            engine.create()
+            with engine.shards().loading(self.settings):
+                yield
+
+    def create(self) -> None:
+        """Create the archive if it is missing."""
+        with self._writable() as engine:
+            engine.create()
+
+    def import_sources(
+        self,
+        sources: "Sequence[ArchiveSource | ReadError]",
+        options: "ImportOptions",
+        *,
+        progress: ShowProgress = no_progress,
+        stopping: Callable[[], bool] = lambda: False,
+        excluded: "ExclusionList | None" = None,
+        heard: "ListenerOfPages | None" = None,
+    ) -> "tuple[ImportReport, ExclusionReport | None]":
+        """Import sources as `import_files` does; return the reports on them and on the lists."""
+        from nwx.importing import import_files, report_exclusion
+
+        with self._writable() as engine:
+            engine.create()
+            report = import_files(
+                engine, self.settings, sources, options, progress, stopping, excluded, heard
+            )
+            if excluded is None:
+                return report, None
+            before = 0 if report.interrupted else report.excluded_before
+            return report, report_exclusion(engine, excluded, options.collection, before)
+
+    def load_cdx(
+        self, files: Iterable[str], collection: str, *, strict: bool = False, at_once: int = 0
+    ) -> "Iterator[Loaded]":
+        """Load the captures of CDX files without text; yield the counts of each."""
+        from nwx.cdxserver.loaded_lines import load_cdx_file
+
+        with self._writable() as engine:
+            for name in files:
+                yield load_cdx_file(engine, name, collection, strict=strict, at_once=at_once)
+
+    def load_facets(self, folder: Path, progress: ShowProgress = no_progress) -> "FacetBuildReport":
+        """Load facets that `nwx spark facets` counted."""
+        from nwx.facets.builds.counted_facets import load_counted_facets
+
+        return load_counted_facets(self._whole(), folder, progress)
+
+    def imported_files(self) -> "list[ImportedFile]":
+        """Return the files of the archive, those being imported too."""
+        from nwx.checks.imported_files import imported_files
+
+        return imported_files(self._seen())
+
+    def dump(self, index: str) -> Iterator[Mapping[str, Any]]:
+        """Stream the entries of an index by id."""
+        return self._seen().scan(IndexName(index))
+
+    @property
+    def address(self) -> str:
+        """The place of the archive, as messages name it."""
+        return self._whole().address
+
+    def document_or_versions(self, key: str) -> "Shown | list[UrlVersion] | None":
+        """Return a document by its id, key or URL; of a URL with several versions, all of them."""
+        from nwx.searching.documents import id_of_key, show, versions
+
+        engine, id = self._seen(), id_of_key(key)
+        if id is None:
+            found = versions(engine, key)
+            if len(found) > 1:
+                return found
+            id = found[0].id if found else None
+        return show(engine, id) if id else None
+
+    def sizes(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return entries and bytes of each index, and how its shards do on a search server."""
+        from nwx.checks.sizes import sizes_and_health
+
+        return sizes_and_health(self._whole().shards(), self._seen)
+
+    def reshard(
+        self, index: str, shards: int | None, progress: ShowProgress = no_progress
+    ) -> dict[str, Any]:
+        """Give an index on a search server another number of shards, or undo a killed attempt."""
+        from nwx.checks.sizes import resharded
+
+        with self._writable() as engine:
+            return resharded(engine.shards(), IndexName(index), shards, progress)
+
+    def end_loading(self) -> None:
+        """Put back the settings that killed imports with bulk loading left."""
+        shards = self._whole().shards()
+        shards.end_loading(shards.loaders())
+
+    def check(self, progress: ShowProgress = no_progress) -> "Iterator[Disagreement]":
+        """Yield where the indices disagree with each other and with the import ledger."""
+        from nwx.checks.agreement import check
+
+        return check(self._whole(), progress)
+
+    def cdx_comparison(
+        self, collection: str = "", excluded: "ExclusionList | None" = None
+    ) -> "CdxComparison":
+        """Return a comparison of the archive with CDX files; listed captures may be missing."""
+        from nwx.checks.cdx_comparison import CdxComparison
+
+        return CdxComparison(self._whole(), collection, excluded.covers if excluded else None)
+
+    def dates_indices(self) -> "list[NamedDates]":
+        """Return the dates indices, attached or not."""
+        return self._seen().dates_indices()
+
+    def attach_dates(self, name: str, place: str = "") -> None:
+        """Attach a dates index: a folder, or an index on the archive's server."""
+        with self._writable() as engine:
+            engine.attach_dates(name, place)
+            engine.access_index().renew()
+
+    def detach_dates(self, name: str, *, drop: bool = False) -> None:
+        """Detach a dates index; with `drop`, delete one that the archive made."""
+        with self._writable() as engine:
+            (engine.drop_dates if drop else engine.detach_dates)(name)
+            engine.access_index().renew()
+
+    def orphan_dates(self, progress: ShowProgress = no_progress) -> "Iterator[Dates]":
+        """Yield the dates of keys that have no document."""
+        from nwx.dedup.added_dates import orphans
+
+        return orphans(self._seen(), progress)
+
+    def add_dates(
+        self,
+        lists: "DatesLists",
+        into: str = MAIN_DATES,
+        *,
+        build: str = "",
+        sources: Sequence[str] = (),
+        documents_only: bool = False,
+        progress: ShowProgress = no_progress,
+    ) -> "DatesReport":
+        """Add the dates in lists to a dates index, or `build` one of other indices and lists."""
+        from nwx.dedup.added_dates import add_dates, build_dates
+
+        with self._writable() as engine:
+            if not build:
+                return add_dates(engine, lists, into, progress)
+            return build_dates(
+                engine, sources, build, lists, documents_only=documents_only, progress=progress
+            )
+
+    def export_wacz(
+        self,
+        path: Path,
+        selection: "WaczSelection",
+        options: "PackOptions",
+        progress: ShowProgress = no_progress,
+    ) -> "PackReport":
+        """Pack a selection of captures into a WACZ file."""
+        from nwx.exports import pack
+
+        return pack(self._seen(), selection, path, options, progress)
