@@ -21,6 +21,7 @@ from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.missing_resources import (
     NEVER_CAPTURED,
     CheckedMissing,
+    CheckedResource,
     LinkedMissing,
     MissingPairs,
     RepairLimits,
@@ -161,6 +162,7 @@ class MergedMissing:
         pages = len(linked.beyond) if linked else 0
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
+        led_page, led = _add_redirected(checks, linked)
         page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
         find = known.resource if known else _unknown
         own_numbers, resources = _numbers(
@@ -186,11 +188,24 @@ class MergedMissing:
         self.pairs = own
         if linked:
             self.pairs = missing_pairs(
-                np.concatenate([linked.page, own_page]),
-                np.concatenate([linked.resource, resource]),
+                np.concatenate([linked.page, own_page, led_page]),
+                np.concatenate([linked.resource, resource, own_numbers[led]]),
                 resources,
                 beyond,
             )
+
+
+def _add_redirected(checks: CheckedMissing, linked: LinkedMissing | None) -> tuple[Array, Array]:
+    """Number the targets of redirects among what checks found; return pages and their targets."""
+    pages, resources = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for one in linked.redirected if linked else ():
+        number = checks.numbers.setdefault(one.target.urlkey, len(checks.numbers))
+        if number == len(checks.resources):
+            checks.resources.append(CheckedResource(one.target.url, one.kind, one.target.status))
+        checks.resources[number].url = checks.resources[number].url or one.target.url
+        pages.append(one.page)
+        resources.append(np.full(len(one.page), number))
+    return np.concatenate(pages), np.concatenate(resources)
 
 
 class _Known:
