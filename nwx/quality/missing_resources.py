@@ -348,3 +348,16 @@ def _redirected(
             kind = kinds[int(needed.kind[place])]
             found.append(RedirectedMissing(lost[place], kind, pages))
     return found
+
+
+def add_redirected(checks: CheckedMissing, linked: LinkedMissing | None) -> tuple[Array, Array]:
+    """Number the targets of redirects among what checks found; return pages and their targets."""
+    pages, resources = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for one in linked.redirected if linked else ():
+        number = checks.numbers.setdefault(one.target.urlkey, len(checks.numbers))
+        if number == len(checks.resources):
+            checks.resources.append(CheckedResource(one.target.url, one.kind, one.target.status))
+        checks.resources[number].url = checks.resources[number].url or one.target.url
+        pages.append(one.page)
+        resources.append(np.full(len(one.page), number))
+    return np.concatenate(pages), np.concatenate(resources)

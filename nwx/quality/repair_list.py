@@ -21,11 +21,11 @@ from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.missing_resources import (
     NEVER_CAPTURED,
     CheckedMissing,
-    CheckedResource,
     LinkedMissing,
     MissingPairs,
     RepairLimits,
     RepairQuestion,
+    add_redirected,
     checked_missing,
     linked_missing,
     missing_pairs,
@@ -162,7 +162,7 @@ class MergedMissing:
         pages = len(linked.beyond) if linked else 0
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
-        led_page, led = _add_redirected(checks, linked)
+        led_page, led = add_redirected(checks, linked)
         page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
         find = known.resource if known else _unknown
         own_numbers, resources = _numbers(
@@ -193,19 +193,6 @@ class MergedMissing:
                 resources,
                 beyond,
             )
-
-
-def _add_redirected(checks: CheckedMissing, linked: LinkedMissing | None) -> tuple[Array, Array]:
-    """Number the targets of redirects among what checks found; return pages and their targets."""
-    pages, resources = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for one in linked.redirected if linked else ():
-        number = checks.numbers.setdefault(one.target.urlkey, len(checks.numbers))
-        if number == len(checks.resources):
-            checks.resources.append(CheckedResource(one.target.url, one.kind, one.target.status))
-        checks.resources[number].url = checks.resources[number].url or one.target.url
-        pages.append(one.page)
-        resources.append(np.full(len(one.page), number))
-    return np.concatenate(pages), np.concatenate(resources)
 
 
 class _Known:
