@@ -131,11 +131,16 @@ class ArchiveIndices(ArchiveWork):
         shards = self._whole().shards()
         shards.end_loading(shards.loaders())
 
-    def check(self, progress: ShowProgress = no_progress) -> "Iterator[Disagreement]":
-        """Yield where the indices disagree with each other and with the import ledger."""
+    def check(
+        self, progress: ShowProgress = no_progress, *, deep: bool = False
+    ) -> "Iterator[Disagreement]":
+        """Yield what is damaged, and where the indices disagree with each other and the ledger.
+
+        `deep` compares each capture with its record too.
+        """
         from nwx.checks.agreement import check
 
-        return check(self._whole(), progress)
+        return check(self._whole(), progress, deep=deep)
 
     def cdx_comparison(
         self, collection: str = "", excluded: "ExclusionList | None" = None

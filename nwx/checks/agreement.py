@@ -1,15 +1,19 @@
 """Whether the indices of an archive agree with each other and with the import ledger."""
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.checks.records import check_records
 from nwx.engine.base import Engine
+from nwx.engine.damage import DAMAGED, ROW, UNCHECKED
 from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.engine.shards import BULK_LOADING, Shards
+from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
@@ -27,6 +31,9 @@ CHANGED = "changed"
 SHARD = "shard"
 """The kind of a shard that is lost, without which nothing can be compared."""
 
+NO_FAULTS = frozenset((UNCHECKED,))
+"""The kinds of findings that are no faults."""
+
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
@@ -38,25 +45,28 @@ class Disagreement:
     message: str
 
 
-def check(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Disagreement]:
+def check(
+    engine: Engine, progress: ShowProgress = no_progress, *, deep: bool = False
+) -> Iterator[Disagreement]:
     """Yield the inconsistencies of an archive.
 
-    Reads each index once, in stretches, with constant memory. Differences found while the archive
-    is being written to count as one finding of the kind `changed`. If shards are lost, nothing else
-    is checked.
+    Reads each index once, in stretches, with constant memory; with `deep` the records of all
+    captures too. Differences found while the archive is being written to count as one finding of
+    the kind `changed`. If shards are lost, nothing else is checked; of an index with damaged files,
+    nothing but these.
     """
     shards = list(check_shards(engine.shards()))
     yield from shards
     if any(one.kind == SHARD for one in shards):
         return
     before = _state(engine)
-    findings = _findings(engine, progress)
+    findings = _findings(engine, progress, deep=deep)
     held = list(islice(findings, _MOST_HELD))
     rest = next(findings, None)
     if rest is not None:  # so many cannot come of an import alone
         yield from (*held, rest)
         yield from findings
-    elif held and _state(engine) != before:
+    elif not NO_FAULTS.issuperset(one.kind for one in held) and _state(engine) != before:
         message = (
             f"the archive was written to during the check, which may be why {len(held):,} entries"
             " do not agree; check again when no import is running"
@@ -89,25 +99,58 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
         yield _wrong("loading", IndexName.FILES, loader, message)
 
 
-def _findings(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
-    yield from _documents(engine, progress)
-    yield from _dates(engine, progress)
-    held: Counter[tuple[str, str]] = Counter()
-    yield from _captures(engine, held, progress)
-    yield from _ledger(engine, held)
+def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator[Disagreement]:
+    damaged = set()
+    for one in engine.damage():
+        if one.kind == DAMAGED or one.index is IndexName.FILES:
+            damaged.add(one.index)
+        yield _wrong(one.kind, one.index, one.place, one.message)
+    if damaged & set(indices_of(IndexKind.IMPORTED)):
+        return  # all others are compared with these
+    for index, compare in _COMPARISONS:
+        if index not in damaged:
+            try:
+                yield from compare(engine, progress)
+            except EngineUnavailableError:
+                raise
+            except EngineError as error:
+                yield _wrong(DAMAGED, index, "*", f"cannot be compared: {error}")
+    if deep:
+        for id, message in check_records(engine, progress):
+            yield _wrong("record", IndexName.CAPTURES, id, message)
+
+
+def _built(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
+
+
+def _linked(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     yield from (_wrong("inlinks", IndexName.INLINKS, *problem) for problem in check_inlinks(engine))
+
+
+def _queued(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     for id, message in engine.crawl_queue().problems():
         yield _wrong("queue", IndexName.QUEUE, id, message)
+
+
+def _crawled(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     for kind, id, message in check_crawls(engine):
         yield _wrong(kind, IndexName.CRAWLS, id, message)
+
+
+def _scored(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     for kind, id, message in check_scores(engine):
         yield _wrong(kind, IndexName.QUALITY, id, message)
 
 
 def _state(engine: Engine) -> tuple[object, ...]:
     """Return what changes whenever somebody writes to an archive."""
-    files = sorted((one.collection, one.name, one.done_to) for one in engine.files())
+    try:
+        files = sorted((one.collection, one.name, one.done_to) for one in engine.files())
+    except EngineUnavailableError:
+        raise
+    except EngineError:  # damage, which is found and named by all others
+        return ()
     indices = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
     return (*files, *map(engine.count, indices))
 
@@ -129,6 +172,8 @@ def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]
             keys = document_key(capture.url, capture.digest), capture_key(capture)
             if id not in map(document_id, keys):
                 yield _wrong("id", IndexName.DOCUMENTS, id, "the id is not that of its key")
+        for id, message in engine.document_faults(entries):
+            yield _wrong(ROW, IndexName.DOCUMENTS, id, message)
     everything = Question(collapse=Collapse.NONE, limit=0, snippets=False)
     found, counted = engine.search(everything).documents, engine.count(IndexName.DOCUMENTS)
     if found.relation == "eq" and not read == found.value == counted:
@@ -145,14 +190,13 @@ def _dates(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
                 yield _wrong("id", IndexName.DATES, entry["id"], "the id is not that of its key")
 
 
-def _captures(
-    engine: Engine, held: Counter[tuple[str, str]], progress: ShowProgress
-) -> Iterator[Disagreement]:
+def _captures(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
     """Yield captures that lack their date, or the document they should have.
 
     Checks imported captures with a digest. Captures of files that were never imported are from CDX
     lines, without texts.
     """
+    held: Counter[tuple[str, str]] = Counter()
     files = engine.files()
     imported = {(file.collection, file.name) for file in files}
     separate = {
@@ -175,6 +219,7 @@ def _captures(
                 yield _wrong("undated", IndexName.CAPTURES, id, f"dates of {document} lack it")
             if makes_document(capture) and known.get(document, -1) < precedence(capture):
                 yield _wrong("undocumented", IndexName.CAPTURES, id, _lacking(capture))
+    yield from _ledger(engine, held)
 
 
 def _separate(
@@ -209,6 +254,20 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagree
             id = f"{file.collection}/{file.name}"
             message = f"{counted} captures were imported, {found} are held"
             yield _wrong("ledger", IndexName.FILES, id, message)
+
+
+_COMPARISONS: tuple[
+    tuple[IndexName, Callable[[Engine, ShowProgress], Iterator[Disagreement]]], ...
+] = (
+    (IndexName.DOCUMENTS, _documents),
+    (IndexName.DATES, _dates),
+    (IndexName.CAPTURES, _captures),
+    (IndexName.FACETS, _built),
+    (IndexName.INLINKS, _linked),
+    (IndexName.QUEUE, _queued),
+    (IndexName.CRAWLS, _crawled),
+    (IndexName.QUALITY, _scored),
+)
 
 
 def _stretches(

@@ -17,6 +17,7 @@ from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex
     from nwx.engine.access.purger import Purger
+    from nwx.engine.damage import Damage
     from nwx.engine.facet_store import FacetStore
     from nwx.engine.indices.crawl_index import CrawlIndex
     from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
@@ -205,6 +206,18 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def shards(self) -> Shards:
         """Return the interface to inspect and change the shards of the indices."""
         return Shards()
+
+    def damage(self) -> "Iterator[Damage]":
+        """Yield what is not stored as it was written, as far as this engine can tell."""
+        from nwx.engine.damage import blob_damage
+
+        yield from blob_damage(self.facet_store(), IndexName.FACETS)
+        yield from blob_damage(self.inlink_index(), IndexName.INLINKS)
+
+    def document_faults(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+        """Yield the documents that the engine stores in parts which differ, each with a message."""
+        del entries
+        return iter(())
 
     @abstractmethod
     def stats(self) -> dict[IndexName, IndexStats]:

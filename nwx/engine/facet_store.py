@@ -1,14 +1,14 @@
 """Engine interface for facets: captures in bulk or by conditions, and stored builds."""
 
-import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nwx.bulk.checksums import file_checksum, sealed_json, unsealed_json
 from nwx.engine.entry_columns import EntryColumns
 from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Capture
@@ -172,15 +172,39 @@ class StoredBuild:
 
     `blobs` has their sizes in bytes by name. `notes` are the builder's own (JSON). `entries`
     describes how the blobs hold the entries of the index facets, None if they hold none.
+    `checksums` has the CRC-32 of the blobs by name; older builds lack them.
     """
 
     blobs: Mapping[str, int]
     notes: Mapping[str, Any] = field(default_factory=dict)
     entries: EntryColumns | None = None
+    checksums: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of_files(
+        cls,
+        names: Iterable[str],
+        folder: Path,
+        base: "StoredBuild | None",
+        notes: Mapping[str, Any],
+        entries: EntryColumns | None = None,
+    ) -> "StoredBuild":
+        """Return the build of blobs kept from `base`, and of new ones in `folder`."""
+        names = list(names)
+        kept = base.blobs if base else {}
+        new = [folder / name for name in names if name not in kept]
+        sums = {name: one for name, one in base.checksums.items() if name in names} if base else {}
+        return cls(
+            {name: kept[name] for name in names if name in kept}
+            | {path.name: path.stat().st_size for path in new},
+            notes,
+            entries,
+            sums | {path.name: file_checksum(path) for path in new},
+        )
 
     def to_json(self) -> str:
         """Return the build as JSON, from which `from_json` makes it again."""
-        return json.dumps(asdict(self))
+        return sealed_json(asdict(self))
 
     @classmethod
     def from_json(cls, text: str, place: str) -> "StoredBuild":
@@ -190,9 +214,9 @@ class StoredBuild:
         another format.
         """
         try:
-            known = json.loads(text)
+            known = unsealed_json(text)
             entries = EntryColumns(**known["entries"]) if known["entries"] else None
-            return cls(known["blobs"], known["notes"], entries)
+            return cls(known["blobs"], known["notes"], entries, known.get("checksums", {}))
         except (ValueError, KeyError, TypeError) as error:
             raise EngineVersionError.translated(
                 "%(place)s is damaged, or of another version of nwx (%(reason)s)",

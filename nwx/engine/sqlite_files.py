@@ -14,12 +14,16 @@ _WAIT_SECONDS = 60.0
 def sqlite_uri(path: Path, *, read_only: bool) -> str:
     """Return the URI that opens a file in SQLite; a file in a read-only folder is immutable.
 
+    Reading makes no file.
+
     The journal of a writer that has not closed the file yet is read from its place next to the
     file.
     """
     uri = path.absolute().as_uri()
-    if not read_only or os.access(path.parent, os.W_OK):
+    if not read_only:
         return uri
+    if os.access(path.parent, os.W_OK):
+        return f"{uri}?mode=rw"
     journal = path.with_name(f"{path.name}-wal")
     pending = journal.exists() and journal.stat().st_size
     return f"{uri}?mode=ro" if pending else f"{uri}?immutable=1"

@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -262,20 +262,15 @@ class BuildDraft:
             **facts,
         )
         version, known = self._store.version(), self._store.blobs()
-        stored = StoredBuild(self._blob_sizes(notes), asdict(notes), _entry_columns(notes))
+        base = self._base.stored if self._base else None
+        stored = StoredBuild.of_files(
+            notes.blobs(), self._folder, base, asdict(notes), _entry_columns(notes)
+        )
         for path in sorted(self._folder.iterdir()):
             self._store.put(path)
         self._store.swap(stored, version)
         self._store.delete(known - set(stored.blobs))
         return Build(self._store.folder, stored)
-
-    def _blob_sizes(self, notes: BuildNotes) -> dict[str, int]:
-        """Return the sizes of the blobs; the new ones are still in the draft's folder."""
-        kept = self._base.stored.blobs if self._base else {}
-        return {
-            name: kept[name] if name in kept else (self._folder / name).stat().st_size
-            for name in notes.blobs()
-        }
 
     def _write(self, name: str, arrays: Mapping[str, Array]) -> str:
         file = f"{name}.{self._mark}.arrays"
@@ -289,7 +284,7 @@ class BuildDraft:
 def restamped(store: BlobStore, build: Build, stamp: str) -> Build:
     """Return the current build of a store, noted to be that of captures with another stamp."""
     notes = {**build.stored.notes, "stamp": stamp}
-    stored = StoredBuild(build.stored.blobs, notes, build.stored.entries)
+    stored = replace(build.stored, notes=notes)
     store.swap(stored, store.version())
     return Build(store.folder, stored)
 

@@ -191,18 +191,17 @@ class _Build:
         if base.notes.stamp == self._stamp:
             return base.notes, base.stored
         notes = replace(base.notes, stamp=self._stamp)
-        stored = StoredBuild(base.stored.blobs, notes.as_json())
+        stored = replace(base.stored, notes=notes.as_json())
         self._index.swap(stored, self._index.version())
         return notes, stored
 
     def _publish(self, notes: InlinkNotes, draft: InlinkDraft) -> StoredBuild:
         version, known = self._index.version(), self._index.blobs()
-        sizes = draft.sizes(notes.blobs)
-        stored = StoredBuild(sizes, notes.as_json())
+        stored = draft.stored(notes)
         for path in draft.made():
             self._index.put(path)
         self._index.swap(stored, version)
-        self._index.delete(known - set(sizes))
+        self._index.delete(known - set(stored.blobs))
         draft.remove()
         return stored
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -116,13 +116,10 @@ class InlinkDraft:
         assert self._base is not None  # what is not here is kept from there
         return self._base.folder
 
-    def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
-        """Return the sizes of blobs, including blobs kept from the base."""
-        kept: Mapping[str, int] = self._base.stored.blobs if self._base else {}
-        return {
-            name: kept[name] if name in kept else (self._folder / name).stat().st_size
-            for name in blobs
-        }
+    def stored(self, notes: InlinkNotes) -> StoredBuild:
+        """Return the build, with the blobs kept from the base."""
+        base = self._base.stored if self._base else None
+        return StoredBuild.of_files(notes.blobs, self._folder, base, notes.as_json())
 
     def made(self) -> Iterator[Path]:
         """Yield the files of the blobs that were made."""

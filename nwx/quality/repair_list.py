@@ -25,7 +25,6 @@ from nwx.quality.missing_resources import (
     MissingPairs,
     RepairLimits,
     RepairQuestion,
-    add_redirected,
     checked_missing,
     linked_missing,
     missing_pairs,
@@ -162,7 +161,6 @@ class MergedMissing:
         pages = len(linked.beyond) if linked else 0
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
-        led_page, led = add_redirected(checks, linked)
         page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
         find = known.resource if known else _unknown
         own_numbers, resources = _numbers(
@@ -188,8 +186,8 @@ class MergedMissing:
         self.pairs = own
         if linked:
             self.pairs = missing_pairs(
-                np.concatenate([linked.page, own_page, led_page]),
-                np.concatenate([linked.resource, resource, own_numbers[led]]),
+                np.concatenate([linked.page, own_page]),
+                np.concatenate([linked.resource, resource]),
                 resources,
                 beyond,
             )

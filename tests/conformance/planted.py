@@ -173,15 +173,16 @@ def planted_pair(
     ):
         with_hidden = Archive(one, folder, hidden / "triples")
         without = Archive(other, folder, never / "triples")
-        _fill(with_hidden, [shown, planted])
-        _fill(without, [shown])
+        fill(with_hidden, [shown, planted])
+        fill(without, [shown])
         for archive in (one, other):
             archive.access_index().put(RULES, "test")
             archive.refresh()
         yield with_hidden, without
 
 
-def _fill(archive: Archive, files: Sequence[Path]) -> None:
+def fill(archive: Archive, files: Sequence[Path]) -> None:
+    """Import files, and store something in every index."""
     engine = archive.engine
     engine.create()
     options = ImportOptions(jobs=1, collection=COLLECTION)

@@ -64,6 +64,8 @@ TESTED_ELSEWHERE = {
     "nwx/engine/search_server": "tests/conformance",
     "nwx/engine/shards.py": "tests/elasticsearch/test_nodes.py",
     "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
+    "nwx/checks/records.py": "tests/unit/checks/test_damage.py",
+    "nwx/engine/damage.py": "tests/unit/checks/test_damage.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
     "nwx/searching/trends.py": "tests/conformance/test_trends.py",

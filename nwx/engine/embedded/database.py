@@ -1,6 +1,7 @@
 """The SQLite file of an archive: its tables, look-up tables, connections, erasing of values."""
 
 import sqlite3
+import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -54,11 +55,11 @@ _LOOKUP_SCHEMA = (
 LOOKUP_SCHEMA = "".join(f"{statement};\n" for statement in _LOOKUP_SCHEMA)
 
 _KNOWN = "SELECT 1 FROM main.sqlite_master WHERE name ="
-_LINES = (
+LINES = (
     f"SELECT urlkey, timestamp, num, {_HEAD} AS head, {REDIRECT} AS redirect,"
     f" {LENGTH} AS length, {OFFSET} AS place, source AS file FROM main.captures"
 )
-_DIGESTS = (
+DIGESTS = (
     f"SELECT {_ENDING.format('digest')} AS ending, {_TIME} AS time, num"
     " FROM main.captures WHERE record_type <> 'revisit'"
 )
@@ -84,9 +85,9 @@ def make_lookup_tables(db: sqlite3.Connection) -> None:
 def fill_lookup_tables(db: sqlite3.Connection, last: int) -> None:
     """Add the captures with numbers above `last`, none of which may be present."""
     db.execute(
-        f"INSERT INTO cdx_lines {_LINES} WHERE num > ? ORDER BY urlkey, timestamp, num", (last,)
+        f"INSERT INTO cdx_lines {LINES} WHERE num > ? ORDER BY urlkey, timestamp, num", (last,)
     )
-    db.execute(f"INSERT INTO digests {_DIGESTS} AND num > ? ORDER BY ending, time, num", (last,))
+    db.execute(f"INSERT INTO digests {DIGESTS} AND num > ? ORDER BY ending, time, num", (last,))
 
 
 def delete_lookups(db: sqlite3.Connection, nums: list[tuple[int]]) -> None:
@@ -99,8 +100,8 @@ def show_lookups(db: sqlite3.Connection) -> None:
     """Give readers of an archive of an older version the lookup tables, computed on demand."""
     if not _has_lookups(db) and db.execute(f"{_KNOWN} 'captures'").fetchone():
         # What is temporary hides what is in the file, and is gone with the connection.
-        db.execute(f"CREATE TEMP VIEW cdx_lines AS {_LINES}")
-        db.execute(f"CREATE TEMP VIEW digests AS {_DIGESTS}")
+        db.execute(f"CREATE TEMP VIEW cdx_lines AS {LINES}")
+        db.execute(f"CREATE TEMP VIEW digests AS {DIGESTS}")
 
 
 def _has_lookups(db: sqlite3.Connection) -> bool:
@@ -139,8 +140,9 @@ CREATE INDEX documents_by_url ON documents (url_hash, url_group);
 CREATE INDEX documents_by_text ON documents (text_hash, text_group);
 CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
     PRIMARY KEY (field, code)) WITHOUT ROWID;
+-- `sum` adds up the checksums of the captures of a file, NULL if they were loaded from a CDX.
 CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
-    UNIQUE (collection, name));
+    sum INTEGER, UNIQUE (collection, name));
 CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
     UNIQUE (source, source_file_offset));
 CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
@@ -155,7 +157,21 @@ _UNKNOWN = {"TEXT": "''", "INTEGER": "NULL"}
 CAPTURE_NUMBERS = "capture_numbers"
 """The counter with the highest number that a deleted capture may have had; none is given twice."""
 
-_COUNTERS = (*IndexName, "deletions", "unindexed", "stamp", CAPTURE_NUMBERS)
+SEEN_SUM = "seen_sum"
+"""The counter that adds up the dates."""
+
+COLUMNS_SUM = "columns_sum"
+"""The counter with the CRC-32 of the file of columns, 0 of one that an older version wrote."""
+
+_COUNTERS = (
+    *IndexName,
+    "deletions",
+    "unindexed",
+    "stamp",
+    CAPTURE_NUMBERS,
+    SEEN_SUM,
+    COLUMNS_SUM,
+)
 
 
 def _schema() -> str:
@@ -179,6 +195,7 @@ _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that begins no transactions of its own accord."""
     db = connect_sqlite(path, read_only=read_only)
+    db.create_function("crc32", 1, zlib.crc32, deterministic=True)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
     else:
@@ -227,7 +244,7 @@ def _capture_columns() -> list[str]:
 
 def make_dates_tables(db: sqlite3.Connection) -> None:
     """Create the tables of a separate dates index, the same as the archive's own."""
-    _make(db, _DATES_SCHEMA, (IndexName.DATES, "deletions"))
+    _make(db, _DATES_SCHEMA, (IndexName.DATES, "deletions", SEEN_SUM))
 
 
 def _make(db: sqlite3.Connection, schema: str, counters: tuple[str, ...]) -> None:

@@ -38,6 +38,7 @@ from nwx.model import (
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
+    from nwx.engine.damage import Damage
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
@@ -265,6 +266,19 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         with self._reading() as db:
             stamp = reader.documents_stamp(db)
         return ", ".join([stamp, *self._parallel.stamps()])
+
+    def damage(self) -> "Iterator[Damage]":
+        from nwx.engine.embedded.checks.folder_damage import folder_damage
+
+        self._commit()
+        with self._folder.our_errors():
+            yield from folder_damage(self._folder, self._separate, self._parallel)
+
+    def document_faults(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+        from nwx.engine.embedded.checks.folder_damage import document_faults
+
+        with self._reading() as db:
+            yield from document_faults(db, entries)
 
     def stats(self) -> dict[IndexName, IndexStats]:
         self._commit()

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import json
 import os
 import re
 import resource
@@ -10,13 +9,16 @@ import shutil
 import sqlite3
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from nwx import mappings
+from nwx.bulk.checksums import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
+from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.embedded.database import make_lookup_tables
 from nwx.engine.embedded.documents.searcher import TantivyError
 from nwx.engine.sqlite_files import transaction
@@ -61,7 +63,7 @@ def exceeded_limit() -> ErrorText | None:
     return None
 
 
-FORMAT = 3
+FORMAT = 4
 """The layout of the folder: the number of the last of `nwx.engine.embedded.folder`."""
 
 READABLE_FORMAT = 1
@@ -115,7 +117,7 @@ class Folder:
                 "no archive at %(path)s; run `nwx import` first", path=self.path
             )
         try:
-            found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
+            found = unsealed_json((self.path / _MANIFEST).read_text(encoding="utf-8"))
             versions = dict(found["mappings"])
             self.format = int(found["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -166,7 +168,7 @@ class Folder:
         """Say that the archive is there, in the format and with the mappings of this version."""
         manifest = self.path / f"{_MANIFEST}.new"
         manifest.write_text(
-            json.dumps({"format": FORMAT, "mappings": _versions()}, indent=2) + "\n",
+            sealed_json({"format": FORMAT, "mappings": _versions()}, indent=2) + "\n",
             encoding="utf-8",
         )
         manifest.rename(self.path / _MANIFEST)
@@ -215,6 +217,8 @@ class Folder:
             yield
         except sqlite3.Error as error:
             raise self._of_database(error, database or self.database) from error
+        except zlib.error as error:
+            raise _damaged(database or self.database, error) from error
         except TantivyError as error:
             raise self._of_documents(str(error)) from error
         except OSError as error:
@@ -229,10 +233,10 @@ class Folder:
                 "another process holds %(database)s; try again later", database=database
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return EngineError.translated(
-                "%(database)s is damaged (%(reason)s); restore it from a copy",
-                database=database,
-                reason=error,
+            return _damaged(database, error)
+        if not database.exists():
+            return self._of_system(
+                FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), database)
             )
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and not os.access(
             database.parent, os.W_OK
@@ -292,6 +296,14 @@ class Folder:
         )
 
 
+def _damaged(database: Path, error: Exception) -> EngineError:
+    return EngineError.translated(
+        "%(database)s is damaged (%(reason)s); run `nwx check`, and restore it from a copy",
+        database=database,
+        reason=error,
+    )
+
+
 def _versions() -> dict[str, int]:
     return {str(index): mappings.version(index) for index in IndexName}
 
@@ -318,6 +330,7 @@ MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
         "tables of captures in the order of a CDX and by digest, in the place of two indexes",
         _to_3,
     ),
+    Migration(4, "checksums of captures and dates, for `nwx check`", add_sums),
 )
 """The steps; the number of the last is the format of new folders (`folder.FORMAT`).
 

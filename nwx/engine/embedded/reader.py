@@ -1,12 +1,12 @@
 """What SQLite and tantivy hold, as records and as entries."""
 
-import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 
+from nwx.bulk.checksums import unsealed_json
 from nwx.captures import capture_of_values
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, connect, count_rows
 from nwx.engine.embedded.documents import tantivy_index
@@ -19,7 +19,9 @@ from nwx.engine.entries import (
     dates_entry,
     document_from_entry,
     file_from_entry,
+    file_id,
 )
+from nwx.errors import EngineError
 from nwx.model import Capture, Dates, Document, IndexName, SourceFile
 
 _CHUNK = 500
@@ -106,8 +108,7 @@ def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Inde
         )
     if index is IndexName.DATES:
         return _dates_entries(db)
-    rows = db.execute("SELECT entry FROM files ORDER BY collection || '/' || name")
-    return (json.loads(entry) for (entry,) in rows)
+    return _file_entries(db, "collection || '/' || name")
 
 
 def _dates_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
@@ -119,8 +120,20 @@ def _dates_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
 
 def files(db: sqlite3.Connection) -> list[SourceFile]:
     """Return the import ledger, by collection and name."""
-    rows: Iterable[tuple[str]] = db.execute("SELECT entry FROM files ORDER BY collection, name")
-    return [file_from_entry(json.loads(entry)) for (entry,) in rows]
+    return list(map(file_from_entry, _file_entries(db, "collection, name")))
+
+
+def _file_entries(db: sqlite3.Connection, order: str) -> Iterator[IndexEntry]:
+    rows = db.execute(f"SELECT collection, name, entry FROM files ORDER BY {order}")
+    for collection, name, entry in rows:
+        try:
+            yield unsealed_json(entry)
+        except (ValueError, TypeError) as error:
+            raise EngineError.translated(
+                "the ledger entry of %(file)s is damaged (%(reason)s); run `nwx check`",
+                file=file_id(collection, name),
+                reason=error,
+            ) from error
 
 
 def documents_stamp(db: sqlite3.Connection) -> str:

@@ -3,6 +3,7 @@
 import pkgutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase, OwnIndex
@@ -59,6 +60,10 @@ class SeparateIndices:
     def inlink_blobs(self) -> BlobFolder:
         """Return the blobs of inlinks."""
         return BlobFolder(self._folder.path / "inlinks")
+
+    def path(self, index: IndexName) -> Path:
+        """Return the file of an index with small entries, which may be missing."""
+        return self._folder.path / f"{index}.db"
 
     def own(self, index: IndexName) -> OwnIndex:
         """Return an index with small entries, the same each time."""

@@ -1,7 +1,6 @@
 """The rows of a batch as SQLite is given them, without what only the writer knows."""
 
 import fcntl
-import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nwx.bulk.checksums import sealed_json
 from nwx.captures import values_of
 from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry
@@ -148,7 +148,7 @@ def _own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
 
 
 def _file_row(file: SourceFile) -> FileRow:
-    return FileRow(file.collection, file.name, json.dumps(file_entry(file)))
+    return FileRow(file.collection, file.name, sealed_json(file_entry(file)))
 
 
 def _hash(text: str) -> int:

@@ -62,7 +62,8 @@ class IndexDeclaration:
     deleted one by one. `visible` names the class of entries visible to a viewer; without it no
     small entries are visible. `entries_each` and `entry_bytes` are the number of entries per
     capture and the size of an entry, for indices where that decides the number of shards.
-    `data_view` is the title and the time field for Kibana.
+    `data_view` is the title and the time field for Kibana. `made_by` says what makes the index
+    anew, if it can be.
     """
 
     name: IndexName
@@ -74,6 +75,7 @@ class IndexDeclaration:
     entries_each: float = 0.0
     entry_bytes: int = 0
     data_view: tuple[str, str | None] | None = None
+    made_by: str = ""
 
 
 _REBUILT = "entries of the index {} cannot be deleted; a build replaces all of them"
@@ -104,12 +106,14 @@ _DECLARED = (
         IndexName.FACETS,
         IndexKind.BUILT,
         undeletable=_REBUILT.format(IndexName.FACETS),
+        made_by="run `nwx build-facets --anew`",
         data_view=("facets", None),
     ),
     IndexDeclaration(
         IndexName.INLINKS,
         IndexKind.BUILT,
         undeletable=_REBUILT.format(IndexName.INLINKS),
+        made_by="run `nwx invert-links --anew`",
         data_view=("inlinks", "last"),
     ),
     IndexDeclaration(
@@ -154,6 +158,7 @@ _DECLARED = (
         visible="nwx.access.restricted.pictures:VisiblePictureEntries",
         entries_each=0.2,
         entry_bytes=500,
+        made_by="delete the file, and run `nwx build-pictures`",
     ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )

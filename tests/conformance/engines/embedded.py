@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nwx.bulk.checksums import unsealed_json
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
@@ -23,7 +24,8 @@ CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
 ALTER TABLE captures ADD COLUMN document_id TEXT;
 CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE captures DROP COLUMN via;
-DELETE FROM counters WHERE name = 'facets';
+DELETE FROM counters WHERE name IN ('facets', 'seen_sum', 'columns_sum');
+ALTER TABLE sources DROP COLUMN sum;
 """
 
 
@@ -66,7 +68,7 @@ def make_newer(engine: Engine) -> None:
 
 def _change_manifest(folder: Path, **changes: Any) -> None:
     manifest = folder / "nwx.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | changes))
+    manifest.write_text(json.dumps(unsealed_json(manifest.read_text()) | changes))
 
 
 def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:

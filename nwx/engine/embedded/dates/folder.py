@@ -4,7 +4,6 @@ Such a folder has only the tables that an archive has for its dates: an archive 
 index, for others that attach it.
 """
 
-import json
 import os
 import shutil
 import sqlite3
@@ -13,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from nwx import mappings
+from nwx.bulk.checksums import sealed_json, unsealed_json
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded.database import connect, erase_deleted, make_dates_tables
 from nwx.engine.embedded.folder import LOCK, Folder, bring_forward
@@ -43,7 +43,7 @@ class DatesFolder(Folder):
     def check(self, *, writing: bool = False) -> None:
         """Find the current database. Raises EngineError if it is missing or unreadable."""
         try:
-            found = json.loads((self.path / _MANIFEST).read_text(encoding="utf-8"))
+            found = unsealed_json((self.path / _MANIFEST).read_text(encoding="utf-8"))
             form, version = int(found["format"]), int(found["mapping"])
             self.number = int(found["number"])
         except FileNotFoundError as error:
@@ -76,7 +76,7 @@ class DatesFolder(Folder):
         """Say that the database of now is the one that counts."""
         manifest = self.path / f"{_MANIFEST}.new"
         version = mappings.version(IndexName.DATES)
-        text = json.dumps({"format": _FORMAT, "mapping": version, "number": self.number})
+        text = sealed_json({"format": _FORMAT, "mapping": version, "number": self.number})
         with self.our_errors():
             manifest.write_text(f"{text}\n", encoding="utf-8")
             manifest.rename(self.path / _MANIFEST)

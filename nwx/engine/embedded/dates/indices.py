@@ -60,6 +60,16 @@ class EmbeddedDatesIndices:
         except EngineError as error:
             return NamedDates(name, str(path), name in addresses, problem=str(error))
 
+    def folders(self) -> Iterator[tuple[str, Folder | None, str]]:
+        """Yield the name and the folder of all but the main one, or why it cannot be read."""
+        addresses = self._addresses()
+        for name in sorted({*addresses, *self._own_names()}):
+            try:
+                with named_errors(name):
+                    yield name, dates_folder(self._path(name, addresses)), ""
+            except EngineError as error:
+                yield name, None, str(error)
+
     def _addresses(self) -> dict[str, str]:
         with self._reading() as db:
             return attached(db)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import narrow, read_arrays, write_arrays
-from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
+from nwx.bulk.checksums import file_checksum
+from nwx.engine.embedded.database import COLUMNS_SUM, DOCUMENT_FACETS, count_rows
 from nwx.errors import BlobError
 
 Ints = npt.NDArray[np.int64]
@@ -192,5 +193,6 @@ def save_columns_file(
     arrays |= {"kept": numbers, "timestamps": stored.timestamps, **derive(db, stored, before)}
     new = file.with_name(f"{file.name}.new")
     write_arrays(new, arrays)
+    counters = ((stamp, "stamp"), (file_checksum(new), COLUMNS_SUM))
     new.rename(file)
-    db.execute("UPDATE counters SET value = ? WHERE name = 'stamp'", (stamp,))
+    db.executemany("UPDATE counters SET value = ? WHERE name = ?", counters)

@@ -1,6 +1,9 @@
 """The index crawls of an archive in a folder."""
 
+import sqlite3
+import zlib
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from nwx.engine.embedded.entries import crawl_scores as score_rows
 from nwx.engine.embedded.entries.own_database import (
@@ -49,6 +52,11 @@ _SPECIFICATION = "SELECT name, version, text, saved, number FROM specifications 
 _LAST = "number = (SELECT max(number) FROM specifications AS other WHERE other.name = {}.name)"
 
 
+def _specifications_sum(db: sqlite3.Connection) -> int:
+    rows = db.execute(f"{_SPECIFICATION} ORDER BY name, number").fetchall()
+    return zlib.crc32(repr(rows).encode("utf-8", "surrogatepass")) & 0x7FFFFFFF or 1
+
+
 class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
     """The index crawls in a file next to the archive's, so that imports do not block it.
 
@@ -80,8 +88,16 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
             rows = db.execute(_SPECIFICATION + condition, values) if db else ()
             return [StoredSpecification(*row) for row in rows]
 
-    def _added(self, stored: StoredSpecification) -> bool:
+    @contextmanager
+    def _specifying(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection to change specifications, whose checksum is kept."""
         with self.database.writing(DURABLE) as db:
+            yield db
+            # A number in the head of the file that SQLite leaves to applications.
+            db.execute(f"PRAGMA application_id = {_specifications_sum(db)}")
+
+    def _added(self, stored: StoredSpecification) -> bool:
+        with self._specifying() as db:
             added = db.execute(
                 "INSERT OR IGNORE INTO specifications (name, version, text, saved, number)"
                 " VALUES (?, ?, ?, ?, ?)",
@@ -91,7 +107,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
 
     def replace_specification(self, stored: StoredSpecification) -> None:
         """Store a specification, replacing the one with its name and number."""
-        with self.database.writing(DURABLE) as db:
+        with self._specifying() as db:
             db.execute(
                 "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",
                 (stored.text, stored.version, stored.name, stored.number),
@@ -100,7 +116,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
     def remove_specification(self, name: str) -> bool:
         if not self.is_made():
             return False
-        with self.database.writing(DURABLE) as db:
+        with self._specifying() as db:
             removed = db.execute("DELETE FROM specifications WHERE name = ?", (name,)).rowcount
             analyses = score_rows.remove_analyses(db, name)
         return bool(removed or analyses)
@@ -155,6 +171,12 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
     ) -> dict[str, float | None]:
         with self.database.reading() as db:
             return score_rows.relevances(db, crawl, version, urls) if db else {}
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        (kept,) = db.execute("PRAGMA application_id").fetchone()
+        if kept and kept != _specifications_sum(db):  # older versions keep none
+            yield "*", "the specifications are not those that were saved"
+        yield from score_rows.score_faults(db)
 
     def _count(self) -> int:
         with self.database.reading() as db:

@@ -25,7 +25,14 @@ from nwx.engine.indices.crawl_queue import (
     UrlUpdate,
     no_limits,
 )
-from nwx.engine.indices.queue_entries import QueueEntry, UpdateBatch, ended, leases_by_id, url_entry
+from nwx.engine.indices.queue_entries import (
+    QueueEntry,
+    UpdateBatch,
+    ended,
+    leases_by_id,
+    queue_id,
+    url_entry,
+)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS crawls (
@@ -151,6 +158,11 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
             if db is not None:
                 for id, entry in entries_where(db, "ORDER BY urls.id", ()):
                     yield url_entry(id, entry)
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        for id, entry in entries_where(db, "", ()):
+            if id != queue_id(entry.crawl, entry.url):
+                yield id, f"its row is of another URL than it was stored for ({entry.url})"
 
     def problems(self) -> Iterator[tuple[str, str]]:
         with self.database.reading() as db:

@@ -3,7 +3,7 @@
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -294,6 +294,24 @@ def _is_there(db: sqlite3.Connection, analysis: Analysis) -> bool:
     """Return whether an analysis was not removed meanwhile."""
     command = "SELECT 1 FROM analyses WHERE code = ?"
     return db.execute(command, (analysis.code,)).fetchone() is not None
+
+
+def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Yield the documents and URLs whose rows cannot be read or found, with a message."""
+    command = "SELECT name FROM sqlite_master WHERE name GLOB 'scores_[0-9]*' AND type = 'table'"
+    known = {f"scores_{code}" for code, *_ in analyses(db)}
+    for (name,) in db.execute(command):
+        if name not in known:
+            yield name, "the version of a crawl that it has the scores of is missing"
+    for code, *_ in analyses(db):
+        for id, content in db.execute(f"SELECT document_id, content FROM scores_{code}"):
+            try:
+                msgspec.json.decode(zlib.decompress(content))
+            except (TypeError, ValueError, zlib.error) as error:
+                yield id, f"its score is damaged ({error})"
+        for key, url, host in db.execute(f"SELECT key, url, host FROM links_{code}"):
+            if url_parts(url).host != host or link_key(url, host) != key:
+                yield url, "the row of the link is of another URL than it was stored for"
 
 
 def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:

@@ -203,10 +203,26 @@ def _one_state(db: sqlite3.Connection | None) -> Iterator[sqlite3.Connection | N
         db.execute("ROLLBACK")
 
 
+_COUNT = "_count"
+"""The name of the state with the number of the last change and of the entries after it."""
+
+_COUNTED = "SELECT (SELECT number FROM changes) || ' ' || (SELECT count(*) FROM {})"
+
+
+def note_count(db: sqlite3.Connection, table: str) -> None:
+    """Keep the number of rows of a table, by which lost ones are noticed."""
+    (counted,) = db.execute(_COUNTED.format(table)).fetchone()
+    db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (_COUNT, counted.encode()))
+
+
 class OwnIndex(ABC):
-    """An index with a file of its own; `form` is that of its file."""
+    """An index with a file of its own.
+
+    `form` is that of its file; `counted` its table of entries, if the index keeps their number.
+    """
 
     form: ClassVar[DatabaseForm]
+    counted = ""
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         self.database = database
@@ -232,6 +248,8 @@ class OwnIndex(ABC):
         """Store bytes, possibly millions, under a name, replacing earlier ones."""
         with self.database.writing() as db:
             db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
+            if self.counted:
+                note_count(db, self.counted)
 
     def state(self, name: str) -> bytes | None:
         """Return the bytes last stored under a name, None if missing."""
@@ -244,4 +262,24 @@ class OwnIndex(ABC):
         """Return the names of all states, in order."""
         with self.database.reading() as db:
             found = db.execute("SELECT name FROM states ORDER BY name") if db else ()
-            return [name for (name,) in found]
+            return [name for (name,) in found if name != _COUNT]
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Yield the entries whose rows are not those that they were stored as."""
+        with self.database.reading() as db:
+            if db is not None:
+                yield from self._row_faults(db)
+                if self.counted:
+                    yield from self._miscounted(db)
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        del db
+        return iter(())
+
+    def _miscounted(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        row = db.execute("SELECT state FROM states WHERE name = ?", (_COUNT,)).fetchone()
+        change, _, kept = bytes(row[0]).decode().partition(" ") if row else ("", "", "")
+        now, _, found = db.execute(_COUNTED.format(self.counted)).fetchone()[0].partition(" ")
+        # Older versions change entries without counting them.
+        if change == now and kept != found:
+            yield "*", f"{found} entries, {kept} were stored"

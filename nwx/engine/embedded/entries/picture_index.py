@@ -15,6 +15,7 @@ from nwx.engine.embedded.entries.own_database import (
     DatabaseForm,
     OwnDatabase,
     OwnIndex,
+    note_count,
 )
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
@@ -125,6 +126,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
     """The index pictures in a file next to the archive's, so that imports do not block it."""
 
     form = PICTURES_FORM
+    counted = "entries"
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         super().__init__(database, declared)
@@ -234,7 +236,10 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
         if not self.is_made():
             return 0
         with changing(self.database) as db:
-            return picture_rows.remove_entries(db, ids)
+            removed = picture_rows.remove_entries(db, ids)
+        with self.database.writing() as db:
+            note_count(db, self.counted)
+        return removed
 
     def clear(self) -> None:
         if self.is_made():
@@ -242,6 +247,9 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
                 for table in ("entries", "measures", "words", "states"):
                     db.execute(f"DELETE FROM {table}")
             compact(self.database)
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        return picture_rows.picture_faults(db)
 
     def _count(self) -> int:
         with asking(self.database) as db:

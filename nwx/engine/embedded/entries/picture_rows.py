@@ -1,6 +1,7 @@
 """Pictures in the SQLite file of the index pictures: how they are put and found."""
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -14,6 +15,7 @@ from nwx.engine.indices.picture_index import (
     Picture,
     PictureQuestion,
     appearance_entry,
+    appearance_from_entry,
     is_hidden,
     picture_entry,
     words_of_appearance,
@@ -126,14 +128,17 @@ def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
         values = (picture.id, 0, "", "", "", picture.urlkey, pack_entry(entry))
         (num,) = db.execute(_PUT, values).fetchone()
         db.execute("UPDATE entries SET picture = num WHERE num = ?", (num,))
-        measures = (
-            *(num, picture.id, picture.host, picture.domain, picture.content_type),
-            *(picture.timestamp, picture.collection),
-            *(entry["long_side"], entry["area"]),
-            *(colour_bits(picture.colours), entry.get("hash")),
-        )
-        db.execute(_MEASURES, measures)
+        db.execute(_MEASURES, _measures(num, entry))
         _put_words(db, num, {"name_words": entry.get("name_words", "")})
+
+
+_TEXTS = ("id", "host", "domain", "content_type", "timestamp", "collection")
+
+
+def _measures(num: int, entry: IndexEntry) -> tuple[object, ...]:
+    texts = (entry.get(name, "") for name in _TEXTS)
+    colours = colour_bits(tuple(entry.get("colours", ())))
+    return (num, *texts, entry["long_side"], entry["area"], colours, entry.get("hash"))
 
 
 def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -> None:
@@ -147,16 +152,61 @@ def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -
         page = (appearance.page, appearance.page_timestamp, appearance.page_collection)
         values = (entry["id"], number, *page, appearance.urlkey, pack_entry(entry))
         (num,) = db.execute(_PUT, values).fetchone()
-        words = words_of_appearance(appearance)
-        if picture:
-            words["name_words"] = unpack_entry(picture[1]).get("name_words", "")
-        _put_words(db, num, words if picture else {})
+        _put_words(db, num, _appearance_words(appearance, picture and picture[1]))
+
+
+def _appearance_words(appearance: Appearance, picture: bytes | None) -> dict[str, str]:
+    """Return the words of an appearance, given the content of its picture, if it has one."""
+    if picture is None:
+        return {}
+    name = unpack_entry(picture).get("name_words", "")
+    return {**words_of_appearance(appearance), "name_words": name}
 
 
 def _put_words(db: sqlite3.Connection, num: int, words: dict[str, str]) -> None:
     db.execute("DELETE FROM words WHERE rowid = ?", (num,))
     if words:
         db.execute(_WORDS, (num, *(words.get(name, "") for name in WORD_FIELDS)))
+
+
+_STORED = f"""
+SELECT one.num, one.id, one.picture, one.page, one.page_timestamp, one.page_collection, one.urlkey,
+one.content, shown.id, shown.content, words.rowid, {", ".join(WORD_FIELDS)}
+FROM entries AS one LEFT JOIN words ON words.rowid = one.num
+LEFT JOIN entries AS shown ON shown.num = one.picture AND shown.page = ''"""
+_ORPHANS = "SELECT count(*) FROM {0} WHERE {1} NOT IN (SELECT num FROM entries{2})"
+
+
+def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Yield the ids of entries whose rows are not those of their contents, with a message."""
+    for num, id, picture, page, *row in db.execute(_STORED):
+        timestamp, collection, urlkey, content, shown, shown_content, has_words, *words = row
+        try:
+            entry = unpack_entry(content)
+            one = appearance_from_entry(entry)
+            expected = (
+                _appearance_words(one, shown_content)
+                if page
+                else {"name_words": entry.get("name_words", "")}
+            )
+            place = (one.page, one.page_timestamp, one.page_collection, one.urlkey)
+            is_wrong = entry["id"] != id or place != (page, timestamp, collection, urlkey)
+        except (TypeError, ValueError, KeyError, zlib.error) as error:
+            yield id, f"its content is damaged ({error})"
+            continue
+        if is_wrong or (picture and shown != one.picture) or (not page and picture != num):
+            yield id, "its row differs from its content"
+        texts = [expected.get(name, "") for name in WORD_FIELDS]
+        if (has_words is not None) != bool(expected) or (expected and words != texts):
+            yield id, "its words differ from its content"
+        if not page:
+            measures = db.execute("SELECT * FROM measures WHERE num = ?", (num,)).fetchone()
+            if measures != _measures(num, entry):
+                yield id, "its measures differ from its content"
+    for table, column, which in (("measures", "num", " WHERE page = ''"), ("words", "rowid", "")):
+        (more,) = db.execute(_ORPHANS.format(table, column, which)).fetchone()
+        if more:
+            yield "*", f"{more} rows of {table} belong to no entry"
 
 
 def count_found(db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery) -> int:

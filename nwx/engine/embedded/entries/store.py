@@ -11,6 +11,7 @@ from nwx.engine.embedded.entries.own_database import OwnDatabase, OwnIndex
 from nwx.engine.embedded.entries.tables import (
     Condition,
     among,
+    entry_faults,
     find_sql,
     groups_sql,
     put_entries,
@@ -40,6 +41,7 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         super().__init__(database, declared)
         self._fields = declared.fields
+        self.counted = declared.fields.table
         self._guard = threading.Lock()
         self._counted: LRUCache[tuple[object, ...], Totals] = LRUCache(_TOTALS_KEPT)
 
@@ -169,6 +171,9 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
         if self.version():
             with self.database.writing() as db:
                 db.execute("UPDATE marks SET mark = lower(hex(randomblob(6)))")
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        return entry_faults(db, self._fields)
 
     def _count(self) -> int:
         return self.count(self.declared.shown)

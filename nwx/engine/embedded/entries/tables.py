@@ -16,6 +16,7 @@ from nwx.engine.embedded.entries.own_database import (
     JOURNAL_PRAGMA,
     STATES_TABLE,
     DatabaseForm,
+    note_count,
 )
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import INDICES, EntryFields
@@ -162,6 +163,32 @@ def put_entries(db: sqlite3.Connection, fields: EntryFields, entries: Iterable[I
             mean = entry[first[0].field] if first else num
             rows = [(value, mean, entry["id"], num) for value in entry.get(name, ())]
             db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
+    note_count(db, fields.table)
+
+
+def entry_faults(db: sqlite3.Connection, fields: EntryFields) -> Iterator[tuple[str, str]]:
+    """Yield the ids of entries whose rows are not those of their contents, with a message."""
+    columns = "".join(f", {name}" for name in fields.columns)
+    rows = f"SELECT num, id, content{columns} FROM {fields.table} LEFT JOIN contents USING (num)"
+    for num, id, packed, *values in db.execute(rows):
+        try:
+            entry = unpack_entry(packed)
+        except (TypeError, ValueError, zlib.error) as error:
+            yield id, f"its content is damaged or missing ({error})"
+            continue
+        expected = [entry.get(name, "") for name in fields.columns]
+        if entry["id"] != id or list(map(str, values)) != list(map(str, expected)):
+            yield id, "its row differs from its content"
+        for name, column in fields.lists.items():
+            query = f"SELECT {column} FROM {name} WHERE num = ? AND id = ?"
+            found = sorted(value for (value,) in db.execute(query, (num, id)))
+            if found != sorted(set(entry.get(name, ()))):
+                yield id, f"its rows of {name} differ from its content"
+    for name in ("contents", *fields.lists):
+        others = f"FROM {name} WHERE num NOT IN (SELECT num FROM {fields.table})"
+        (more,) = db.execute(f"SELECT count(*) {others}").fetchone()
+        if more:
+            yield "*", f"{more} rows of {name} belong to no entry"
 
 
 def remove_entry(db: sqlite3.Connection, fields: EntryFields, id: str) -> bool:

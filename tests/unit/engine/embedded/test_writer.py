@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.checksums import sealed_json, unsealed_json
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.searcher import TantivyError
-from nwx.engine.embedded.folder import FORMAT
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
@@ -310,7 +310,7 @@ def test_a_newer_archive_is_refused(folder: Path) -> None:
     with EmbeddedEngine(folder) as engine:
         engine.create()
     manifest = folder / "nwx.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
+    manifest.write_text(sealed_json(unsealed_json(manifest.read_text()) | {"format": 99}))
     with pytest.raises(EngineVersionError, match="a newer version of nwx"):
         EmbeddedEngine(folder, read_only=True)
     with EmbeddedEngine(folder) as engine, pytest.raises(EngineVersionError):

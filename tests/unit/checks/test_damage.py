@@ -1,0 +1,356 @@
+"""Damage of every kind in every file and table of a folder is found by `nwx check`, and named."""
+
+import base64
+import gzip
+import hashlib
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nwx.bulk.checksums import sealed_json, unsealed_json
+from nwx.cli.main import cli
+from nwx.engine.access.rules import AccessRule, Action, Scope
+from nwx.engine.open import open_engine
+from nwx.errors import NwxError
+from nwx.model import IndexName
+from nwx.settings import Settings
+from tests.conformance.archive import dates_of
+from tests.conformance.planted import HOME, SHOWN, Archive, fill, resource
+from tests.warc_records import http_response, warc_bytes, write_records
+
+pytestmark = pytest.mark.xdist_group("damage")
+
+Damaging = Callable[[Path], None]
+"""Damages an archive in the folder `archive`, next to `quarry.warc.gz`."""
+
+BODY = SHOWN[0].split(b"\r\n\r\n", 2)[2].removesuffix(b"\r\n\r\n")
+REVISIT = warc_bytes(
+    "revisit",
+    http_response(b""),
+    id="again",
+    url=HOME,
+    date="2014-01-01T00:00:00Z",
+    WARC_Payload_Digest=f"sha1:{base64.b32encode(hashlib.sha1(BODY).digest()).decode()}",
+    WARC_Refers_To_Target_URI=HOME,
+    WARC_Refers_To_Date="2010-01-01T00:00:00Z",
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an archive that has something in every index, and its source."""
+    folder = tmp_path_factory.mktemp("whole")
+    files = [
+        write_records(folder / "quarry.warc.gz", [*SHOWN, REVISIT]),
+        write_records(folder / "more.warc.gz", [resource(f"{HOME}m", "2011-01-01T00:00:00Z",
+                                                         b"more", "text/plain")]),
+    ]  # fmt: skip
+    with open_engine(Settings(engine=str(folder / "archive"))) as engine:
+        archive = Archive(engine, folder, folder / "triples")
+        fill(archive, files)
+        held = next(engine.captures("example,quarry)/"))
+        added = dates_of(held._replace(timestamp="20200101000000"))
+        engine.append_dates(added)
+        engine.append_dates(added, into="further")
+        rule = AccessRule("", Action.EXCLUDE, Scope(url="a.example", prefix="example,a)/"))
+        engine.access_index().put([rule], "test")
+        engine.refresh()
+    return folder
+
+
+@pytest.fixture
+def copied(whole: Path, tmp_path: Path) -> Iterator[Archive]:
+    folder = tmp_path / "copy"
+    shutil.copytree(whole / "archive", folder / "archive")
+    for file in whole.glob("*.warc.gz"):
+        shutil.copy(file, folder)
+    with closing(sqlite3.connect(folder / "archive" / "archive.sqlite")) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        rows = db.execute("SELECT collection, name, entry FROM files").fetchall()
+        for collection, name, entry in rows:
+            moved = unsealed_json(entry) | {"path": str(folder / name)}
+            command = "UPDATE files SET entry = ? WHERE collection = ? AND name = ?"
+            db.execute(command, (sealed_json(moved), collection, name))
+        db.commit()
+    with open_engine(Settings(engine=str(folder / "archive")), read_only=True) as engine:
+        yield Archive(engine, folder, folder / "triples")
+
+
+def only(folder: Path, pattern: str) -> Path:
+    """Return the largest file of a pattern."""
+    return max(folder.glob(pattern), key=lambda path: path.stat().st_size)
+
+
+def sql(statement: str, file: str = "archive.sqlite", tables: Sequence[str] = ("",)) -> Damaging:
+    """Change rows of a table of SQLite, or of several."""
+
+    def damage(folder: Path) -> None:
+        with closing(sqlite3.connect(only(folder / "archive", file))) as db:
+            db.execute("PRAGMA synchronous = OFF")
+            for table in tables:
+                assert db.execute(statement.format(table)).rowcount
+            db.commit()
+
+    return damage
+
+
+def without_trigger(statement: str) -> Damaging:
+    """Change the log of the index access, which SQLite protects."""
+
+    def damage(folder: Path) -> None:
+        for event in ("UPDATE", "DELETE"):
+            sql(f"DROP TRIGGER log_stays_{event}", "access.db")(folder)
+        sql(statement, "access.db")(folder)
+
+    return damage
+
+
+def flipped(pattern: str, share: float = 0.5) -> Damaging:
+    """Flip a bit in a file."""
+
+    def damage(folder: Path) -> None:
+        path = only(folder, pattern)
+        content = bytearray(path.read_bytes())
+        content[int(len(content) * share)] ^= 1
+        path.write_bytes(content)
+
+    return damage
+
+
+def truncated(pattern: str) -> Damaging:
+    """Cut a file in the middle."""
+
+    def damage(folder: Path) -> None:
+        path = only(folder, pattern)
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+    return damage
+
+
+def missing(pattern: str) -> Damaging:
+    """Delete a file."""
+    return lambda folder: only(folder, pattern).unlink()
+
+
+def foreign(pattern: str, other: str) -> Damaging:
+    """Put another file in the place of a file."""
+
+    def damage(folder: Path) -> None:
+        source = min(folder.glob(other), key=lambda path: path.stat().st_size)
+        shutil.copy(source, only(folder, pattern))
+
+    return damage
+
+
+def in_database(file: str, text: str) -> Damaging:
+    """Change a letter of a text that a file of SQLite stores."""
+
+    def damage(folder: Path) -> None:
+        path = folder / "archive" / file
+        content = path.read_bytes()
+        at = content.rindex(text.encode())
+        path.write_bytes(content[:at] + b"~" + content[at + 1 :])
+
+    return damage
+
+
+def rewritten(folder: Path) -> None:
+    """Store another page in the place of a record."""
+    path = folder / "quarry.warc.gz"
+    records = [gzip.compress(one, 6, mtime=0) for one in SHOWN]
+    other = resource(HOME, "2010-01-01T00:00:00Z", b"other", "text/html")
+    path.write_bytes(gzip.compress(other) + path.read_bytes()[len(records[0]) :])
+
+
+ROWS: dict[str, tuple[Damaging, str]] = {
+    "a line deleted": (
+        sql("DELETE FROM cdx_lines WHERE num = 1"),
+        "captures .*cdx_lines",
+    ),
+    "a line changed": (sql("UPDATE cdx_lines SET length = '7' WHERE num = 2"), "cdx_lines"),
+    "a line moved": (sql("UPDATE cdx_lines SET urlkey = 'a' WHERE num = 2"), "cdx_lines"),
+    "a digest deleted": (sql("DELETE FROM digests WHERE num = 1"), "captures .*digests"),
+    "a digest changed": (sql("UPDATE digests SET ending = 'x' WHERE num = 1"), "digests"),
+    "an offset shifted": (
+        sql("UPDATE captures SET source_file_offset = source_file_offset + 1 WHERE num = 3"),
+        "captures stones/quarry.warc.gz",
+    ),
+    "a capture deleted": (sql("DELETE FROM captures WHERE num = 3"), "captures stones/quarry"),
+    "a capture deleted everywhere": (
+        sql("DELETE FROM {} WHERE num = 5", tables=("captures", "cdx_lines", "digests")),
+        "the captures of the file",
+    ),
+    "a hop of a capture": (sql("UPDATE captures SET hops = 'LL' WHERE num = 1"), "the captures of"),
+    "a type of a capture": (
+        sql("UPDATE captures SET content_type_norm = 'pdf' WHERE num = 1"),
+        "the captures of",
+    ),
+    "a file deleted": (sql("DELETE FROM files WHERE name LIKE 'm%'"), "files .*counter"),
+    "a ledger entry that is no JSON": (
+        sql("UPDATE files SET entry = '[1' WHERE name LIKE 'm%'"),
+        "files stones/more.warc.gz: its ledger entry is damaged",
+    ),
+    "a counter of a ledger entry": (
+        sql("UPDATE files SET entry = replace(entry, '\"errors\": 0', '\"errors\": 9')"),
+        "its ledger entry is damaged",
+    ),
+    "a counter": (sql("UPDATE counters SET value = 7 WHERE name = 'files'"), "files .*counter"),
+    "a name of a file": (sql("UPDATE sources SET name = 'x' WHERE code = 1"), "stones/x|captures"),
+    "a file of captures": (sql("DELETE FROM sources WHERE code = 1"), "missing in `sources`"),
+    "a key": (sql("UPDATE dates SET key = 'x' WHERE num = 1"), "dates x: .*id is not that"),
+    "a date deleted": (sql("DELETE FROM seen WHERE timestamp = 20200101000000"), "dates .*sum"),
+    "a date changed": (
+        sql("UPDATE seen SET timestamp = timestamp + 1 WHERE timestamp = 20200101000000"),
+        "dates .*sum",
+    ),
+    "dates deleted": (sql("DELETE FROM dates WHERE num = 1"), "dates .*has no key"),
+    "a collection": (sql("UPDATE collections SET name = 'x'"), "dates lacks its capture"),
+    "an id": (sql("UPDATE ids SET id = x'00' WHERE num = 1"), "registry differs|id is not"),
+    "an id deleted": (sql("DELETE FROM ids WHERE num = 1"), "has no id"),
+    "a document deleted": (sql("DELETE FROM documents WHERE num = 1"), "documents .*counter"),
+    "a host of a document": (
+        sql("UPDATE facet_values SET value = 'x' WHERE field = 'host'"),
+        "documents .*its row differs",
+    ),
+    "a hash of a document": (
+        sql("UPDATE documents SET text_hash = text_hash + 1 WHERE num = 1"),
+        "documents .*its row differs",
+    ),
+    "a group of documents": (
+        sql("UPDATE documents SET url_group = 99 WHERE num = 1"),
+        "documents .*the groups of documents",
+    ),
+    "an attached index": (sql("UPDATE attached SET address = 'dates/x'"), "dates .*cannot be read"),
+    "a date of an attached index": (
+        sql("UPDATE seen SET timestamp = timestamp + 1", "dates/further/dates-*.sqlite"),
+        "dates further: .*sum",
+    ),
+    "a picture deleted": (sql("DELETE FROM entries WHERE page = ''", "pictures.db"), "pictures "),
+    "an appearance deleted": (
+        sql("DELETE FROM entries WHERE page <> ''", "pictures.db"),
+        "pictures ",
+    ),
+    "a picture's measures": (sql("UPDATE measures SET area = 3", "pictures.db"), "pictures .*meas"),
+    "a picture's measures deleted": (sql("DELETE FROM measures", "pictures.db"), "pictures .*meas"),
+    "a picture's words": (
+        sql("UPDATE words SET alt_words = 'x' WHERE alt_words <> ''", "pictures.db"),
+        "pictures .*words",
+    ),
+    "a picture's page": (
+        sql("UPDATE entries SET page_timestamp = '1' WHERE page <> ''", "pictures.db"),
+        "pictures .*its row differs",
+    ),
+    "a picture and all about it": (
+        sql("DELETE FROM {}", "pictures.db", ("entries", "measures", "words")),
+        "pictures .* were stored",
+    ),
+    "a score deleted": (sql("DELETE FROM scores", "quality.db"), "quality "),
+    "a score changed": (sql("UPDATE scores SET score = 0.9", "quality.db"), "quality .*differs"),
+    "a kind of fault": (sql("DELETE FROM kinds", "quality.db"), "quality .*kinds"),
+    "a content of a score": (sql("UPDATE contents SET content = x'00'", "quality.db"), "quality "),
+    "all of a score": (
+        sql("DELETE FROM {}", "quality.db", ("scores", "contents", "kinds")),
+        "quality .*were stored",
+    ),
+    "a rule deleted": (sql("DELETE FROM entries WHERE kind = 'rule'", "access.db"), "access "),
+    "a change of a rule": (
+        without_trigger("DELETE FROM entries WHERE kind = 'change'"),
+        "access ",
+    ),
+    "a specification": (sql("DELETE FROM specifications", "crawls.db"), "crawls .*specifications"),
+    "a text of a specification": (
+        sql("UPDATE specifications SET text = 'x = 1'", "crawls.db"),
+        "crawls .*specifications",
+    ),
+    "an analysis": (sql("DELETE FROM analyses", "crawls.db"), "crawls scores_1"),
+    "a score of a document": (sql("DELETE FROM scores_1", "crawls.db"), "crawls "),
+    "a content of a score of a document": (
+        sql("UPDATE scores_1 SET content = x'00'", "crawls.db"),
+        "crawls .*damaged",
+    ),
+    "a link of a crawl": (sql("UPDATE links_1 SET url = 'http://x/'", "crawls.db"), "crawls "),
+    "a URL of the queue deleted": (sql("DELETE FROM urls WHERE num = 1", "queue.db"), "queue "),
+    "a URL of the queue": (sql("UPDATE urls SET url = 'http://x/'", "queue.db"), "queue .*another"),
+}
+FILES: dict[str, tuple[Damaging, str]] = {
+    **{
+        f"{how.__name__} {pattern}": (how(pattern), expected)
+        for how in (flipped, truncated, missing)
+        for pattern, expected in (
+            ("archive/documents/*.store", "documents .*store"),
+            ("archive/documents/*.term", "documents .*term"),
+            ("archive/documents/*.fast", "documents .*fast"),
+            ("archive/documents/meta.json", "documents .*meta.json|meta.json|cannot be"),
+            ("archive/facets/month-*", "facets .*month-.*nwx build-facets"),
+            ("archive/facets/labels-source*", "facets .*labels-source.*nwx build-facets"),
+            ("archive/facets/current.json", "facets .*nwx build-facets"),
+            ("archive/inlinks/range-*", "inlinks .*range-.*nwx invert-links"),
+            ("archive/inlinks/anchors*", "inlinks .*anchors.*nwx invert-links"),
+            ("archive/inlinks/current.json", "inlinks .*nwx invert-links"),
+            ("archive/dates/further/dates.json", "dates .*dates.json|dates .*further"),
+        )
+    },
+    "flipped columns": (flipped("archive/columns.arrays"), "columns.arrays: .*delete it"),
+    "truncated columns": (truncated("archive/columns.arrays"), "columns.arrays: .*delete it"),
+    "truncated database": (truncated("archive/archive.sqlite"), "archive.sqlite.*damaged"),
+    "missing database": (missing("archive/archive.sqlite"), "archive.sqlite.*restore"),
+    "truncated pictures": (truncated("archive/pictures.db"), "pictures .*build-pictures"),
+    "no pictures": (foreign("archive/pictures.db", "*.warc.gz"), "pictures .*build-pictures"),
+    "manifest": (flipped("archive/nwx.json", 0.1), "nwx.json is damaged"),
+    "manifest cut": (truncated("archive/nwx.json"), "nwx.json is damaged"),
+    "a segment of another": (
+        foreign("archive/documents/*.store", "archive/documents/*.term"),
+        "documents ",
+    ),
+    "a month of another": (foreign("archive/facets/month-*", "archive/facets/sizes*"), "facets "),
+    "a URL in the database": (in_database("archive.sqlite", f"{HOME}about"), "captures|documents"),
+    "a word in pictures": (in_database("pictures.db", "chisel"), "pictures "),
+}
+RECORDS: dict[str, tuple[Damaging, str]] = {
+    "another record": (rewritten, "quarry.warc.gz@0: its record .* another digest"),
+    "a file cut": (truncated("quarry.warc.gz"), "quarry.warc.gz has .* errors now"),
+    "a file missing": (missing("more.warc.gz"), "more.warc.gz .*put the file back"),
+    "a file of another": (foreign("quarry.warc.gz", "more*"), "quarry.warc.gz has no capture"),
+}
+
+
+def checked(archive: Archive, *options: str) -> tuple[int, str]:
+    """Return the exit code of `nwx check`, and all that it prints."""
+    given = ["--engine", archive.engine.address, "check", "--quiet", *options]
+    ran = CliRunner().invoke(cli, given, standalone_mode=False)
+    if isinstance(ran.exception, NwxError):
+        return 1, f"{ran.output}{ran.exception}"
+    if ran.exception is not None:
+        raise ran.exception
+    return ran.return_value, ran.output
+
+
+@pytest.mark.parametrize("what", ROWS | FILES)
+def test_damage_is_found(copied: Archive, what: str) -> None:
+    damage, expected = (ROWS | FILES)[what]
+    copied.engine.close()
+    damage(copied.folder)
+    code, told = checked(copied)
+    assert code == 1
+    assert re.search(expected, told), told
+
+
+@pytest.mark.parametrize("what", RECORDS)
+def test_records_are_read_back(copied: Archive, what: str) -> None:
+    damage, expected = RECORDS[what]
+    damage(copied.folder)
+    assert checked(copied) == (0, "the indices agree\n")
+    code, told = checked(copied, "--deep")
+    assert code == 1
+    assert re.search(expected, told), told
+
+
+def test_what_is_not_damaged_is_whole(copied: Archive) -> None:
+    assert checked(copied, "--deep") == (0, "the indices agree\n")
+    assert copied.engine.count(IndexName.PICTURES)
