@@ -37,7 +37,10 @@ is an ErrorText (`raise QueryError.translated(...)`), which pages show in the re
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
+
+_Errors = type[Exception] | tuple[type[Exception], ...]
 
 
 class ErrorText:
@@ -94,6 +97,28 @@ class NwxError(Exception):
     def translated(cls, template: str, **values: object) -> Self:
         """Return the error with an ErrorText of a template and its values."""
         return cls(ErrorText(template, **values))
+
+    @classmethod
+    def instead_of(cls, errors: _Errors, what: str) -> "InsteadOf":
+        """Return a context in which this error, `<what>: <reason>`, replaces `errors`."""
+        return InsteadOf(cls, errors, what)
+
+
+@dataclass(frozen=True, slots=True)
+class InsteadOf:
+    """A context in which an error replaces others, with their reason."""
+
+    kind: type[NwxError]
+    errors: _Errors
+    what: str
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self.errors):
+            reason = getattr(error, "strerror", None) or error
+            raise self.kind(f"{self.what}: {reason}") from error
 
 
 class UsageError(NwxError):

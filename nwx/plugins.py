@@ -34,12 +34,9 @@ def plugin(group: str, name: str) -> Callable[..., Any] | None:
     point = plugins(group).get(name)
     if point is None:
         return None
-    try:
+    refused = f"the plugin {point.value} of nwx.{group} cannot be loaded"
+    with UsageError.instead_of((ImportError, AttributeError), refused):
         found: Callable[..., Any] = point.load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(
-            f"the plugin {point.value} of nwx.{group} cannot be loaded: {error}"
-        ) from error
     return found
 
 

@@ -22,8 +22,8 @@ def address_stream(address: str) -> BinaryIO:
         import fsspec
     except ImportError as error:
         raise SourceError(f"{address} needs fsspec; install nwx with the extra `remote`") from error
-    try:
+    with SourceError.instead_of(
+        (ImportError, ValueError, RuntimeError), f"{address} cannot be opened"
+    ):
         handle: Any = fsspec.open(address, "rb").open()
-    except (ImportError, ValueError, RuntimeError) as error:
-        raise SourceError(f"{address} cannot be opened: {error}") from error
     return cast("BinaryIO", handle)

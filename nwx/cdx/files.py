@@ -134,12 +134,10 @@ def compression(path: str) -> str:
 
 
 def _opened(path: str) -> io.BufferedReader:
-    try:
+    with SourceError.instead_of(OSError, f"{path} cannot be opened"):
         if is_address(path):
             return io.BufferedReader(cast(io.RawIOBase, address_stream(path)), BUFFER_BYTES)
         return io.BufferedReader(Path(path).open("rb", buffering=0), BUFFER_BYTES)
-    except OSError as error:
-        raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
 
 
 def _compression(start: bytes) -> str:

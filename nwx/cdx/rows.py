@@ -267,10 +267,8 @@ def _json_object(text: str) -> dict[str, Any]:
 
     Lone surrogates, which JSON can spell but which cannot be encoded, are replaced.
     """
-    try:
+    with CdxError.instead_of((ValueError, RecursionError), "the JSON cannot be read"):
         found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CdxError(f"the JSON cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise CdxError("the JSON is no object")
     if not _SPELLED_SURROGATE.search(text):

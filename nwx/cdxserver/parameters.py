@@ -93,10 +93,8 @@ class Parameters:
         if not text:
             return ""
         full = text + _LOWEST[len(text) :]
-        try:
+        with CdxQueryError.instead_of(TimestampError, f"{name} is {text!r}"):
             parse_timestamp(full)
-        except TimestampError as error:
-            raise CdxQueryError(f"{name} is {text!r}: {error}") from error
         return full
 
 

@@ -36,10 +36,8 @@ _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 def urlkey_of(url: str) -> str:
     """Return the urlkey of a URL; raises CdxQueryError where it has none."""
-    try:
+    with CdxQueryError.instead_of(UrlError, "url"):
         key = urlkey(with_scheme(url))
-    except UrlError as error:
-        raise CdxQueryError(f"url: {error}") from error
     if key.rstrip("/") in ("", *_NO_HOST) or _CONTROL.search(key):
         raise CdxQueryError(f"url is {url[:60]!r}, which is no URL; write an address")
     return key

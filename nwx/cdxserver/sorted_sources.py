@@ -212,15 +212,13 @@ class CdxFileSource:
         """Release the file; it is closed when its last reader finishes."""
 
     def _open(self) -> _Opened:
-        try:
+        with SourceError.instead_of(OSError, f"{self.path} cannot be opened"):
             if compression(str(self.path)):
                 raise SourceError(
                     f"{self.path} is compressed, which cannot be looked up;"
                     " decompress it, or make a cluster of it with nwx zipnum build"
                 )
             handle = _Handle(self.path)
-        except OSError as error:
-            raise SourceError(f"{self.path} cannot be opened: {error.strerror}") from error
         state = os.fstat(handle.number)
         layout, begin = self._header(handle)
         reader = LineReader(str(self.path), row_parser(layout, self._collection))
@@ -230,10 +228,8 @@ class CdxFileSource:
     def _header(self, handle: _Handle) -> tuple[Layout | None, int]:
         """Return the layout in the first line, and the offset where captures may begin."""
         first = handle.read(0, _HEADER_BYTES).partition(b"\n")[0]
-        try:
+        with SourceError.instead_of(CdxError, f"{self.path}"):
             layout = parse_header(first.rstrip(b"\r"))
-        except CdxError as error:
-            raise SourceError(f"{self.path}: {error}") from error
         if layout is not None and layout.delimiter != " ":
             raise SourceError(f"{self.path}: the fields are not apart by blanks; write it anew so")
         return layout, len(first) + 1 if layout is not None else 0
@@ -241,10 +237,8 @@ class CdxFileSource:
     def _current(self) -> _Opened:
         """Return the open file, reopened if it was replaced or has grown."""
         opened = self._opened
-        try:
+        with SourceError.instead_of(OSError, f"{self.path} cannot be read"):
             state = self.path.stat()
-        except OSError as error:
-            raise SourceError(f"{self.path} cannot be read: {error.strerror}") from error
         if _state(state) != opened.state:
             # Whoever still reads the file of before keeps it open.
             opened = self._opened = self._open()

@@ -128,10 +128,8 @@ class _Catalogue:
 
     def add(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
         """Record the captures of a file. Raises SourceError if space for them runs out."""
-        try:
+        with SourceError.instead_of(sqlite3.OperationalError, f"{self._path} cannot be written"):
             self._note(source, covers, way)
-        except sqlite3.OperationalError as error:
-            raise SourceError(f"{self._path} cannot be written: {error}") from error
 
     def _note(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
         self._db.execute("BEGIN")
@@ -220,12 +218,9 @@ def _rewrite_file(
 
 
 def _prove(source: ArchiveSource, new: Path, output: Path, catalogue: _Catalogue) -> None:
-    try:
+    refused = f"{output} is not written, as it would not be what {source.path} is"
+    with SourceError.instead_of((FormatError, *_BROKEN), refused):
         prove(source, new, catalogue.named)
-    except (FormatError, *_BROKEN) as error:
-        raise SourceError(
-            f"{output} is not written, as it would not be what {source.path} is: {error}"
-        ) from error
 
 
 def _copy(old: BinaryIO, new: BinaryIO, end: int | None) -> None:

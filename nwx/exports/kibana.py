@@ -73,7 +73,7 @@ def push(
         raise UsageError(f"{address!r} is no address of a Kibana; write http://HOST:5601")
     lines = as_lines(objects)
     within = f"/s/{quote(space, safe='')}" if space else ""
-    try:
+    with KibanaError.instead_of(requests.RequestException, f"no kibana answers at {address}"):
         answer = requests.post(
             f"{address.rstrip('/')}{within}/api/saved_objects/_import",
             params={"overwrite": "true" if overwrite else "false"},
@@ -83,8 +83,6 @@ def push(
             verify=settings.ca_file or settings.verify,
             timeout=settings.timeout_seconds,
         )
-    except requests.RequestException as error:
-        raise KibanaError(f"no kibana answers at {address}: {error}") from error
     return _taken(address, answer)
 
 

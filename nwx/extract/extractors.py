@@ -60,10 +60,8 @@ def extractor_of(text: str) -> Extractor:
     Raises UsageError if a part is missing or the command is not installed.
     """
     pattern, equals, command = text.partition("=")
-    try:
+    with UsageError.instead_of(ValueError, f"--extractor {text!r}"):
         words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"--extractor {text!r}: {error}") from error
     if not (pattern.strip() and equals and words):
         raise UsageError(f"--extractor {text!r} is not TYPE=COMMAND, as in 'image/*=tesseract - -'")
     if shutil.which(words[0]) is None:

@@ -53,10 +53,10 @@ def read_sites(path: Path) -> Sites:
     it. The most specific line applies, in any order. Lines that begin with # are comments. Raises
     SourceError on a file that cannot be read, UsageError on an invalid line.
     """
-    try:
+    with SourceError.instead_of(
+        (OSError, UnicodeDecodeError), f"the list of sites {path} cannot be read"
+    ):
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"the list of sites {path} cannot be read: {error}") from error
     rules: dict[str, _Rule] = {}
     for number, line in enumerate(lines, 1):
         prefix, _, name = _BLANKS.sub(" ", line.strip()).partition(" ")

@@ -100,7 +100,9 @@ def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
     """
     import fsspec
 
-    try:
+    with SourceError.instead_of(
+        (OSError, ValueError, RuntimeError, ImportError), f"{address} cannot be read"
+    ):
         system, path = fsspec.core.url_to_fs(fsspec_address(address))
         folders, found = [path], set[str]()
         if _GLOB.search(path):
@@ -109,8 +111,6 @@ def addresses_below(address: str, wanted: Callable[[str], bool]) -> list[str]:
             found = named.keys() - folders
         for folder in folders:
             found |= {name for name in system.find(folder) if wanted(name)}
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
-        raise SourceError(f"{address} cannot be read: {error}") from error
     if not found:
         raise SourceError(f"there is nothing to read in {address}")
     return [str(system.unstrip_protocol(name)) for name in sorted(found)]
@@ -193,10 +193,8 @@ def in_one_piece(tasks: Sequence[ReadTask], path: str) -> list[ReadTask]:
 
 def _cdx_paths(argument: str) -> Iterator[str]:
     if argument.startswith("@"):
-        try:
+        with SourceError.instead_of(OSError, f"the manifest {argument[1:]} cannot be read"):
             lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise SourceError(f"the manifest {argument[1:]} cannot be read: {error}") from error
         for line in lines:
             if line.strip() and not line.startswith("#"):
                 yield from _cdx_paths(line.strip())

@@ -144,10 +144,8 @@ def held(folders: Sequence[Path]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for folder in folders:
-            try:
+            with SourceError.instead_of(OSError, f"{folder} cannot be watched"):
                 handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            except OSError as error:
-                raise SourceError(f"{folder} cannot be watched: {error.strerror}") from error
             stack.callback(os.close, handle)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -257,10 +255,8 @@ def make_folder(folder: Path) -> None:
 
     Raises SourceError if that fails.
     """
-    try:
+    with SourceError.instead_of(OSError, f"{folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SourceError(f"{folder} cannot be made: {error.strerror}") from error
 
 
 def move_file(file: Path, folder: Path) -> Path:
@@ -270,13 +266,11 @@ def move_file(file: Path, folder: Path) -> Path:
     different file has the name, SourceError if the new file cannot be written.
     """
     target = folder / file.name
-    try:
+    with SourceError.instead_of(OSError, f"{target} cannot be written"):
         if not target.exists():
             _link_or_copy(file, target)
         _synchronize(folder)
         same = _same(file, target)
-    except OSError as error:
-        raise SourceError(f"{target} cannot be written: {error.strerror or error}") from error
     if not same:
         raise SourceConflictError(
             f"{target} is another file of the same name; rename one of them, and"

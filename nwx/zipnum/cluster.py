@@ -102,11 +102,13 @@ class WaczPlaces:
 
     def open_index(self) -> StoredBytes:
         """Return the index; raises SourceError if it is missing."""
-        try:
-            with zipfile.ZipFile(self._path) as archive:
-                found = [name for name in archive.namelist() if _WACZ_INDEX.fullmatch(name)]
-        except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise SourceError(f"{self._path} cannot be opened: {error}") from error
+        with (
+            SourceError.instead_of(
+                (OSError, zipfile.BadZipFile, NotImplementedError), f"{self._path} cannot be opened"
+            ),
+            zipfile.ZipFile(self._path) as archive,
+        ):
+            found = [name for name in archive.namelist() if _WACZ_INDEX.fullmatch(name)]
         if len(found) != 1:
             raise SourceError(f"{self._path} has {len(found)} files indexes/*.idx; one is needed")
         return StoredZipEntry(self._path, found[0])

@@ -4,6 +4,7 @@ import os
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -19,6 +20,8 @@ _PAGES = 256
 _PIECE_BYTES = 1 << 16
 _PARTIAL = 206
 _HTTP = ("http", "https")
+_NOT_OPENED = (OSError, KeyError, RuntimeError, zipfile.BadZipFile)
+_NOT_READ = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 class StoredBytes(ABC):
@@ -51,18 +54,14 @@ class LocalFile(StoredBytes):
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
-        try:
+        with SourceError.instead_of(OSError, f"{path} cannot be opened"):
             self._file: IO[bytes] = path.open("rb", buffering=0)
-        except OSError as error:
-            raise _cannot("opened", self.name, error) from error
         self.size = os.fstat(self._file.fileno()).st_size
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes, read at their offset without moving the file for others."""
-        try:
+        with SourceError.instead_of((OSError, ValueError), f"{self.name} cannot be read"):
             return os.pread(self._file.fileno(), length, offset)
-        except (OSError, ValueError) as error:
-            raise _cannot("read", self.name, error) from error
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name by now, or none."""
@@ -83,25 +82,20 @@ class StoredZipEntry(StoredBytes):
     def __init__(self, path: Path, entry: str) -> None:
         super().__init__(f"{path}#{entry}")
         self._lock = Lock()
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise _cannot("opened", self.name, error) from error
-        try:
+        with (
+            SourceError.instead_of(_NOT_OPENED, f"{self.name} cannot be opened"),
+            ExitStack() as bad,
+        ):
+            self._zip = bad.enter_context(zipfile.ZipFile(path))
             self._inner = self._zip.open(entry)
             self.size = self._zip.getinfo(entry).file_size
-        except (KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-            self._zip.close()
-            raise _cannot("opened", self.name, error) from error
+            bad.pop_all()
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes; a deflated entry is inflated up to there."""
-        with self._lock:
-            try:
-                self._inner.seek(offset)
-                return self._inner.read(length)
-            except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-                raise _cannot("read", self.name, error) from error
+        with self._lock, SourceError.instead_of(_NOT_READ, f"{self.name} cannot be read"):
+            self._inner.seek(offset)
+            return self._inner.read(length)
 
     def close(self) -> None:
         """Close the zip file."""
@@ -145,28 +139,28 @@ class Address(StoredBytes):
             "Range": f"bytes={offset}-{offset + length - 1}",
             "Accept-Encoding": "identity",
         }
-        try:
-            with self._session.get(
+        with (
+            SourceError.instead_of(self._failures, f"{self.name} cannot be read"),
+            self._session.get(
                 self.name,
                 headers=headers,
                 timeout=_TIMEOUT_SECONDS,
                 stream=True,
                 allow_redirects=False,  # who follows them can be led anywhere
-            ) as answer:
-                if answer.is_redirect:
-                    place = answer.headers["Location"]
-                    raise SourceError(f"{self.name} has moved to {place}; name that address")
-                if answer.status_code != _PARTIAL:
-                    word = "gives no ranges" if answer.ok else "cannot be read"
-                    raise SourceError(f"{self.name} {word}: HTTP {answer.status_code}")
-                content = bytearray()
-                for piece in answer.iter_content(_PIECE_BYTES):
-                    content += piece
-                    if len(content) > length:
-                        raise SourceError(f"{self.name} sends more than the {length} bytes asked")
-                return bytes(content), answer.headers.get("Content-Range", "")
-        except self._failures as error:
-            raise SourceError(f"{self.name} cannot be read: {error}") from error
+            ) as answer,
+        ):
+            if answer.is_redirect:
+                place = answer.headers["Location"]
+                raise SourceError(f"{self.name} has moved to {place}; name that address")
+            if answer.status_code != _PARTIAL:
+                word = "gives no ranges" if answer.ok else "cannot be read"
+                raise SourceError(f"{self.name} {word}: HTTP {answer.status_code}")
+            content = bytearray()
+            for piece in answer.iter_content(_PIECE_BYTES):
+                content += piece
+                if len(content) > length:
+                    raise SourceError(f"{self.name} sends more than the {length} bytes asked")
+            return bytes(content), answer.headers.get("Content-Range", "")
 
     def close(self) -> None:
         """Close connections."""
@@ -185,20 +179,18 @@ class FsspecFile(StoredBytes):
             raise SourceError(
                 f"{address} needs fsspec; install nwx with the extra `remote`"
             ) from error
-        try:
+        failures = (ImportError, ValueError, RuntimeError, OSError)
+        with SourceError.instead_of(failures, f"{address} cannot be opened"):
             self._file: Any = fsspec.open(address, "rb").open()
-        except (ImportError, ValueError, RuntimeError, OSError) as error:
-            raise _cannot("opened", address, error) from error
         self.size = int(self._file.size)
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes."""
         with self._lock:
-            try:
+            failures = (OSError, ValueError, RuntimeError)
+            with SourceError.instead_of(failures, f"{self.name} cannot be read"):
                 self._file.seek(offset)
                 content: bytes = self._file.read(length)
-            except (OSError, ValueError, RuntimeError) as error:
-                raise _cannot("read", self.name, error) from error
         return content
 
     def close(self) -> None:
@@ -246,8 +238,3 @@ def open_address(address: str) -> StoredBytes:
     Raises SourceError if it cannot be opened.
     """
     return Address(address) if urlsplit(address).scheme in _HTTP else FsspecFile(address)
-
-
-def _cannot(what: str, name: str, error: Exception) -> SourceError:
-    reason = getattr(error, "strerror", None) or error
-    return SourceError(f"{name} cannot be {what}: {reason}")

@@ -135,11 +135,8 @@ def read_splits(path: Path) -> list[bytes]:
 
     Raises SourceError if it cannot be read, UsageError if it is not in order.
     """
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+    with SourceError.instead_of(OSError, f"{path} cannot be read"), path.open("rb") as stream:
+        content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise SourceError(f"{path} is too large for a file of split points")
     points = [block_key(line.rstrip(b"\r")) for line in content.split(b"\n") if line.strip()]

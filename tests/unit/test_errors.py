@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.errors import ErrorText, NwxError, QueryError
+from nwx.errors import ErrorText, NwxError, QueryError, SourceError
 
 NWX = Path(__file__).parent.parent.parent / "nwx"
 REACHING_PAGES = ("query", "searching", "values", "access", "links", "pictures")
@@ -33,6 +33,16 @@ def test_texts_cross_processes() -> None:
     error = pickle.loads(pickle.dumps(QueryError(text, "query", 4)))
     assert (str(error), error.query, error.position) == ("3: no d", "query", 4)
     assert error.text.template == text.template
+
+
+def test_an_error_replaces_others_with_their_reason(tmp_path: Path) -> None:
+    reading = SourceError.instead_of(OSError, "x cannot be read")
+    with pytest.raises(SourceError) as told, reading:
+        (tmp_path / "x").read_bytes()
+    assert str(told.value) == "x cannot be read: No such file or directory"
+    assert isinstance(told.value.__cause__, FileNotFoundError)
+    with pytest.raises(KeyError), SourceError.instead_of((OSError, ValueError), "x"):
+        raise KeyError("y")
 
 
 def _untranslated(path: Path) -> list[int]:

@@ -136,12 +136,10 @@ def _client(address: str, settings: ServerSettings) -> Elasticsearch:
         options["basic_auth"] = user
     if address.startswith("https:"):
         options |= tls_options(settings)
-    try:
+    with SettingsError.instead_of(
+        ValueError, f"elasticsearch cannot be reached as set up for {without_secrets(address)}"
+    ):
         return Elasticsearch(with_port(address), **options)
-    except ValueError as error:
-        raise SettingsError(
-            f"elasticsearch cannot be reached as set up for {without_secrets(address)}: {error}"
-        ) from error
 
 
 class ElasticEngine(SearchServerEngine):

@@ -30,10 +30,8 @@ def with_port(address: str) -> str:
     Raises SettingsError on an invalid address.
     """
     parts = urlsplit(without_secrets(address))
-    try:
+    with SettingsError.instead_of(ValueError, f"{without_secrets(address)} is no address"):
         port = parts.port or DEFAULT_PORTS.get(parts.scheme, 9200)
-    except ValueError as error:
-        raise SettingsError(f"{without_secrets(address)} is no address: {error}") from error
     if not parts.hostname:
         raise SettingsError(f"{without_secrets(address)!r} names no server; write http://HOST:9200")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -57,10 +55,8 @@ def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
     """
     if not settings.ca_file:
         return None
-    try:
+    with SettingsError.instead_of(OSError, f"the CA file {settings.ca_file} cannot be used"):
         return ssl.create_default_context(cafile=settings.ca_file)
-    except OSError as error:
-        raise SettingsError(f"the CA file {settings.ca_file} cannot be used: {error}") from error
 
 
 def tls_options(settings: ServerSettings) -> dict[str, Any]:

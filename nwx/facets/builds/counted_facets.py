@@ -7,8 +7,7 @@ hashes of the captures' numbers), and `combinations.parquet`, which is readable 
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
-from nwx.errors import SourceError
+from nwx.errors import InsteadOf, SourceError
 from nwx.facets.builds.build import BUILDING, WORK_FOLDER, FacetBuildReport
 from nwx.facets.codes import Labels
 from nwx.facets.criteria import CUBE, Criterion
@@ -38,6 +37,7 @@ COUNTED_FORMAT = 1
 MONTH_FOLDER = "month="
 SUCCESS_FILE = "_SUCCESS"
 
+_UNREADABLE = (OSError, ValueError, TypeError, pl.exceptions.PolarsError)
 _CRITERIA = (Criterion.STATUS, *CUBE)
 _OWN = ("own_type", "own_size", "own_size_bytes")
 _COLUMNS = (
@@ -140,12 +140,8 @@ class CountedFacets:
         with self._reading(name):
             return pl.read_parquet(files, hive_partitioning=False)
 
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
-            raise SourceError(f"{self._folder / name} cannot be read: {error}") from error
+    def _reading(self, name: str) -> InsteadOf:
+        return SourceError.instead_of(_UNREADABLE, f"{self._folder / name} cannot be read")
 
 
 def labels_json(labels: Mapping[str, Sequence[str]]) -> bytes:

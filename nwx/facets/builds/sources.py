@@ -6,7 +6,6 @@ in Common Crawl's index where it has them, otherwise as in the captures index.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore
-from nwx.errors import SourceError
+from nwx.errors import InsteadOf, SourceError
 from nwx.facets.codes import CAPTURE_SCHEMA, to_frame
 from nwx.facets.criteria import Criterion
 from nwx.model import DEFAULT_COLLECTION
@@ -195,13 +194,8 @@ def read_capture_slice(path: str, first: int, rows: int) -> pl.DataFrame:
         return _fields(lazy.slice(first, rows), columns, path)
 
 
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Turn what reading a Parquet file raises inside into a SourceError."""
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise SourceError(f"{path} cannot be read: {error}") from error
+def _reading(path: str) -> InsteadOf:
+    return SourceError.instead_of((OSError, pl.exceptions.PolarsError), f"{path} cannot be read")
 
 
 def _fields(lazy: pl.LazyFrame, columns: set[str], path: str) -> pl.DataFrame:

@@ -107,10 +107,8 @@ def documents_notes(path: Path) -> DocumentsNotes:
         raise SourceError(f"{path} cannot be read: {_first_line(error)}") from error
     if found is None:
         raise SourceError(f"{path} is no documents file, as `nwx spark extract` writes them")
-    try:
+    with SourceError.instead_of(ValueError, f"the notes of {path} cannot be read"):
         notes = json.loads(found)
-    except ValueError as error:
-        raise SourceError(f"the notes of {path} cannot be read: {error}") from error
     return DocumentsNotes.from_json(notes, str(path))
 
 

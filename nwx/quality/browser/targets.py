@@ -246,10 +246,8 @@ def _place(address: str, usual_port: int = 0) -> str:
 def _check_place(place: str, what: str) -> None:
     """Raise SourceError where nobody listens at a host and port."""
     host, _, port = place.rpartition(":")
-    try:
+    with SourceError.instead_of(OSError, f"{what} cannot be reached"):
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-    except OSError as error:
-        raise SourceError(f"{what} cannot be reached: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,10 @@ def read_thresholds(path: Path) -> AlertThresholds:
     A limit is a number, or the two of `[begin, end]`; the end of a single number is nine tenths of
     it. Raises SettingsError if the file cannot be read or is invalid.
     """
-    try:
+    with SettingsError.instead_of(
+        (OSError, ValueError, RecursionError), f"thresholds in {path} cannot be read"
+    ):
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"thresholds in {path} cannot be read: {error}") from error
     table = found.get(_TABLE, {})
     if not isinstance(table, dict):
         raise SettingsError(f"{path}: [{_TABLE}] is no table")

@@ -211,10 +211,8 @@ def _record(
 
 
 def _url(url: str) -> str:
-    try:
+    with SourceError.instead_of(UrlError, f"the renders of {url[:100]!r} cannot be written"):
         return clean_url(url)
-    except UrlError as error:
-        raise SourceError(f"the renders of {url[:100]!r} cannot be written: {error}") from error
 
 
 def _warcinfo(name: str) -> bytes:

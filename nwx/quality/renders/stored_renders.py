@@ -160,14 +160,11 @@ def _field(line: bytes) -> tuple[str, str]:
 
 
 def _members(path: Path) -> Iterator[_Member]:
-    try:
-        with path.open("rb") as handle:
-            if handle.read(2) not in (b"\x1f\x8b", b""):
-                raise SourceError(f"{path} is no WARC file of gzip members; name another file")
-            handle.seek(0)
-            yield from _whole_members(handle)
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
+    with SourceError.instead_of(OSError, f"{path} cannot be read"), path.open("rb") as handle:
+        if handle.read(2) not in (b"\x1f\x8b", b""):
+            raise SourceError(f"{path} is no WARC file of gzip members; name another file")
+        handle.seek(0)
+        yield from _whole_members(handle)
 
 
 def _whole_members(handle: BinaryIO) -> Iterator[_Member]:

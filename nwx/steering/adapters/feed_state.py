@@ -34,7 +34,7 @@ def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], Lo
     first, then the files renamed after it. An unfinished line is left for the next call. At most 4
     MB are read; nothing without a log. Raises SourceError if the log cannot be read.
     """
-    try:
+    with SourceError.instead_of(OSError, f"{folder / _NAME} cannot be read"):
         paths = _logs_from(folder, place.inode)
         if not paths:
             return [], place
@@ -42,8 +42,6 @@ def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], Lo
         if following == place and len(paths) > 1:
             return _read(paths[1], LogPlace())
         return found, following
-    except OSError as error:
-        raise SourceError(f"{folder / _NAME} cannot be read: {error.strerror}") from error
 
 
 def _logs_from(folder: Path, inode: int) -> list[Path]:
@@ -154,11 +152,11 @@ class FeedState:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Keep all changes inside, or none."""
-        try:
-            with transaction(self._db):
-                yield
-        except sqlite3.Error as error:
-            raise SourceError(f"{self._path} cannot be used: {error}") from error
+        with (
+            SourceError.instead_of(sqlite3.Error, f"{self._path} cannot be used"),
+            transaction(self._db),
+        ):
+            yield
 
     @property
     def launch(self) -> str:
@@ -233,10 +231,8 @@ class FeedState:
 
 def _locked(path: Path) -> BinaryIO:
     """Open a file that only one process can open at a time."""
-    try:
+    with SourceError.instead_of(OSError, f"{path} cannot be written"):
         lock = path.open("ab")
-    except OSError as error:
-        raise SourceError(f"{path} cannot be written: {error.strerror}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

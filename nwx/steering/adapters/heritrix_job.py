@@ -83,30 +83,22 @@ class HeritrixJob:
 
         Heritrix leaves them open when it is killed; they would never be read.
         """
-        try:
+        with SourceError.instead_of(OSError, f"a file in {self.folder / launch} cannot be renamed"):
             for path in sorted((self.folder / launch).rglob("*.open")):
                 closed = path.with_suffix("")
                 if is_archive_name(closed.name) and not closed.exists():
                     path.rename(closed)
-        except OSError as error:
-            raise SourceError(
-                f"a file in {self.folder / launch} cannot be renamed: {error.strerror}"
-            ) from error
 
     def _act(self, name: str, text: str) -> None:
         """Put a file into the action directory; it is whole from the start, as Heritrix needs."""
         unfinished = self.folder / f".{name}"
-        try:
+        with SourceError.instead_of(OSError, f"{self._actions / name} cannot be written"):
             self._actions.mkdir(exist_ok=True)
             with unfinished.open("w", encoding="utf-8") as stream:
                 stream.write(text)
                 stream.flush()
                 os.fsync(stream.fileno())
             unfinished.replace(self._actions / name)
-        except OSError as error:
-            raise SourceError(
-                f"{self._actions / name} cannot be written: {error.strerror}"
-            ) from error
 
 
 def _name(number: int) -> str:

@@ -19,6 +19,7 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 60
 _PIECE_BYTES, _MOST_ANSWER_BYTES = 1 << 16, 32 << 20
 _MOST_MESSAGE = 500
 _MOST_RETRY_SECONDS = 3_600.0
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
 _LATER = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_EARLY,
@@ -72,10 +73,8 @@ class QueueClient:
         """Return up to `count` URLs, best first, leased exclusively for `seconds`."""
         asked = {"n": str(count), "crawl": self._crawl, "seconds": f"{seconds:g}"}
         answer = self._ask("GET", "/next", asked)
-        try:
+        with CrawlerError.instead_of(_MALFORMED, f"{self.address} did not answer as a queue does"):
             return [_leased(item) for item in json.loads(answer)["urls"]]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
 
     def finish(self, leases: Sequence[str]) -> int:
         """Note that leased URLs were fetched; return of how many that is new."""
@@ -87,10 +86,8 @@ class QueueClient:
 
     def _report(self, counted: str, path: str, leases: Sequence[str]) -> int:
         answer = self._ask("POST", path, {}, json.dumps(list(leases)).encode())
-        try:
+        with CrawlerError.instead_of(_MALFORMED, f"{self.address} did not answer as a queue does"):
             return int(json.loads(answer).get(counted, 0))
-        except (ValueError, TypeError, AttributeError) as error:
-            raise CrawlerError(f"{self.address} did not answer as a queue does: {error}") from error
 
     def _ask(self, method: str, path: str, fields: dict[str, str], body: bytes = b"") -> bytes:
         answer = bytearray()
