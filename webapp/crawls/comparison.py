@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -108,50 +108,30 @@ def _overlap(comparison: CollectionComparison) -> Spec:
 
 def _freshness(comparison: CollectionComparison) -> Spec:
     until = max(side.counts.last for side in comparison.sides)
-    rows = [
-        {"group": label, "collection": drawable(side.name), "count": urls}
-        for side in comparison.sides
-        for label, urls in zip(age_labels(), ages(side.counts, until), strict=True)
-    ]
-    return _grouped(
-        comparison,
-        gettext("Age"),
-        age_labels(),
-        Field("count", gettext("URLs"), FieldKind.COUNT),
-        rows,
-    )
+    groups = {side.name: ages(side.counts, until) for side in comparison.sides}
+    return _grouped(gettext("Age"), age_labels(), gettext("URLs"), groups)
 
 
 def _relevance(comparison: CollectionComparison) -> Spec:
-    rows = [
-        {"group": label, "collection": drawable(side.name), "count": documents}
+    groups = {
+        side.name: side.relevance.distribution if side.relevance else ()
         for side in comparison.sides
-        if side.relevance
-        for label, documents in zip(score_labels(), side.relevance.distribution, strict=True)
-    ]
-    value = Field("count", gettext("Documents"), FieldKind.COUNT)
-    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
+    }
+    return _grouped(gettext("Score"), score_labels(), gettext("Documents"), groups)
 
 
 def _quality(comparison: CollectionComparison) -> Spec:
-    rows = [
-        {"group": label, "collection": drawable(side.name), "count": pages}
-        for side, counts in _checked(comparison)
-        for label, pages in zip(score_labels(), counts.distribution, strict=True)
-    ]
-    value = Field("count", gettext("Pages"), FieldKind.COUNT)
-    return _grouped(comparison, gettext("Score"), score_labels(), value, rows)
+    groups = {side.name: counts.distribution for side, counts in _checked(comparison)}
+    return _grouped(gettext("Score"), score_labels(), gettext("Pages"), groups)
 
 
 def _faults(comparison: CollectionComparison) -> Spec:
-    kinds = {kind: drawable(fault_label(kind)) for kind in fault_kinds(comparison)}
-    rows = [
-        {"group": label, "collection": drawable(side.name), "count": counts.faults[kind]}
-        for side, counts in _checked(comparison)
-        for kind, label in kinds.items()
-    ]
-    value = Field("count", gettext("Pages"), FieldKind.COUNT)
-    return _grouped(comparison, gettext("Fault"), list(kinds.values()), value, rows)
+    kinds = fault_kinds(comparison)
+    labels = [drawable(fault_label(kind)) for kind in kinds]
+    groups = {
+        side.name: [counts.faults[kind] for kind in kinds] for side, counts in _checked(comparison)
+    }
+    return _grouped(gettext("Fault"), labels, gettext("Pages"), groups)
 
 
 def fault_kinds(comparison: CollectionComparison) -> list[str]:
@@ -170,15 +150,18 @@ def _checked(
 
 
 def _grouped(
-    comparison: CollectionComparison,
-    title: str,
-    labels: list[str],
-    value: Field,
-    rows: list[dict[str, Any]],
+    title: str, labels: list[str], counted: str, groups: Mapping[str, Sequence[int]]
 ) -> Spec:
+    """Return bars of the counts of each collection by label, side by side."""
+    names = tuple(map(drawable, groups))
     group = Field("group", title, FieldKind.CATEGORY, tuple(labels))
-    names = tuple(drawable(side.name) for side in comparison.sides)
     series = Field("collection", gettext("Collection"), FieldKind.CATEGORY, names)
+    value = Field("count", counted, FieldKind.COUNT)
+    rows = [
+        {group.name: label, series.name: name, value.name: count}
+        for name, counts in zip(names, groups.values(), strict=True)
+        for label, count in zip(labels, counts, strict=False)
+    ]
     return _sized(specs.grouped_bars(group, series, value), rows, len(labels) * _ROWS_A_GROUP)
 
 

@@ -18,7 +18,7 @@ from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Tren
 from nwx.values.csv_cells import csv_line
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import extended, schemes
-from webapp.search.addresses import read_question
+from webapp.search.addresses import read_question, read_selection
 from webapp.search.api import FILTER_PARAMETERS
 from webapp.search.page import mark
 from webapp.site import parameters
@@ -118,7 +118,7 @@ def _found(queries: list[str]) -> Trends:
 
 def _selection() -> dict[str, Any]:
     """Return the filters and dates of an address as options of the Python API."""
-    asked = read_question(request.args)
+    asked = read_selection(request.args)
     return {"from_": asked.date_from, "to": asked.date_to, **asked.filters}
 
 
@@ -139,7 +139,7 @@ def show_trends() -> ResponseReturnValue:
         mark=mark(error) if error else None,
         by=parameters.choice(request.args, "by", Period.YEAR),
         shown=parameters.choice(request.args, "show", TrendMeasure.CAPTURES),
-        question=read_question(request.args),
+        question=read_selection(request.args),
         shown_labels=SHOWN_LABELS,
         period_labels=PERIOD_LABELS,
         value_of=_value,
@@ -218,7 +218,7 @@ def _word_address(word: str) -> str:
 
 def _results_address(query: str, date_from: str, date_to: str) -> str:
     """Return the address of the hits of a query with the filters of this page."""
-    asked: dict[str, Any] = dict(read_question(request.args).filters)
+    asked: dict[str, Any] = dict(read_selection(request.args).filters)
     # "from" is a word of Python.
     asked |= {"from": date_from or None, "to": date_to or None}
     return url_for("search.results", q=query, **asked)

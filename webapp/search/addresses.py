@@ -26,13 +26,20 @@ def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Qu
     `collapse` is the one where the address names none. Raises UsageError
     for values that make no sense.
     """
-    return Question(
+    return replace(
+        read_selection(arguments),
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
+        sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
+        collapse=parameters.choice(arguments, "collapse", collapse),
+    )
+
+
+def read_selection(arguments: Arguments) -> Question:
+    """Return the filters and dates of an address as a question without a query."""
+    return Question(
         filters=parameters.filters(arguments),
         date_from=parameters.text(arguments, "from", 30),
         date_to=parameters.text(arguments, "to", 30),
-        sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
-        collapse=parameters.choice(arguments, "collapse", collapse),
     )
 
 

@@ -117,11 +117,6 @@ def archive() -> Archive:
         return kept
 
 
-def unrestricted_engine() -> Engine:
-    """Return the archive whole, for what the service itself does and for holders of tokens."""
-    return service().engine
-
-
 def kept_of_engine(make: Callable[[Engine], _Kept]) -> _Kept:
     """Return what `make` made of the archive as whoever asks may see it.
 

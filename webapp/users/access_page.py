@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from flask import (
@@ -22,16 +21,14 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
 from nwx.access.restricted.engine import RestrictedEngine
-from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
 from nwx.engine.access.planned_changes import ChangeKind
-from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
-from nwx.engine.access.scope_texts import between, scope_of, scope_words, url_scope
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role
+from nwx.engine.access.scope_texts import scope_words
 from nwx.errors import ErrorText, FormatError, UsageError
-from nwx.values.timestamps import to_timestamp
 from nwx.values.urlkeys import urlkey
 from webapp.site import parameters
-from webapp.site.context import service, unrestricted_engine
+from webapp.site.context import archive, service
 from webapp.site.viewer import viewer
 from webapp.site.words import error_text
 from webapp.users.guards import needs_role
@@ -45,20 +42,8 @@ MOST_FIELD_CHARACTERS = 10_000
 _SEPARATORS = re.compile(r"[\s,;]+")
 
 
-@dataclass(frozen=True, slots=True)
-class AskedCapture:
-    """A capture as somebody asks about it, whether there is one or not."""
-
-    urlkey: str
-    url: str
-    timestamp: str
-    collection: str = ""
-    digest: str = ""
-    source_file: str = ""
-
-
-def rule_of_form(form: parameters.Arguments) -> AccessRule:
-    """Return the rule that a form describes; raises UsageError where it is none."""
+def _stored(form: parameters.Arguments) -> AccessRule:
+    """Store the rule that a form describes; raises UsageError where it is none."""
     values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in RULE_FIELDS}
     if values["action"] not in set(Action):
         raise UsageError(gettext("choose an action"))
@@ -66,11 +51,13 @@ def rule_of_form(form: parameters.Arguments) -> AccessRule:
         raise UsageError(gettext("say what the rule is about; * is all captures"))
     if not values["reason"]:
         raise UsageError(gettext("a rule needs a reason"))
-    scope = replace(scope_of(values["what"]), collection=values["collection"])
-    return AccessRule(
-        id="",
-        action=Action(values["action"]),
-        scope=between(scope, values["from"], values["to"]),
+    return archive().add_rule(
+        values["action"],
+        values["what"],
+        by=viewer().user,
+        collection=values["collection"],
+        from_=values["from"],
+        to=values["to"],
         until=values["until"],
         years=_years(values["years"]),
         addresses=_listed(values["addresses"]),
@@ -79,17 +66,10 @@ def rule_of_form(form: parameters.Arguments) -> AccessRule:
     )
 
 
-def tested_of_form(form: parameters.Arguments) -> tuple[AskedCapture, Viewer]:
-    """Return the capture, and who asks for it, of a form; raises UsageError for no URL."""
+def _decision(form: parameters.Arguments) -> Decision:
+    """Return what is decided about the capture of a form; raises UsageError for no URL."""
     values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in TEST_FIELDS}
-    date = between(Scope(), values["date"], "").date_from
-    capture = AskedCapture(
-        urlkey=url_scope(values["url"].rstrip("*")).prefix,
-        url=values["url"],
-        timestamp=date or to_timestamp(datetime.now(UTC)),
-        collection=values["collection"],
-    )
-    return capture, Viewer(values["address"], values["user"])
+    return archive().decide(**values).decision
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -107,7 +87,6 @@ def _years(text: str) -> int | None:
 blueprint = Blueprint("access", __name__, url_prefix="/settings/access")
 
 RULES_A_PAGE = 100
-_MOST_PAGES = 10_000
 _ID_CHARACTERS = 40
 ACTION_LABELS = {
     Action.ALLOW: lazy_gettext("allow"),
@@ -139,10 +118,9 @@ def show() -> ResponseReturnValue:
     if not request.args.get("url"):
         return _page(_Shown())
     try:
-        capture, asker = tested_of_form(request.args)
+        return _page(_Shown(decision=_decision(request.args)))
     except UsageError as error:
         return _page(_Shown(test_problem=error_text(error)), 400)
-    return _page(_Shown(decision=_access().rules().for_viewer(asker).decide(capture)))
 
 
 @blueprint.post("")
@@ -150,7 +128,7 @@ def show() -> ResponseReturnValue:
 def add_rule() -> ResponseReturnValue:
     """Store a rule."""
     try:
-        (stored,) = _access().put([rule_of_form(request.form)], viewer().user)
+        stored = _stored(request.form)
     except UsageError as error:
         return _page(_Shown(problem=error_text(error)), 400)
     return redirect(url_for(".show", saved=stored.id, _anchor="rules"), code=303)
@@ -161,9 +139,10 @@ def add_rule() -> ResponseReturnValue:
 def remove_rule() -> ResponseReturnValue:
     """Remove a rule; the log keeps it."""
     id = parameters.text(request.form, "id", _ID_CHARACTERS)
-    purged = any(rule.id == id and rule.purged for rule in _access().rules().rules)
-    removed = _access().remove([id], viewer().user)
-    kept_out = 1 if removed and purged else None
+    shown = archive()
+    known = any(rule.id == id for rule in shown.rules())
+    removed, purged = shown.remove_rules([id], viewer().user) if known else (0, [])
+    kept_out = 1 if purged else None
     return redirect(url_for(".show", removed=removed, kept_out=kept_out, _anchor="rules"), code=303)
 
 
@@ -171,37 +150,28 @@ def remove_rule() -> ResponseReturnValue:
 @needs_role(Role.ADMINISTRATOR)
 def show_log() -> ResponseReturnValue:
     """Show who changed which rules, the last change first."""
-    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
-    changes = _access().changes(RULES_A_PAGE + 1, (page - 1) * RULES_A_PAGE)
+    page = parameters.list_page(request.args, RULES_A_PAGE)
+    changes = archive().rule_changes(RULES_A_PAGE + 1, page.begin)
     return _unstored(
         render_template(
             "access_log.html",
-            changes=changes[:RULES_A_PAGE],
-            page=page,
-            more=len(changes) > RULES_A_PAGE,
+            **page.shown(changes),
             kinds=CHANGE_LABELS,
             scope_words=scope_words,
         )
     )
 
 
-def _access() -> AccessIndex:
-    return unrestricted_engine().access_index()
-
-
 def _page(shown: _Shown, status: int = 200) -> Response:
-    page = parameters.number_parameter(request.args, "page", 1, 1, _MOST_PAGES)
+    page = parameters.list_page(request.args, RULES_A_PAGE)
     wanted = parameters.text(request.args, "q", parameters.MAX_VALUE)
-    rules = [rule for rule in _access().rules().rules if _has(rule, wanted.casefold())]
+    rules = [rule for rule in archive().rules() if _has(rule, wanted.casefold())]
     rules.sort(key=lambda rule: (rule.made_at, rule.id), reverse=True)
-    start = (page - 1) * RULES_A_PAGE
     return _unstored(
         render_template(
             "access.html",
-            rules=rules[start : start + RULES_A_PAGE],
+            **page.shown(rules[page.begin : page.end]),
             total=len(rules),
-            page=page,
-            more=len(rules) > start + RULES_A_PAGE,
             wanted=wanted,
             shown=shown,
             given=_given(request.form, RULE_FIELDS),
@@ -258,7 +228,7 @@ def hidden_marks(ids: Sequence[str]) -> dict[str, HiddenMark]:
     everybody = service().engines.for_viewer(EVERYBODY)
     if not isinstance(everybody, RestrictedEngine):
         return {}
-    own, shown = unrestricted_engine().dates(ids), everybody.dates(ids)
+    own, shown = archive().document_dates(ids), everybody.dates(ids)
     marks = {}
     for id, dates in own.items():
         seen = len(shown[id].seen) if id in shown else 0
@@ -332,6 +302,6 @@ def _reader_decisions() -> Decisions:
         return SHOWS_ALL
     found: Decisions | None = g.get("reader_decisions")
     if found is None:
-        rules = unrestricted_engine().access_index().rules()
+        rules = service().engine.access_index().rules()
         found = g.reader_decisions = rules.for_viewer(EVERYBODY)
     return found
