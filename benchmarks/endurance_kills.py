@@ -28,7 +28,9 @@ from tests.warcs import many_pages, write_warc
 SAMPLE = CHECKOUT / "sample" / "archive"
 _WAIT_SECONDS = 180
 _TOKEN = "secret"
-_FINISHED = ".nwx-zipnum-finished"
+_NOTES = ".nwx-"
+"""Files with times in them, by which a command knows what it has done."""
+
 _WRITTEN = ("documents", "dates", "captures", "files")
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _CHANGING = re.compile(rb'"(?:took_ms|computed_ms|seconds)": ?[\d.]+')
@@ -212,7 +214,7 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
         os.killpg(process.pid, signal.SIGKILL)
         raise AssertionError(f"{command}, killed: {how}: does not end") from error
     # Python tells when a process dies that it is just starting another from.
-    assert b"Traceback" not in err or b"spawn_main" in err, (
+    assert b"Traceback" not in err or b"multiprocessing/spawn" in err, (
         f"{command}, killed: {how}: {err.decode()[-3000:]}"
     )
     _wait_for_end(process.pid)
@@ -240,7 +242,7 @@ def _written(work: Work, place: Path) -> dict[str, Any]:
         found[index] = [_without_times(line) for line in lines]
     for name in work.files:
         paths = [place / name] if (place / name).is_file() else sorted((place / name).rglob("*"))
-        paths = [path for path in paths if path.is_file() and path.name != _FINISHED]
+        paths = [path for path in paths if path.is_file() and not path.name.startswith(_NOTES)]
         found |= {str(path.relative_to(place)): path.read_bytes() for path in paths}
     return found
 

@@ -15,6 +15,7 @@ from nwx.errors import SourceError
 
 _MOST_AT_ONCE = 16
 _SHARES = 8
+_KILLED = "a process that shared the work was killed; if memory ran out, allow less"
 
 TaskResult = TypeVar("TaskResult")
 
@@ -48,14 +49,16 @@ class Pool:
         work = list(arguments)
         if not work:
             return
+        at_once = max(1, min(_MOST_AT_ONCE, len(work) // (_SHARES * self._workers)))
+        columns = zip(*work, strict=True)
         try:
-            at_once = max(1, min(_MOST_AT_ONCE, len(work) // (_SHARES * self._workers)))
-            columns = zip(*work, strict=True)
-            yield from self._processes.map(function, *columns, chunksize=at_once)
+            results = self._processes.map(function, *columns, chunksize=at_once)
+        except (BrokenProcessPool, EOFError, ConnectionError) as error:  # the last two: fork server
+            raise SourceError(_KILLED) from error
+        try:
+            yield from results
         except BrokenProcessPool as error:
-            raise SourceError(
-                "a process that shared the work was killed; if memory ran out, allow less"
-            ) from error
+            raise SourceError(_KILLED) from error
 
     def map_shown(
         self,

@@ -75,6 +75,9 @@ class ConnectionHost(Protocol):
     def opened(self, connection: "HttpConnection") -> None:
         """Note a new connection."""
 
+    def begun(self, connection: "HttpConnection") -> None:
+        """Note that the first bytes of a connection were read."""
+
     def closed(self, connection: "HttpConnection") -> None:
         """Note the end of a connection."""
 
@@ -84,7 +87,10 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
 
     All is called by the thread of the loop. `has_left` is set once nobody
     may wait for the answer any more, `is_lost` once nothing can be sent.
+    `number` is by what whoever accepted it knows it.
     """
+
+    number = 0
 
     def __init__(self, host: ConnectionHost, **given: Any) -> None:
         TimedConnection.__init__(self)
@@ -93,7 +99,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None
         self._refused: HTTPStatus | None = None
         self.has_left = self._has_answered = self._is_unframed = self._is_answered = False
-        self.is_lost = self.refusing = False
+        self.is_lost = self.refusing = self.has_begun = False
         self._client_environ: dict[str, Any] = {}
         self._begin_request()
 
@@ -133,6 +139,9 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read bytes of requests; those after one that is refused are dropped."""
         self.last_activity = time.monotonic()
+        if not self.has_begun:
+            self.has_begun = True
+            self._host.begun(self)
         if self._refused is not None:
             return
         if not self._begun:

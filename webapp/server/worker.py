@@ -5,11 +5,13 @@ import logging
 import pickle
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from uvicorn import Config, Server
@@ -37,7 +39,8 @@ class HttpServer(Server):
     `at_once` is that of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken, more where
     `body_limits` says so of the beginning of a path. `host_names` are those of
     `is_known_host`. `on_start` is called with the loop
-    once connections are taken, `on_closed` after the end of each.
+    once connections are taken, `on_begun` with the number of each that was adopted when its first
+    bytes were read, `on_closed` after the end of each.
     """
 
     def __init__(
@@ -55,7 +58,8 @@ class HttpServer(Server):
         self.token = token
         self.place = place
         self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
-        self.on_closed: Callable[[], None] = lambda: None
+        self.on_begun: Callable[[int], None] = lambda number: None
+        self.on_closed: Callable[[int], None] = lambda number: None
         self._listening: list[socket.socket] = []
         self._bridge = WsgiBridge(application, threads, place, at_once)
         self.environ_of = self._bridge.environ_of
@@ -110,17 +114,19 @@ class HttpServer(Server):
         """End: accept nothing more, and finish the answers that are under way; from any thread."""
         self.should_exit = True
 
-    def adopt(self, accepted: socket.socket) -> None:
+    def adopt(self, accepted: socket.socket, number: int) -> None:
         """Serve a connection that was accepted elsewhere; called by the thread of the loop."""
         accepted.setblocking(False)
         loop = asyncio.get_running_loop()
-        made = loop.connect_accepted_socket(
-            lambda: self._new_connection(
+
+        def made() -> HttpConnection:
+            connection = self._new_connection(
                 config=self.config, server_state=self.server_state, app_state={}, _loop=loop
-            ),
-            accepted,
-        )
-        task = loop.create_task(made)
+            )
+            connection.number = number
+            return connection
+
+        task = loop.create_task(loop.connect_accepted_socket(made, accepted))
         self._adopted.add(task)
         task.add_done_callback(self._adopted.discard)
 
@@ -176,9 +182,13 @@ class HttpServer(Server):
         elif len(self.server_state.connections) > connections.MOST_CONNECTIONS + RESERVE:
             connection.abort()
 
+    def begun(self, connection: HttpConnection) -> None:
+        """Note that the first bytes of a connection were read."""
+        self.on_begun(connection.number)
+
     def closed(self, connection: HttpConnection) -> None:
         """Note the end of a connection."""
-        self.on_closed()
+        self.on_closed(connection.number)
 
 
 def make_server(
@@ -196,8 +206,15 @@ def make_server(
     return server
 
 
-READY, CLOSED, FAILED = b"r", b"c", b"f"
-"""What a worker tells: it answers; a connection was closed; an error follows, pickled."""
+READY, BEGUN, CLOSED, FAILED = b"r", b"b", b"c", b"f"
+"""What a worker tells: it answers; of a connection the first bytes were read, or it was closed; an
+error follows, pickled."""
+
+MESSAGE = struct.Struct("=cI")
+"""What is told but for errors, with the number of the connection."""
+
+NUMBER = struct.Struct("=I")
+"""What comes with each connection that is handed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +267,14 @@ def main(channel_number: int) -> None:
         collect_rarely()
         channel.setblocking(False)
         connections = HandedConnections(channel, server)
-        server.on_start, server.on_closed = connections.begin, connections.tell_closed
+        server.on_start = connections.begin
+        server.on_begun = partial(connections.tell, BEGUN)
+        server.on_closed = partial(connections.tell, CLOSED)
         server.run()
 
 
 class HandedConnections:
-    """Takes connections from a channel, and tells at its other end when they are closed."""
+    """Takes connections from a channel, and tells at its other end what becomes of them."""
 
     def __init__(self, channel: socket.socket, server: HttpServer) -> None:
         self._channel = channel
@@ -267,30 +286,27 @@ class HandedConnections:
         """Tell that all is ready, and take connections from now on."""
         self._loop = loop
         loop.add_reader(self._channel, self._take)
-        self._tell(READY)
+        self.tell(READY)
 
     def _take(self) -> None:
         """Take the connections that are there; the end of the channel ends the server."""
         while True:
             try:
-                data, numbers, _, _ = socket.recv_fds(self._channel, 1, 1)
+                data, handed, _, _ = socket.recv_fds(self._channel, NUMBER.size, 1)
             except BlockingIOError:
                 return
             except ConnectionError:
-                data, numbers = b"", []
-            for number in numbers:
-                self._server.adopt(socket.socket(fileno=number))
+                data, handed = b"", []
+            for one in handed:
+                self._server.adopt(socket.socket(fileno=one), *NUMBER.unpack(data))
             if not data:
                 self._loop.remove_reader(self._channel)
                 self._server.close()
                 return
 
-    def tell_closed(self) -> None:
-        """Tell that a connection was closed."""
-        self._tell(CLOSED)
-
-    def _tell(self, message: bytes) -> None:
-        self._untold += message
+    def tell(self, kind: bytes, number: int = 0) -> None:
+        """Tell what has become of a connection."""
+        self._untold += MESSAGE.pack(kind, number)
         # What cannot be sent now is told with the next message, or nobody listens any more.
         with suppress(OSError):
             self._untold = self._untold[self._channel.send(self._untold) :]

@@ -1,7 +1,7 @@
 """The processes that answer: one accepts connections and hands each to the worker with the fewest.
 
 Workers share nothing but the files of the archive. One that dies is
-started again; connections wait meanwhile.
+started again; connections of which it had read nothing are handed to others.
 """
 
 import logging
@@ -19,7 +19,16 @@ from types import FrameType
 
 from nwx.errors import NwxError, SettingsError
 from webapp.server.sockets import listen
-from webapp.server.worker import CLOSED, FAILED, LAST_ANSWERS_SECONDS, READY, WorkerOrder
+from webapp.server.worker import (
+    BEGUN,
+    CLOSED,
+    FAILED,
+    LAST_ANSWERS_SECONDS,
+    MESSAGE,
+    NUMBER,
+    READY,
+    WorkerOrder,
+)
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
@@ -27,6 +36,9 @@ _STEADY_SECONDS = 60.0
 """A worker that ran for so long is started again at once."""
 
 _AT_ONCE = 64
+_MOST_UNREAD = 256
+"""So many connections of which nothing was read are kept here too, so that they outlive workers."""
+
 _MARGIN_SECONDS = 5.0
 _ERROR_BYTES = 1 << 16
 _LOOK_SECONDS = 1.0
@@ -57,11 +69,12 @@ class _Worker:
         self.replaces = replaces
         self.is_ready = False
         self.connections = 0
+        self.told = b""
 
-    def take(self, accepted: socket.socket) -> bool:
+    def take(self, accepted: socket.socket, number: int) -> bool:
         """Return whether the worker takes a connection."""
         try:
-            socket.send_fds(self.channel, [b"c"], [accepted.fileno()])
+            socket.send_fds(self.channel, [NUMBER.pack(number)], [accepted.fileno()])
         except OSError:
             return False
         self.connections += 1
@@ -105,6 +118,9 @@ class WorkerPool:
         self._due: list[float] = []
         self._pause = _FIRST_PAUSE_SECONDS
         self._accepting = self._renewing = False
+        self._handed = 0
+        self._unread: dict[int, tuple[_Worker, socket.socket]] = {}
+        self._waiting: list[socket.socket] = []
         listening.setblocking(False)
 
     def start(self) -> None:
@@ -134,9 +150,14 @@ class WorkerPool:
             worker.leave()
         for worker in everybody:
             worker.end()
+        for accepted in (*self._waiting, *(one for _, one in self._unread.values())):
+            accepted.close()
         self._selector.close()
 
     def _step(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for accepted in waiting:
+            self._hand_over(accepted)
         self._accept_if_ready()
         for key, _ in self._selector.select(_LOOK_SECONDS):
             if key.data is None:
@@ -159,8 +180,8 @@ class WorkerPool:
         self._selector.register(worker.channel, selectors.EVENT_READ, worker)
 
     def _accept_if_ready(self) -> None:
-        """Watch the listening socket while there is a worker to hand connections to."""
-        ready = any(worker.is_ready for worker in self._workers)
+        """Watch the listening socket while there is a worker that takes connections."""
+        ready = not self._waiting and any(worker.is_ready for worker in self._workers)
         if ready and not self._accepting:
             self._selector.register(self._listening, selectors.EVENT_READ, None)
         elif self._accepting and not ready:
@@ -177,34 +198,55 @@ class WorkerPool:
                 _logger.error("a connection cannot be accepted: %s", error)
                 time.sleep(_LOOK_SECONDS / 10)
                 return
-            with accepted:
-                self._hand_over(accepted)
+            self._hand_over(accepted)
 
     def _hand_over(self, accepted: socket.socket) -> None:
+        """Hand a connection to a worker, or let it wait until one takes it."""
+        self._handed = (self._handed + 1) % (1 << 32)
         ready = (worker for worker in self._workers if worker.is_ready)
         for worker in sorted(ready, key=lambda worker: worker.connections):
-            if worker.take(accepted):
+            if worker.take(accepted, self._handed):
+                self._unread[self._handed] = worker, accepted
+                if len(self._unread) > _MOST_UNREAD:
+                    self._release(next(iter(self._unread)))
                 return
+        self._waiting.append(accepted)
+
+    def _release(self, number: int) -> None:
+        """Leave a connection to its worker alone."""
+        if number in self._unread:
+            self._unread.pop(number)[1].close()
 
     def _read(self, worker: _Worker) -> NwxError | None:
         """Take what a worker tells; return the error that it ended with."""
         told = worker.messages()
         if told is None:
             return None
-        if not told or told.startswith(FAILED):
+        if not told or (told.startswith(FAILED) and not worker.is_ready):
             return self._ended(worker, told)
-        worker.connections -= told.count(CLOSED)
-        if READY in told:
-            worker.is_ready = True
-            if worker.replaces is not None:
-                self._let_leave(worker.replaces)
-                worker.replaces = None
+        told = worker.told + told
+        whole = len(told) - len(told) % MESSAGE.size
+        worker.told = told[whole:]
+        for kind, number in MESSAGE.iter_unpack(told[:whole]):
+            if kind in (BEGUN, CLOSED):
+                self._release(number)
+            worker.connections -= kind == CLOSED
+            if kind == READY:
+                self._note_ready(worker)
         return None
 
+    def _note_ready(self, worker: _Worker) -> None:
+        worker.is_ready = True
+        if worker.replaces is not None:
+            self._let_leave(worker.replaces)
+            worker.replaces = None
+
     def _ended(self, worker: _Worker, told: bytes) -> NwxError:
-        """Forget a worker that has ended, and return its error."""
+        """Forget a worker that has ended, and return its error; others get what it never read."""
         self._selector.unregister(worker.channel)
         self._workers.remove(worker)
+        for number in self._numbers_of(worker):
+            self._waiting.append(self._unread.pop(number)[1])
         worker.leave()
         worker.end()
         if told:
@@ -226,6 +268,12 @@ class WorkerPool:
             self._selector.unregister(worker.channel)
             worker.leave()
             self._leaving.append(worker)
+            for number in self._numbers_of(worker):
+                self._release(number)
+
+    def _numbers_of(self, worker: _Worker) -> list[int]:
+        """Return the numbers of the connections that a worker has not read, as far as is known."""
+        return [number for number, (one, _) in self._unread.items() if one is worker]
 
     def _next_pause(self, worker: _Worker) -> float:
         """Return after what pause to start a worker again: longer ones while they fail."""

@@ -51,5 +51,14 @@ if __name__ == "__main__":
         assert process.communicate(timeout=120) == (b"", None)
 
 
+def test_a_fork_server_that_was_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(_: object) -> int:
+        raise EOFError("unexpected EOF")
+
+    monkeypatch.setattr("multiprocessing.forkserver.read_signed", ends)
+    with Pool(2, ["time"]) as pool, pytest.raises(SourceError, match="was killed"):
+        list(pool.map(pow, [(1, 2)]))
+
+
 def _killed(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from webapp.server import worker_pool
-from webapp.server.worker import CLOSED, READY, WorkerOrder
+from webapp.server.sockets import place_of
+from webapp.server.worker import BEGUN, CLOSED, MESSAGE, NUMBER, READY, WorkerOrder
 
 
 class _Process:
@@ -41,7 +42,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_pool.WorkerPool]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         pool = worker_pool.WorkerPool(listening, 1, cast("WorkerOrder", None))
         pool._add()
-        _started[0].channel.send(READY)
+        _started[0].channel.send(MESSAGE.pack(READY, 0))
         pool._step()
         yield pool
         pool.close()
@@ -54,8 +55,8 @@ def test_a_worker_that_was_replaced_may_still_tell_something(
 ) -> None:
     pool._renewing = True
     pool._step()
-    _started[1].channel.send(READY)
-    _started[0].channel.send(CLOSED)
+    _started[1].channel.send(MESSAGE.pack(READY, 0))
+    _started[0].channel.send(MESSAGE.pack(CLOSED, 0))
     pool._step()
     assert [worker.process for worker in pool._workers] == [_started[1]]
 
@@ -68,7 +69,7 @@ def test_one_that_dies_while_it_is_replaced_is_not_started_twice(
     _started[0].channel.close()
     pool._step()
     assert pool._due == []
-    _started[1].channel.send(READY)
+    _started[1].channel.send(MESSAGE.pack(READY, 0))
     pool._step()
     assert [worker.is_ready for worker in pool._workers] == [True]
 
@@ -83,3 +84,52 @@ def test_a_replacement_that_dies_is_started_again_where_nobody_is_left(
     _started[1].channel.close()
     pool._step()
     assert len(pool._due) == 1
+
+
+def _handed(process: _Process) -> tuple[socket.socket, int]:
+    """Take a connection as a worker does."""
+    data, (descriptor,), _, _ = socket.recv_fds(process.channel, NUMBER.size, 1)
+    return socket.socket(fileno=descriptor), NUMBER.unpack(data)[0]
+
+
+def test_what_a_dead_worker_has_not_read_is_handed_to_another(
+    pool: worker_pool.WorkerPool,
+) -> None:
+    clients = [socket.create_connection(place_of(pool._listening)) for _ in range(4)]
+    for number, client in enumerate(clients):
+        client.sendall(b"%d" % number)
+    pool._add()
+    _started[1].channel.send(MESSAGE.pack(READY, 0))
+    pool._step()
+    pool._step()
+    taken = [_handed(process) for process in _started for _ in range(2)]
+    # The first worker reads one of its two connections, and dies in the middle of telling more.
+    assert taken[0][0].recv(9) == b"0"
+    _started[0].channel.send(MESSAGE.pack(BEGUN, taken[0][1]) + b"c")
+    pool._step()
+    for accepted, _ in taken[:2]:
+        accepted.close()
+    assert clients[0].recv(9) == b""  # nobody else has it
+    _started[0].channel.close()
+    pool._step()
+    pool._step()
+    again, _ = _handed(_started[1])
+    assert again.recv(9) == b"2"
+    for one in (*clients, again, *(accepted for accepted, _ in taken[2:])):
+        one.close()
+
+
+def test_connections_that_no_worker_takes_wait(pool: worker_pool.WorkerPool) -> None:
+    _started[0].channel.close()
+    pool._step()
+    with socket.create_connection(place_of(pool._listening)) as client:
+        client.sendall(b"hello")
+        pool._waiting.append(pool._listening.accept()[0])
+        pool._step()
+        pool._add()
+        _started[1].channel.send(MESSAGE.pack(READY, 0))
+        pool._step()
+        pool._step()
+        accepted, _ = _handed(_started[1])
+        assert accepted.recv(9) == b"hello"
+        accepted.close()
