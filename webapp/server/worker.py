@@ -210,10 +210,10 @@ READY, BEGUN, CLOSED, FAILED = b"r", b"b", b"c", b"f"
 """What a worker tells: it answers; of a connection the first bytes were read, or it was closed; an
 error follows, pickled."""
 
-MESSAGE = struct.Struct("=cI")
+WORKER_MESSAGE = struct.Struct("=cI")
 """What is told but for errors, with the number of the connection."""
 
-NUMBER = struct.Struct("=I")
+CONNECTION_NUMBER = struct.Struct("=I")
 """What comes with each connection that is handed over."""
 
 
@@ -292,13 +292,13 @@ class HandedConnections:
         """Take the connections that are there; the end of the channel ends the server."""
         while True:
             try:
-                data, handed, _, _ = socket.recv_fds(self._channel, NUMBER.size, 1)
+                data, handed, _, _ = socket.recv_fds(self._channel, CONNECTION_NUMBER.size, 1)
             except BlockingIOError:
                 return
             except ConnectionError:
                 data, handed = b"", []
             for one in handed:
-                self._server.adopt(socket.socket(fileno=one), *NUMBER.unpack(data))
+                self._server.adopt(socket.socket(fileno=one), *CONNECTION_NUMBER.unpack(data))
             if not data:
                 self._loop.remove_reader(self._channel)
                 self._server.close()
@@ -306,7 +306,7 @@ class HandedConnections:
 
     def tell(self, kind: bytes, number: int = 0) -> None:
         """Tell what has become of a connection."""
-        self._untold += MESSAGE.pack(kind, number)
+        self._untold += WORKER_MESSAGE.pack(kind, number)
         # What cannot be sent now is told with the next message, or nobody listens any more.
         with suppress(OSError):
             self._untold = self._untold[self._channel.send(self._untold) :]

@@ -22,11 +22,11 @@ from webapp.server.sockets import listen
 from webapp.server.worker import (
     BEGUN,
     CLOSED,
+    CONNECTION_NUMBER,
     FAILED,
     LAST_ANSWERS_SECONDS,
-    MESSAGE,
-    NUMBER,
     READY,
+    WORKER_MESSAGE,
     WorkerOrder,
 )
 
@@ -74,7 +74,7 @@ class _Worker:
     def take(self, accepted: socket.socket, number: int) -> bool:
         """Return whether the worker takes a connection."""
         try:
-            socket.send_fds(self.channel, [NUMBER.pack(number)], [accepted.fileno()])
+            socket.send_fds(self.channel, [CONNECTION_NUMBER.pack(number)], [accepted.fileno()])
         except OSError:
             return False
         self.connections += 1
@@ -225,9 +225,9 @@ class WorkerPool:
         if not told or (told.startswith(FAILED) and not worker.is_ready):
             return self._ended(worker, told)
         told = worker.told + told
-        whole = len(told) - len(told) % MESSAGE.size
+        whole = len(told) - len(told) % WORKER_MESSAGE.size
         worker.told = told[whole:]
-        for kind, number in MESSAGE.iter_unpack(told[:whole]):
+        for kind, number in WORKER_MESSAGE.iter_unpack(told[:whole]):
             if kind in (BEGUN, CLOSED):
                 self._release(number)
             worker.connections -= kind == CLOSED

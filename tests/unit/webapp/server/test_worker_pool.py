@@ -9,7 +9,14 @@ import pytest
 
 from webapp.server import worker_pool
 from webapp.server.sockets import place_of
-from webapp.server.worker import BEGUN, CLOSED, MESSAGE, NUMBER, READY, WorkerOrder
+from webapp.server.worker import (
+    BEGUN,
+    CLOSED,
+    CONNECTION_NUMBER,
+    READY,
+    WORKER_MESSAGE,
+    WorkerOrder,
+)
 
 
 class _Process:
@@ -42,7 +49,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_pool.WorkerPool]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         pool = worker_pool.WorkerPool(listening, 1, cast("WorkerOrder", None))
         pool._add()
-        _started[0].channel.send(MESSAGE.pack(READY, 0))
+        _started[0].channel.send(WORKER_MESSAGE.pack(READY, 0))
         pool._step()
         yield pool
         pool.close()
@@ -55,8 +62,8 @@ def test_a_worker_that_was_replaced_may_still_tell_something(
 ) -> None:
     pool._renewing = True
     pool._step()
-    _started[1].channel.send(MESSAGE.pack(READY, 0))
-    _started[0].channel.send(MESSAGE.pack(CLOSED, 0))
+    _started[1].channel.send(WORKER_MESSAGE.pack(READY, 0))
+    _started[0].channel.send(WORKER_MESSAGE.pack(CLOSED, 0))
     pool._step()
     assert [worker.process for worker in pool._workers] == [_started[1]]
 
@@ -69,7 +76,7 @@ def test_one_that_dies_while_it_is_replaced_is_not_started_twice(
     _started[0].channel.close()
     pool._step()
     assert pool._due == []
-    _started[1].channel.send(MESSAGE.pack(READY, 0))
+    _started[1].channel.send(WORKER_MESSAGE.pack(READY, 0))
     pool._step()
     assert [worker.is_ready for worker in pool._workers] == [True]
 
@@ -88,8 +95,8 @@ def test_a_replacement_that_dies_is_started_again_where_nobody_is_left(
 
 def _handed(process: _Process) -> tuple[socket.socket, int]:
     """Take a connection as a worker does."""
-    data, (descriptor,), _, _ = socket.recv_fds(process.channel, NUMBER.size, 1)
-    return socket.socket(fileno=descriptor), NUMBER.unpack(data)[0]
+    data, (descriptor,), _, _ = socket.recv_fds(process.channel, CONNECTION_NUMBER.size, 1)
+    return socket.socket(fileno=descriptor), CONNECTION_NUMBER.unpack(data)[0]
 
 
 def test_what_a_dead_worker_has_not_read_is_handed_to_another(
@@ -99,13 +106,13 @@ def test_what_a_dead_worker_has_not_read_is_handed_to_another(
     for number, client in enumerate(clients):
         client.sendall(b"%d" % number)
     pool._add()
-    _started[1].channel.send(MESSAGE.pack(READY, 0))
+    _started[1].channel.send(WORKER_MESSAGE.pack(READY, 0))
     pool._step()
     pool._step()
     taken = [_handed(process) for process in _started for _ in range(2)]
     # The first worker reads one of its two connections, and dies in the middle of telling more.
     assert taken[0][0].recv(9) == b"0"
-    _started[0].channel.send(MESSAGE.pack(BEGUN, taken[0][1]) + b"c")
+    _started[0].channel.send(WORKER_MESSAGE.pack(BEGUN, taken[0][1]) + b"c")
     pool._step()
     for accepted, _ in taken[:2]:
         accepted.close()
@@ -127,7 +134,7 @@ def test_connections_that_no_worker_takes_wait(pool: worker_pool.WorkerPool) -> 
         pool._waiting.append(pool._listening.accept()[0])
         pool._step()
         pool._add()
-        _started[1].channel.send(MESSAGE.pack(READY, 0))
+        _started[1].channel.send(WORKER_MESSAGE.pack(READY, 0))
         pool._step()
         pool._step()
         accepted, _ = _handed(_started[1])
