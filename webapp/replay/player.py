@@ -21,6 +21,7 @@ from pywb.utils.loaders import BaseLoader, BlockLoader
 from pywb.utils.wbexception import WbException
 from pywb.warcserver import handlers
 from pywb.warcserver.index.cdxobject import CDXObject
+from pywb.warcserver.resource import responseloader
 from pywb.warcserver.warcserver import register_source
 
 from nwx.accounts.user_options import network_of
@@ -43,11 +44,14 @@ from webapp.replay.rewriter import (
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
+    has_content,
     is_encoded,
     policy,
     tell_truth,
 )
+from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import SCHEME, open_record
+from webapp.replay.unplayable import OriginalLoader, UnplayableError, reason_of
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
@@ -118,10 +122,20 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     ) -> None:
         """Replace what is not so in the archived headers."""
         tell_truth(record, cdx.get("status") or "200")
+        if not has_content(record):
+            raise UnplayableError(cdx["url"], status=record.http_headers.get_statuscode())
 
     def _add_range(self, record: Any, *arguments: Any) -> Any:
         """Cut a range out of a body, where the bytes of the record are those of the body."""
         return None if is_encoded(record) else super()._add_range(record, *arguments)
+
+    def handle_error(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
+        """Return the page that tells an error."""
+        reason = reason_of(wbe.msg)
+        if reason is None:
+            return super().handle_error(environ, wbe)
+        page = self.error_view.render_to_string(environ, err_msg=wbe.url, **reason)
+        return WbResponse.text_response(page, "404 Not Found", "text/html; charset=utf-8")
 
     def _error_response(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
         wbe.msg = words_of(wbe.msg)
@@ -159,6 +173,11 @@ class Player(FrontEndApp):  # type: ignore[misc]
             )
             return cast("Iterable[bytes]", refused(environ, start_response))
         return cast("Iterable[bytes]", super().handle_request(environ, start_response))
+
+    def _check_refer_redirect(self, environ: dict[str, Any]) -> Any:
+        """Lead from a link that was not rewritten to a capture; captures lead nowhere else."""
+        is_capture = environ.get("SCRIPT_NAME", "").startswith(f"/{COLLECTION}")
+        return None if is_capture else super()._check_refer_redirect(environ)
 
     def serve_cdx(self, environ: dict[str, Any], coll: str = "") -> WbResponse:
         """Say that there is no such page: archived pages must not list what there is."""
@@ -236,6 +255,7 @@ def main(config_file: str) -> None:
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
     handlers.FuzzyMatcher = OtherQueries
+    responseloader.ResolvingLoader = OriginalLoader
     Rewriter.viewers = PlayerViewers(PlaybackFolder(Path(config_file).parent).passes())
     NwxIndex.viewers = Rewriter.viewers
     application = Player(config_file=config_file)

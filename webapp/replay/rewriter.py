@@ -5,6 +5,7 @@ is done to all captures, since all are played at one origin.
 """
 
 import html
+import re
 from typing import Any, ClassVar
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
@@ -69,6 +70,9 @@ All others are sent as `X-Archive-Orig-…`, those of tomorrow included. Of toda
 - `Memento-Datetime` and `X-Archive-Orig-…` would speak for this archive.
 """
 
+_STATUS = re.compile("[1-5][0-9]{2}")
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_BODILESS = re.compile("1..|304")
 _DECODED = frozenset(("gzip", "x-gzip", "deflate", "br"))
 
 
@@ -146,13 +150,18 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
 def tell_truth(record: Any, status: str) -> None:
     """Replace what the archived headers of a record say about it and what is not so.
 
-    That is a status line that no server could send, spellings of encodings
+    That is a status line or a header that no server could send, spellings of encodings
     that pywb overlooks, and the length of a body that was cut or decoded.
     """
     headers = record.http_headers
     if not headers:
         return
-    headers.validate_statusline(f"{status} Archived")
+    if not _STATUS.fullmatch(headers.get_statuscode()):
+        headers.statusline = f"{status if _STATUS.fullmatch(status) else 200} Archived"
+    headers.statusline = _CONTROLS.sub(" ", headers.statusline)
+    headers.headers = [
+        (_CONTROLS.sub(" ", name), _CONTROLS.sub(" ", value)) for name, value in headers.headers
+    ]
     if (headers.get_header("Transfer-Encoding") or "").strip().lower() == "chunked":
         headers.replace_header("Transfer-Encoding", "chunked")
     encoding = _encoding(record)
@@ -162,6 +171,15 @@ def tell_truth(record: Any, status: str) -> None:
         length := getattr(record.raw_stream, "limit", None), int
     ):
         headers.replace_header("Content-Length", str(length))
+
+
+def has_content(record: Any) -> bool:
+    """Return whether a browser that has asked for a page can take an answer for one.
+
+    It waits for more after 1xx; 304 is about what a crawler had.
+    """
+    headers = record.http_headers
+    return not (headers and _BODILESS.fullmatch(headers.get_statuscode()))
 
 
 def is_encoded(record: Any) -> bool:

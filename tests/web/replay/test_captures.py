@@ -284,18 +284,81 @@ def test_a_file_that_is_gone_is_told(archive: tuple[Engine, Path], service: str)
 
 def test_a_revisit_without_its_original_is_told(archive: tuple[Engine, Path], service: str) -> None:
     engine, folder = archive
+    digest = "sha1:" + "B" * 32
     lone = warc(
         "revisit",
         "http://e.example/",
         "2018-01-01T00:00:00Z",
         b"",
-        WARC_Payload_Digest="sha1:" + "B" * 32,
+        WARC_Payload_Digest=digest,
+        WARC_Refers_To_Target_URI="http://e.example/<first>",
+        WARC_Refers_To_Date="2012-01-01T00:00:00Z",
     )
-    (folder / "lone.warc.gz").write_bytes(lone)
+    old = warc("revisit", "http://g.example/", "2018-01-01T00:00:00Z", b"", WARC_Payload_Digest="")
+    (folder / "lone.warc.gz").write_bytes(lone + old)
     import_file(engine, folder / "lone.warc.gz")
-    status, text = fetch(f"{service}/replay/2018id_/http://e.example/")
-    assert status == 503
-    assert "Original for revisit record could not be loaded" in text
+    for mode in ("id_", "mp_"):
+        status, text = fetch(f"{service}/replay/2018{mode}/http://e.example/")
+        assert status == 404
+        for part in ("http://e.example/&lt;first&gt;", "2012-01-01T00:00:00Z", digest):
+            assert f"<dd>{part}</dd>" in text
+    playing = _origin_of_playback(service)
+    framed = urllib.request.Request(
+        f"{playing}/replay/2018mp_/http://g.example/",
+        headers={"Referer": f"{playing}/replay/2018/http://g.example/", "Accept-Language": "de"},
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused, OPENER.open(framed, timeout=60):
+        pass
+    with refused.value as answer:
+        assert (answer.code, answer.url) == (404, framed.full_url)
+        assert "in keiner Datei dieses Archivs" in answer.read().decode()
+
+
+def test_not_modified_plays_as_what_was_not_modified(
+    archive: tuple[Engine, Path], service: str
+) -> None:
+    engine, folder = archive
+    url = "http://h.example/"
+    original = warc("response", url, "2017-01-01T00:00:00Z", b"<p>first</p>")
+    told = warc(
+        *("revisit", url, "2018-01-01T00:00:00Z", b""),
+        status=b"304 Not Modified",
+        WARC_Profile="http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+        WARC_Refers_To_Target_URI=url,
+        WARC_Refers_To_Date="2017-01-01T00:00:00Z",
+    )
+    (folder / "modified.warc.gz").write_bytes(original + told)
+    import_file(engine, folder / "modified.warc.gz")
+    status, text = fetch(f"{service}/replay/20180101000000mp_/{url}")
+    assert status == 200
+    assert "<p>first</p>" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"101 Switching Protocols", 404),
+        (b"103 Early Hints", 404),
+        (b"304 Not Modified", 404),
+        (b"200 O\rK", 200),
+        (b"403\rNo", 403),
+        (b"999 Enough", 200),
+        (b"0 Nothing", 200),
+    ],
+)
+def test_statuses_that_no_answer_can_have(
+    archive: tuple[Engine, Path], service: str, line: bytes, status: int
+) -> None:
+    engine, folder = archive
+    number = line.split()[0].decode()
+    url = f"http://status.example/{len(line)}-{number}"
+    (folder / f"{number}.warc.gz").write_bytes(
+        warc("response", url, "2018-01-01T00:00:00Z", b"<p>x</p>", status=line, http=b"X-A: b\rc")
+    )
+    import_file(engine, folder / f"{number}.warc.gz")
+    found, text = fetch(f"{service}/replay/2018mp_/{url}")
+    assert found == status
+    assert (f"status {number}, which has no content" in text) == (status == 404)
 
 
 def test_an_odd_status_line_plays(archive: tuple[Engine, Path], service: str) -> None:
