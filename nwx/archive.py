@@ -169,11 +169,11 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.access.restricted.engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
         from nwx.engine.capture_index import KeysAtTime
-        from nwx.values.urlkeys import urlkey
+        from nwx.values.urlkeys import urlkey, with_scheme
 
         moment = date_bound(at, 0) if at else _NEWEST
         engine = self._seen()
-        (near,) = engine.captures_near([KeysAtTime((urlkey(url),), moment)], _NEAR)
+        (near,) = engine.captures_near([KeysAtTime((urlkey(with_scheme(url)),), moment)], _NEAR)
         if not near:
             check_url_shown(engine, url)
             return None

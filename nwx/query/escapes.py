@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import resolve_field
+from nwx.values.urlkeys import with_scheme
 
 MAX_CHARACTERS = 8_000
 MAX_DEPTH = 30
@@ -42,6 +43,7 @@ _OPERATOR_NAMES = frozenset(_OPERATORS)
 _PLAIN_WORDS = re.compile(r"[A-Za-z0-9]{1,40}(?: [A-Za-z0-9]{1,40}){0,20}")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PATTERN_PIECE = re.compile(r"\\.|[*?]+", re.DOTALL)
+_HOST = re.compile(r"((?:[\w-]+\.)+[\w-]+|localhost)(?::\d{1,5})?(?:[/?#]|\Z)", re.IGNORECASE)
 UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
 """Finds wildcards, and quoted signs, which begin with a backslash."""
 
@@ -185,3 +187,14 @@ def _pattern_piece(match: re.Match[str]) -> str:
     if piece[0] == "\\":
         return piece if piece[1] in "*?\\" else piece[1]
     return "?" * piece.count("?") + "*" * ("*" in piece)
+
+
+def with_address(field: str, text: str) -> tuple[str, str]:
+    """Return the field and text of a URL: one without a scheme is looked up by its urlkey."""
+    begin = text.removesuffix("*")
+    if field not in ("url", "urlkey") or UNQUOTED_WILDCARD.search(begin):
+        return field, text
+    address = with_scheme(begin)
+    if field == "url" and _HOST.match(begin):
+        field, address = "urlkey", address if address != begin else f"http://{begin}"
+    return field, address + text[len(begin) :]

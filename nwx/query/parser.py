@@ -26,6 +26,7 @@ from nwx.query.escapes import (
     plain_words,
     unescaped,
     wildcard_pattern,
+    with_address,
 )
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
@@ -194,12 +195,14 @@ class _Reader:
                     ),
                     found,
                 )
-            pattern = normal_value(field, wildcard_pattern(word))
+            field, pattern = with_address(field, wildcard_pattern(word))
+            pattern = normal_value(field, pattern)
             return Wildcard(field, self._key_pattern(found, field, pattern))
         return self._exact(found, unescaped(word), field)
 
     def _exact(self, found: Any, text: str, field: str) -> Node:
         """Return the node of a text without wildcards."""
+        field, text = with_address(field, text)
         text = normal_value(field, text)
         match kind(field):
             case QueryFieldKind.TEXT:

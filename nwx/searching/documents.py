@@ -190,7 +190,7 @@ def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Cap
 
 def _captures_of(engine: Engine, url: str) -> Iterator[Capture]:
     """Stream the captures of a URL; answers to requests with a body follow those by GET."""
-    key = urlkey(url)
+    key = urlkey(with_scheme(url))
     prefix = method_prefix(key)
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     answers = islice(engine.captures(prefix, after), _MOST_ANSWERS)

@@ -11,7 +11,7 @@ from flask_babel import gettext
 
 from nwx.errors import ErrorText, UrlError, UsageError
 from nwx.query.fields import FILTERS
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 
 MAX_QUERY = 4_000
 MAX_VALUE = 2_000
@@ -74,7 +74,7 @@ def different(
 
 def url(arguments: Arguments, name: str = "url") -> str:
     """Return a URL that captures can be looked up by, "" where it is not given."""
-    value = text(arguments, name, MAX_URL)
+    value = with_scheme(text(arguments, name, MAX_URL))
     try:
         urlkey(value)
     except UrlError as error:

@@ -37,7 +37,7 @@ from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError
 from nwx.model import Collapse, IndexName, IndexStats, SourceFile
 from nwx.query.question import Question
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 
 
 class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
@@ -275,7 +275,7 @@ def check_url_shown(engine: Engine, url: str, timestamp: str = "") -> None:
     if not isinstance(engine, RestrictedEngine):
         return
     try:
-        key = urlkey(url)
+        key = urlkey(with_scheme(url))
     except UrlError:
         return
     _check(engine.url_decisions(key, timestamp))

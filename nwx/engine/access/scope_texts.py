@@ -7,7 +7,7 @@ from nwx.engine.access.rules import Scope
 from nwx.errors import DigestError, NwxError, UsageError
 from nwx.query.dates import date_span
 from nwx.values.digests import normal_digest
-from nwx.values.urlkeys import urlkey
+from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url, host_parts
 
 EXACT_MARK = "###"
@@ -46,9 +46,9 @@ def scope_of(text: str) -> Scope:
 
 def url_scope(text: str) -> Scope:
     """Return the scope of exactly a URL, or, if it ends in `*`, of all URLs with its prefix."""
-    url = text.rstrip("*")
+    url = with_scheme(text.rstrip("*"))
     key = _key(url)
-    if url == text:
+    if not text.endswith("*"):
         return Scope(url=text, prefix=key, is_exact=True)
     # A urlkey has no slash and no question mark at its end; the prefix keeps them.
     sign = url[-1:] if url.endswith(("/", "?")) and not key.endswith(url[-1]) else ""

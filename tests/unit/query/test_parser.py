@@ -64,6 +64,13 @@ SYNTAX: dict[str, Node] = {
     f"hash:{SHA1}": Term("digest", SHA1),
     'url_norm:"http://www.Example.org/a/"': Term("urlkey", "org,example)/a"),
     "url_norm:http\\:\\/\\/example.org\\/a": Term("urlkey", "org,example)/a"),
+    "url:example.org:80/a": Term("urlkey", "org,example)/a"),
+    "url:www.example.org:8080": Term("urlkey", "org,example:8080)/"),
+    "url:localhost:8080/*": Wildcard("urlkey", "localhost:8080)/*"),
+    "url:example.org/a": Term("urlkey", "org,example)/a"),
+    "url:dns\\:example.org": Term("url", "dns:example.org"),
+    "url:ex*.org/a": Wildcard("url", "ex*.org/a"),
+    "urlkey:example.org:80/a*": Wildcard("urlkey", "org,example)/a*"),
     "url_norm:https://example.org/a/*": Wildcard("urlkey", "org,example)/a/*"),
     "wayback_date:20100102030405": DateRange("20100102030405", "20100102030405"),
     "wayback_date:[20100101000000 TO 20101231235959]": DateRange(
