@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from nwx.accounts.account import Account, AccountError, check_account_name
+from nwx.accounts.account import Account, AccountError, check_account_name, is_account_name
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.passwords import check_password, hash_password, is_outdated, is_password
 from nwx.engine.access.rules import Role
@@ -102,6 +102,8 @@ class AccountStore:
 
 
 def _found(db: sqlite3.Connection, name: str) -> Account | None:
+    if not is_account_name(name):
+        return None
     row = db.execute(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", (name,)).fetchone()
     return _account(row) if row else None
 

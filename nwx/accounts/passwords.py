@@ -40,13 +40,11 @@ def is_password(password_hash: str, password: str) -> bool:
     Takes as long for "", the hash of an account that does not exist or has no password, so that
     response times do not reveal which accounts have one.
     """
-    known = bool(password_hash)
+    known, nobody = bool(password_hash), _hash_of_nobody()
     if len(password) > MOST_PASSWORD_CHARACTERS:
         password, known = "", False
     try:
-        same = _hasher.verify(
-            password_hash or _hash_of_nobody(), password.encode("utf-8", "surrogatepass")
-        )
+        same = _hasher.verify(password_hash or nobody, password.encode("utf-8", "surrogatepass"))
     except (VerificationError, InvalidHashError):
         return False
     return same and known

@@ -42,7 +42,11 @@ Nwx = Callable[..., Ran]
 
 def environment(engine: Path | str, **more: str) -> dict[str, str]:
     """Return an environment with an archive and without a terminal's colours."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
+        if name in os.environ
+    }
     return {**kept, "NWX_ENGINE": str(engine), "PYTHONWARNINGS": "error", **more}
 
 

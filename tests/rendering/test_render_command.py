@@ -104,7 +104,14 @@ def test_live_pages_reach_no_other_address_of_this_machine(tmp_path: Path) -> No
         listed.write_text(f"{site}/local-addresses\n")
         live = ("render", "--live", "--proxy", proxy, "--urls", listed, "--out", out)
         report = run_nwx(tmp_path / "none", *live, "--browser", find_browser(), "--json").json
+        # A captured page may have any URL: those of this machine are not visited for it.
+        held = write_warc(tmp_path / "a.warc.gz", [Page(f"{site}/", "20150101000000", b"a page")])
+        run_nwx(tmp_path / "archive", "import", held)
+        found = ("render", "--live", "--proxy", proxy, "--out", tmp_path / "found.warc.gz")
+        crawled = run_nwx(tmp_path / "archive", *found, "--browser", find_browser(), "--json").json
     assert report["refused"]["connections"] > 3
+    assert crawled["refused"]["connections"]
+    assert crawled["resources"] == crawled["resources_failed"]
     assert b"9200" not in b"".join(path.read_bytes() for path in tmp_path.glob("warcs/*"))
 
 

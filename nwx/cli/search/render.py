@@ -163,13 +163,14 @@ def _target(
     proxy: str,
     local: tuple[str, ...],
     playback: str,
+    urls: str,
     **_: Any,
 ) -> Iterator["PlaybackTarget"]:
     """Give where pages are rendered; playback that is started for this ends with it."""
     if live:
         from nwx.quality.browser.targets import LiveWeb
 
-        web = LiveWeb(proxy, local)
+        web = LiveWeb(proxy, local, trusts_pages=bool(urls))
         web.check()
         yield web
     else:

@@ -20,6 +20,7 @@ _PIECE = 1 << 16
 _CONNECT_SECONDS = 20.0
 _MOST_REFUSED = 1_000
 _DROPPED = (b"proxy-connection", b"connection", b"keep-alive", b"proxy-authorization")
+_NAT64, _UNICAST = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2000::/3")
 _OF_BROWSER = (".google.com", ".googleapis.com", ".gvt1.com", ".gstatic.com")
 REFUSED_HEADER = "proxy-status"
 """The field that only answers of this proxy have: playback gives those of captures other names."""
@@ -188,7 +189,7 @@ class Gateway:
             return not head.is_tunnel and head.place == self._target.allowed
         if not head.place or is_of_browser(head.place, head.address):
             return False
-        return head.place in traffic.own or not await _is_local(head.place)
+        return head.place in traffic.own or not await is_local(head.place)
 
 
 def is_of_browser(place: str, address: bytes = b"") -> bool:
@@ -219,9 +220,10 @@ async def _copy(
             await writer.drain()
 
 
-async def _is_local(place: str) -> bool:
+async def is_local(place: str) -> bool:
     """Return whether a place is on this machine or in a private network."""
     host, port = _host_port(place)
+    host = host.rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
     loop = asyncio.get_running_loop()
@@ -234,9 +236,15 @@ async def _is_local(place: str) -> bool:
 
 def _is_public(address: str) -> bool:
     try:
-        return ipaddress.ip_address(address.partition("%")[0]).is_global
+        found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in _NAT64:
+            found = ipaddress.IPv4Address(found.packed[-4:])
+        elif found not in _UNICAST or found.sixtofour:
+            return False
+    return found.is_global and not found.is_multicast
 
 
 def _host_port(place: str) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from nwx.quality.browser import page_session
-from nwx.quality.browser.gateway import Gateway, Traffic, place_of_address
+from nwx.quality.browser.gateway import Gateway, Traffic, is_local, place_of_address
 from nwx.quality.browser.page_session import (
     GLANCE_SECONDS,
     STEP_SECONDS,
@@ -61,8 +61,7 @@ class PageVisit:
     ) -> None:
         self._task, self._options, self._target = task, options, target
         self._gateway = gateway
-        own = () if target.is_playback else (place_of_address(task.url), *target.local)
-        self._traffic = Traffic(options.most_bytes, options.most_requests, own=own)
+        self._traffic = Traffic(options.most_bytes, options.most_requests, own=target.local)
         self.watch = PageWatch(target, self._traffic)
         self._found = _Found()
         self._deadline = Deadline(self.watch, options.page_seconds)
@@ -71,6 +70,10 @@ class PageVisit:
         """Visit the page; whatever happens, `render` returns the results up to then."""
         from playwright.async_api import Error
 
+        place = place_of_address(self._task.url)
+        # A public name is looked up for each request: it may change into a private address.
+        if self._target.trusts_pages and await is_local(place):
+            self._traffic.own += (place,)
         self._gateway.traffic = self._traffic
         context = None
         try:

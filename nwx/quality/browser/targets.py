@@ -118,6 +118,10 @@ class PlaybackTarget(Protocol):
         """The private addresses, as host:port, that live pages may use."""
 
     @property
+    def trusts_pages(self) -> bool:
+        """Whether pages at private addresses are visited, and may use their own host."""
+
+    @property
     def is_playback(self) -> bool:
         """Whether captures are played, and not live pages visited."""
 
@@ -145,6 +149,7 @@ class ArchivePlayback:
 
     proxy = ""
     local = ()
+    trusts_pages = False
     is_playback = True
 
     @cached_property
@@ -254,12 +259,13 @@ def _check_place(place: str, what: str) -> None:
 class LiveWeb:
     """The live web through a WARC-writing proxy at `http://host:port`.
 
-    Local and private addresses are refused except `local` ones, as host:port, and the hosts of the
-    pages themselves.
+    Local and private addresses are refused except `local` ones, as host:port, and with
+    `trusts_pages` those of the pages themselves.
     """
 
     address: str
     local: tuple[str, ...] = ()
+    trusts_pages: bool = False
 
     allowed = ""
     is_playback = False

@@ -30,6 +30,7 @@ def test_accounts_are_kept(store: AccountStore) -> None:
     assert ada.made_at == ada.changed_at == "20260102000000"
     assert store.account("ADA") == ada
     assert store.account("bob") is None
+    assert store.account("\udcff") is store.logged_in("\udcff", PASSWORD) is None
 
 
 def test_a_name_is_given_once(store: AccountStore) -> None:

@@ -6,7 +6,13 @@ from contextlib import closing
 
 import pytest
 
-from nwx.quality.browser.gateway import Gateway, Traffic, is_of_browser, place_of_address
+from nwx.quality.browser.gateway import (
+    Gateway,
+    Traffic,
+    is_local,
+    is_of_browser,
+    place_of_address,
+)
 from nwx.quality.browser.targets import ArchivePlayback, LiveWeb, PlaybackTarget
 
 BODY = b"x" * 10_000
@@ -150,6 +156,27 @@ def test_live_requests_go_to_the_proxy_as_they_are_and_none_to_local_addresses()
         assert gateway.traffic.counts()["connections"] == 5
 
     run(lambda port: LiveWeb(f"http://127.0.0.1:{port}"), scenario)
+
+
+@pytest.mark.parametrize(
+    "place, local",
+    [
+        ("localhost.:80", True),
+        ("x.localhost.:80", True),
+        ("[::ffff:127.0.0.1]:80", True),
+        ("[::127.0.0.1]:80", True),
+        ("[64:ff9b::7f00:1]:80", True),
+        ("[64:ff9b::5db8:d70e]:80", False),
+        ("[2002:7f00:1::]:80", True),
+        ("[fec0::1]:80", True),
+        ("239.255.255.250:80", True),
+        ("0.0.0.0:80", True),
+        ("[2606:4700::1111]:80", False),
+    ],
+)
+def test_local_places(place: str, local: bool) -> None:
+    with ThreadPoolExecutor(1) as thread:  # this one may run the loop of a browser
+        assert thread.submit(asyncio.run, is_local(place)).result() is local
 
 
 def test_a_player_that_is_gone_is_no_answer() -> None:
