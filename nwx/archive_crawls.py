@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
     from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
     from nwx.engine.indices.crawl_queue import PutCounts, QueueCounts, QueuedUrl, UrlUpdate
+    from nwx.quality.monitor.report import MonitorReport
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
     from nwx.steering.due.due_urls import DueReport, DueUrl
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.steering.triples.triple_store import TripleStore
 
 Stopping = Callable[[], bool]
+_STATES = "monitor:"
+"""The prefix of the names of monitors' states (`nwx.quality.monitor.state`)."""
 
 
 class ArchiveCrawls(ArchiveWork):
@@ -48,19 +51,26 @@ class ArchiveCrawls(ArchiveWork):
         documents = {one.version: one.documents for one in crawls.analysed_versions(name)}
         return [(one, documents.get(one.version, 0)) for one in crawls.versions(name)]
 
-    def save_crawl(self, text: str, place: str) -> "StoredSpecification":
-        """Save a crawl specification under its name; `place` names the text in messages."""
+    def save_crawl(
+        self, text: str, place: str, expected: int | None = None
+    ) -> "StoredSpecification":
+        """Save a crawl specification under its name; `place` names the text in messages.
+
+        Raises EngineConflictError if the last one saved is not number `expected`.
+        """
         from nwx.steering.specifications.specification_store import save_text
 
         with self._writable() as engine:
-            return save_text(engine.crawl_index(), text, place)
+            return save_text(engine.crawl_index(), text, place, expected=expected)
 
-    def restore_crawl(self, name: str, version: str) -> "StoredSpecification":
+    def restore_crawl(
+        self, name: str, version: str, expected: int | None = None
+    ) -> "StoredSpecification":
         """Save an earlier version of a crawl specification again, as the newest."""
         from nwx.steering.specifications.specification_store import restore
 
         with self._writable() as engine:
-            return restore(engine.crawl_index(), name, version)
+            return restore(engine.crawl_index(), name, version, expected)
 
     def remove_crawl(self, name: str) -> None:
         """Remove a crawl specification with all its versions and scores."""
@@ -181,6 +191,33 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.comparison.question import comparison_of
 
         return comparison_of(self._seen(), a, b, spec, progress)
+
+    def stored_comparison(self, a: str, b: str = "", crawl: str = "") -> "CollectionComparison":
+        """Compare two collections, or one with the crawl of a name, by stored scores only."""
+        from nwx.steering.comparison.comparison import compare
+        from nwx.steering.comparison.question import relevance_question
+        from nwx.steering.specifications.specification_store import specification_of
+
+        engine, relevance = self._seen(), None
+        if crawl:
+            specification = specification_of(self.crawl_specification(crawl))
+            relevance = relevance_question(engine, specification, analyse=False)
+        return compare(engine, a, b, relevance)
+
+    def analysed_versions(self, name: str) -> "Sequence[AnalysedVersion]":
+        """Return the versions of a specification that pages were analysed by."""
+        return self._seen().crawl_index().analysed_versions(name)
+
+    def monitor(self, name: str) -> "MonitorReport | None":
+        """Return what the monitor of a crawl saw last, None if it was never monitored."""
+        from nwx.quality.monitor.state import read_monitor
+
+        return read_monitor(self._seen(), name)
+
+    def monitored(self) -> list[str]:
+        """Return the names of the crawls that were monitored."""
+        states = self._seen().quality_index().states()
+        return [one.removeprefix(_STATES) for one in states if one.startswith(_STATES)]
 
     def simulate_crawl(
         self, spec: str, collection: str, budget: int | None, progress: ShowProgress = no_progress

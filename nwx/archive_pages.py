@@ -1,14 +1,16 @@
 """The questions of the Python API that pages and programs ask with objects of the areas."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nwx.answers.options import chosen, first_of, several
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
-from nwx.errors import NotBuiltError, SettingsError
+from nwx.errors import NotBuiltError, SettingsError, UrlError
 from nwx.model import IndexName, LinkCell
+from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.hits import Hits
@@ -67,20 +69,19 @@ class ArchivePages(ArchiveWork):
     def capture_times(self, url: str, most: int) -> list[str]:
         """Return the timestamps of the first captures of a URL, sorted."""
         from nwx.engine.capture_index import exactly
-        from nwx.values.urlkeys import urlkey
 
         rows = self._seen().cdx_rows(exactly(urlkey(url)))
         return [row.timestamp for row in first_of(rows, most)]
 
-    def captures_of_key(self, urlkey: str) -> "Iterator[Capture]":
+    def captures_of_key(self, key: str) -> "Iterator[Capture]":
         """Stream the captures of a urlkey by date."""
-        return self._seen().captures(urlkey)
+        return self._seen().captures(key)
 
-    def captures_at(self, urlkey: str, timestamp: str) -> "Sequence[Capture]":
+    def captures_at(self, key: str, timestamp: str) -> "Sequence[Capture]":
         """Return the captures of a urlkey at a timestamp of 14 digits."""
         from nwx.searching.documents import captures_at
 
-        return captures_at(self._seen(), urlkey, timestamp)
+        return captures_at(self._seen(), key, timestamp)
 
     def stored_document(self, id: str) -> "Document | None":
         """Return a document without its dates and captures; raises HiddenError."""
@@ -123,10 +124,10 @@ class ArchivePages(ArchiveWork):
         return self._kept(KeptLinks)
 
     def inlinks(
-        self, urlkey: str, *, year: int = 0, collection: str = "", offset: int = 0, limit: int = 50
+        self, key: str, *, year: int = 0, collection: str = "", offset: int = 0, limit: int = 50
     ) -> "UrlInlinks":
         """Return the links to a urlkey with their counts, also by year, and some of them."""
-        return self._links().of_key(urlkey, LinkCell(year or None, collection), offset, limit)
+        return self._links().of_key(key, LinkCell(year or None, collection), offset, limit)
 
     def link_years(self) -> list[int]:
         """Return the years of the pages that have links."""
@@ -285,6 +286,15 @@ class ArchivePages(ArchiveWork):
         checks = [checks_stamp(engine, name) for name in collections or ("",)]
         versions = engine.inlink_index().version(), engine.facet_store().stamp()
         return repr((engine.hidden_key, versions, checks))
+
+    def url_statuses(self, urls: Iterable[str]) -> Mapping[str, int]:
+        """Return the lowest status of the captures of URLs; those without any are left out."""
+        keys = {}
+        for url in urls:
+            with suppress(UrlError):
+                keys[url] = urlkey(url)
+        found = self._seen().statuses(list(keys.values()))
+        return {url: found[key] for url, key in keys.items() if key in found}
 
     def collections(self) -> list[str]:
         """Return the names of the collections."""

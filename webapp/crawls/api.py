@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from nwx.charts.fields import SCHEMES
 from nwx.quality.monitor.report import monitor_json
 from nwx.searching.answers import Count, Timestamp
+from nwx.values.records import copied
 from webapp.crawls.comparison import CHARTS
 from webapp.crawls.monitor import is_late, monitored_or_404
 from webapp.crawls.monitor_charts import MONITOR_CHARTS, Span
-from webapp.crawls.page import stored_or_404
 from webapp.site import parameters
-from webapp.site.context import engine
-from webapp.site.openapi import COUNT, ERRORS, NOT_FOUND, Operation, Parameter, check_parameters
+from webapp.site.context import archive
+from webapp.site.openapi import (
+    NOT_FOUND,
+    Operation,
+    Parameter,
+    check_parameters,
+    paging_parameters,
+    picture_operation,
+)
 from webapp.site.question_limits import answer_search
 from webapp.site.responses import json_answer
 
@@ -63,10 +69,7 @@ class ScoredLinkAnswer:
 SCORED_LINKS_PARAMETERS = (
     Parameter("host", "URLs of this host"),
     Parameter("version", "scores of this version; those that were written last without it"),
-    Parameter("offset", "the URLs to skip", {**COUNT, "default": 0}),
-    Parameter(
-        "limit", "the URLs to return", {**COUNT, "maximum": MOST_LINKS_ANSWERED, "default": 100}
-    ),
+    *paging_parameters("URLs", 100, MOST_LINKS_ANSWERED),
 )
 
 _COMPARED = (
@@ -82,7 +85,6 @@ CRAWL_OPERATIONS = (
         "The crawl specifications",
         (),
         tuple[CrawlAnswer, ...],
-        errors=ERRORS,
         example="/api/crawls",
     ),
     Operation(
@@ -101,19 +103,15 @@ CRAWL_OPERATIONS = (
         media_types=("application/json",),
         errors=NOT_FOUND,
     ),
-    Operation(
+    picture_operation(
         "crawlChart",
         "/crawls/{name}/monitor/{chart}.{form}",
         "A chart of that as a picture",
+        (Parameter("span", "the time shown", {"enum": list(Span), "default": Span.DAY}),),
         (
             Parameter("name", "the crawl", place="path"),
             Parameter("chart", "what it shows", {"enum": list(MONITOR_CHARTS)}, place="path"),
-            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
-            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
-            Parameter("span", "the time shown", {"enum": list(Span), "default": Span.DAY}),
         ),
-        media_types=("image/svg+xml", "image/png"),
-        errors=NOT_FOUND,
     ),
     Operation(
         "compareCrawls",
@@ -123,18 +121,12 @@ CRAWL_OPERATIONS = (
         media_types=("application/json",),
         errors=NOT_FOUND,
     ),
-    Operation(
+    picture_operation(
         "exportComparison",
         "/crawls/compare/{chart}.{form}",
         "A chart of that as a picture",
-        (
-            Parameter("chart", "what it shows", {"enum": list(CHARTS)}, place="path"),
-            Parameter("form", "the format", {"enum": ["svg", "png"]}, place="path"),
-            Parameter("scheme", "the colours", {"enum": list(SCHEMES)}),
-            *_COMPARED,
-        ),
-        media_types=("image/svg+xml", "image/png"),
-        errors=NOT_FOUND,
+        _COMPARED,
+        (Parameter("chart", "what it shows", {"enum": list(CHARTS)}, place="path"),),
     ),
 )
 
@@ -146,24 +138,17 @@ blueprint = Blueprint("crawl_api", __name__, url_prefix="/api/crawls")
 def crawls() -> ResponseReturnValue:
     """Answer with the crawl specifications."""
     check_parameters(request.args, ())
-    index = engine().crawl_index()
-
-    def find() -> tuple[CrawlAnswer, ...]:
-        return tuple(
-            CrawlAnswer(
-                stored.name,
-                stored.number,
-                stored.version,
-                stored.saved,
-                tuple(
-                    AnalysisAnswer(one.version, one.documents, one.urls)
-                    for one in index.analysed_versions(stored.name)
-                ),
+    found = answer_search(archive().crawls)
+    return json_answer(
+        [
+            copied(
+                CrawlAnswer,
+                stored,
+                analysed=tuple(copied(AnalysisAnswer, one) for one in analysed),
             )
-            for stored in index.specifications()
-        )
-
-    return json_answer(answer_search(find))
+            for stored, analysed in found
+        ]
+    )
 
 
 @blueprint.get("/<name>/monitor")
@@ -179,15 +164,12 @@ def scored_links(name: str) -> ResponseReturnValue:
     """Answer with the linked URLs of a crawl by relevance."""
     arguments = request.args
     check_parameters(arguments, SCORED_LINKS_PARAMETERS)
-    offset = parameters.number_parameter(arguments, "offset", 0, 0, parameters.MAX_OFFSET)
-    limit = parameters.number_parameter(arguments, "limit", 100, 0, MOST_LINKS_ANSWERED)
+    offset, limit = parameters.paging(arguments, 100, MOST_LINKS_ANSWERED)
     host = parameters.text(arguments, "host", 300).lower()
     version = parameters.text(arguments, "version", 100)
-    index = engine().crawl_index()
-    stored_or_404(index, name)
-
-    def find() -> tuple[ScoredLinkAnswer, ...]:
-        found = index.best_links(name, limit, offset, host, version) if limit else []
-        return tuple(ScoredLinkAnswer(*link) for link in found)
-
-    return json_answer(answer_search(find))
+    own = archive()
+    own.crawl_specification(name)
+    if not limit:
+        return json_answer(())
+    found, _ = answer_search(lambda: own.crawl_links(name, limit, offset, host, version))
+    return json_answer([ScoredLinkAnswer(*link) for link in found])

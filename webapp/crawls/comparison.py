@@ -1,14 +1,12 @@
 """Two collections, or one and a crawl specification, compared: the page and its charts."""
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from cachetools import TTLCache
-from flask import Blueprint, current_app, jsonify, render_template, request, url_for
+from flask import Blueprint, jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, ngettext
 from werkzeug.exceptions import NotFound
@@ -16,26 +14,19 @@ from werkzeug.exceptions import NotFound
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.specs import PAGES, RELEVANT, harvest_chart
-from nwx.engine.base import Engine
-from nwx.errors import ErrorText, UsageError
-from nwx.quality.scores import checks_stamp
-from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection, compare
+from nwx.errors import UsageError
+from nwx.steering.comparison.comparison import CollectionComparison, ComparedCollection
 from nwx.steering.comparison.comparison_json import AGES, ages, comparison_json
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
 from nwx.steering.comparison.quality import QualityCounts
-from nwx.steering.comparison.question import relevance_question
-from nwx.steering.specifications.specification_store import (
-    UnknownCrawlError,
-    specification_of,
-    stored_specification,
-)
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, with_words
 from webapp.explore.page import extended, schemes
 from webapp.quality.labels import fault_label
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive, service
+from webapp.site.parameters import Asked
 from webapp.site.question_limits import answer_facets
-from webapp.site.words import decimal, error_text
+from webapp.site.words import decimal
 
 CHARTS = ("overlap", "harvest", "relevance", "quality", "faults", "freshness")
 """The names of all charts that a comparison may have."""
@@ -187,53 +178,25 @@ def _sized(spec: Spec, rows: list[dict[str, Any]], names: int) -> Spec:
 blueprint = Blueprint("comparison", __name__, url_prefix="/crawls/compare")
 
 HOSTS_SHOWN = 20
-_EXTENSION = "nwx-comparisons"
-_KEPT, _KEPT_SECONDS = 16, 600
 _LONGEST_NAME = 300
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The collections and the specification that an address names; "" are not chosen."""
-
-    a: str
-    b: str
-    crawl: str
-
-    @property
-    def is_complete(self) -> bool:
-        return bool(self.a and (self.b or self.crawl))
-
-    def address(self, endpoint: str, **more: str) -> str:
-        """Return the address of a page with the same parameters."""
-        pairs = {"a": self.a, "b": self.b, "spec": self.crawl}
-        chosen = {name: value for name, value in pairs.items() if value}
-        return url_for(endpoint, **chosen, **more)  # type: ignore[arg-type]
+def _asked(base: str = "") -> Asked:
+    """Return the collections and the specification that an address names."""
+    names = ("a", "b", "spec")
+    return Asked(base, {one: parameters.text(request.args, one, _LONGEST_NAME) for one in names})
 
 
-@dataclass(slots=True)
-class _Comparisons:
-    """The comparisons that were made last, until the archive changes."""
-
-    made: TTLCache[tuple[str, ...], CollectionComparison] = field(
-        default_factory=lambda: TTLCache(_KEPT, _KEPT_SECONDS)
-    )
-    guard: threading.Lock = field(default_factory=threading.Lock)
-
-
-def _asked() -> _Asked:
-    a, b, crawl = (
-        parameters.text(request.args, name, _LONGEST_NAME) for name in ("a", "b", "spec")
-    )
-    return _Asked(a, b, crawl)
+def _is_complete(asked: Asked) -> bool:
+    given = asked.given
+    return "a" in given and ("b" in given or "spec" in given)
 
 
 @blueprint.get("", endpoint="show")
 def show_comparison() -> ResponseReturnValue:
     """Show two collections, or one with its specification, side by side."""
-    archive, asked = engine(), _asked()
-    crawls = [one.name for one in archive.crawl_index().specifications()]
-    found = _comparison(archive, asked) if asked.is_complete else None
+    own, asked = archive(), _asked(url_for(".show"))
+    found = _comparison(asked) if _is_complete(asked) else None
     shown = {}
     if found is not None:
         until = max(side.counts.last for side in found.sides)
@@ -247,8 +210,8 @@ def show_comparison() -> ResponseReturnValue:
         "compare.html",
         asked=asked,
         found=found,
-        collections=archive.collections(),
-        crawls=crawls,
+        collections=own.collections(),
+        crawls=[one.name for one, _ in own.crawls()],
         age_labels=age_labels(),
         score_labels=score_labels(),
         fault_label=fault_label,
@@ -277,38 +240,19 @@ def chart_picture(chart: str, form: str) -> ResponseReturnValue:
 
 def _complete() -> CollectionComparison:
     asked = _asked()
-    if not asked.is_complete:
-        raise UsageError(
-            ErrorText("a, and b or spec, are missing; name two collections, or one and a crawl")
+    if not _is_complete(asked):
+        raise UsageError.translated(
+            "a, and b or spec, are missing; name two collections, or one and a crawl"
         )
-    return _comparison(engine(), asked)
+    return _comparison(asked)
 
 
-def _comparison(archive: Engine, asked: _Asked) -> CollectionComparison:
+def _comparison(asked: Asked) -> CollectionComparison:
     """Return a comparison, made anew only when captures, scores or checks have changed."""
-    crawls = archive.crawl_index()
-    specification, analysed = None, ""
-    if asked.crawl:
-        try:
-            specification = specification_of(stored_specification(crawls, asked.crawl))
-        except UnknownCrawlError as error:
-            raise NotFound(error_text(error)) from error
-        analysed = repr((specification.version(), crawls.analysed_versions(asked.crawl)))
-    checked = "".join(checks_stamp(archive, name) for name in (asked.a, asked.b) if name)
-    stamp = archive.facet_store().stamp()
-    key = (archive.hidden_key, asked.a, asked.b, asked.crawl, analysed, checked, stamp)
-    known: _Comparisons = current_app.extensions.setdefault(_EXTENSION, _Comparisons())
-
-    def make() -> CollectionComparison:
-        relevance = None
-        if specification is not None:
-            relevance = relevance_question(archive, specification, analyse=False)
-        return compare(archive, asked.a, asked.b, relevance)
-
-    with known.guard:
-        found = known.made.get(key)
-    if found is None:
-        found = answer_facets(make)
-        with known.guard:
-            known.made[key] = found
-    return found
+    own, given = archive(), asked.given
+    a, b, crawl = given["a"], given.get("b", ""), given.get("spec", "")
+    analysed = repr((own.crawl_specification(crawl), own.analysed_versions(crawl))) if crawl else ""
+    key = "comparison", a, b, crawl, analysed, own.stamp(*filter(None, (a, b)))
+    return service().answers.answer(
+        key, lambda: answer_facets(lambda: own.stored_comparison(a, b, crawl))
+    )

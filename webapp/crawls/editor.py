@@ -13,12 +13,12 @@ from nwx.errors import EngineConflictError, SpecificationError
 from nwx.steering.specifications.problems import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification
-from nwx.steering.specifications.specification_store import restore, save_text
-from webapp.crawls.page import is_writable, requested_number, stored_or_404
+from nwx.steering.specifications.specification_store import UnknownCrawlError
+from webapp.crawls.page import is_writable, requested_number
 from webapp.crawls.queue import queue_service
 from webapp.headers import has_token
 from webapp.site import parameters
-from webapp.site.context import engine
+from webapp.site.context import archive
 from webapp.site.question_limits import answer_search
 from webapp.users.guards import has_role, needs_role
 
@@ -72,10 +72,9 @@ def new_crawl() -> ResponseReturnValue:
 @blueprint.get("/<name>/edit")
 def edit_crawl(name: str) -> ResponseReturnValue:
     """Show the editor with the specification of a crawl, or an earlier one."""
-    crawls = engine().crawl_index()
-    last = stored_or_404(crawls, name)
-    number = requested_number()
-    shown = stored_or_404(crawls, name, number) if number else last
+    own, number = archive(), requested_number()
+    last = own.crawl_specification(name)
+    shown = own.crawl_specification(name, number) if number else last
     return _page(_Edited(shown.text, last.name, last.number))
 
 
@@ -98,11 +97,9 @@ def save_crawl(name: str) -> ResponseReturnValue:
 def restore_version(name: str) -> ResponseReturnValue:
     """Save an earlier specification again."""
     check_sender()
-    crawls = engine().crawl_index()
     number = parameters.number_parameter(request.form, "number", 0, 1, 10**9)
     last = parameters.number_parameter(request.form, "last", 0, 1, 10**9)
-    stored_or_404(crawls, name, number)
-    return _to_crawl(restore(crawls, name, str(number), last or None))
+    return _to_crawl(archive().restore_crawl(name, str(number), last or None))
 
 
 def _answer(name: str) -> ResponseReturnValue:
@@ -113,7 +110,7 @@ def _answer(name: str) -> ResponseReturnValue:
         if request.form.get("action") == "check":
             return _page(_with(edited, valid=specification))
         check_sender()
-        saved = save_text(engine().crawl_index(), edited.text, "", expected=edited.number)
+        saved = archive().save_crawl(edited.text, "", edited.number)
     except SpecificationError as error:
         return _page(_with(edited, problems=error.problems[:_PROBLEMS_SHOWN]), 400)
     except EngineConflictError:
@@ -159,10 +156,10 @@ def check_sender() -> None:
 
 def _conflicting(edited: _Edited) -> _Edited:
     """Return a form that says what is in its way; sent again, it takes the place of that."""
-    crawls = engine().crawl_index()
     name = edited.name or read_specification(edited.text, "").name
-    last = crawls.specification(name)
-    if last is None:
+    try:
+        last = archive().crawl_specification(name)
+    except UnknownCrawlError:
         return _Edited(
             edited.text, "", 0, message=gettext("The crawl was removed; save again to add it.")
         )

@@ -1,21 +1,17 @@
 """A crawl as it runs: the part of its page that renews itself, and its charts as pictures."""
 
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from cachetools import TTLCache
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.engine.base import Engine
 from nwx.errors import TimestampError
 from nwx.quality.monitor.report import HostCounts, MonitorReport
-from nwx.quality.monitor.state import read_monitor
 from nwx.values.timestamps import parse_timestamp
 from webapp.crawls.monitor_charts import (
     MONITOR_CHARTS,
@@ -33,7 +29,7 @@ from webapp.crawls.monitor_charts import (
 from webapp.explore.charts import asked_picture
 from webapp.explore.page import schemes
 from webapp.site import parameters
-from webapp.site.context import engine, kept_of_engine
+from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_search
 
 blueprint = Blueprint("monitor", __name__, url_prefix="/crawls")
@@ -47,22 +43,10 @@ RELOADED_SECONDS = 30
 HOSTS_LISTED = 10
 MINUTES_LISTED = 15
 CRAWLS_LISTED = 200
-_KEPT, _KEPT_SECONDS = 64, 2.0
+_KEPT_SECONDS = 2.0
 _LATE_INTERVALS, _LEAST_LATE_SECONDS = 3, 60.0
-_STATES = "monitor:"
-"""What the names of the states of monitors begin with (`nwx.quality.monitor.state`)."""
 
 _Order = Callable[[HostCounts], float]
-
-
-@dataclass(slots=True)
-class _Reports:
-    """The reports that were read last: many readers of a page cost one reading every 2 seconds."""
-
-    known: TTLCache[str, MonitorReport | None] = field(
-        default_factory=lambda: TTLCache(_KEPT, _KEPT_SECONDS)
-    )
-    guard: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +91,20 @@ class MonitorView:
         ]
 
 
-def _reports(_: Engine) -> _Reports:
-    return _Reports()
-
-
-def monitor_report(archive: Engine, name: str) -> MonitorReport | None:
+def monitor_report(name: str) -> MonitorReport | None:
     """Return the report of a monitor, at most 2 seconds old; None where there is none."""
-    reports = kept_of_engine(_reports)
-    with reports.guard:
-        if name in reports.known:
-            return reports.known[name]
-    found = answer_search(lambda: read_monitor(archive, name))
-    with reports.guard:
-        reports.known[name] = found
-    return found
+    shown = archive()
+    return service().answers.answer(
+        ("monitor", shown, name),
+        lambda: answer_search(lambda: shown.monitor(name)),
+        _KEPT_SECONDS,
+    )
 
 
-def monitors(archive: Engine) -> list[tuple[MonitorReport, bool]]:
+def monitors() -> list[tuple[MonitorReport, bool]]:
     """Return the reports of at most CRAWLS_LISTED monitors by name, and whether they are late."""
-    states = answer_search(archive.quality_index().states)
-    names = [state.removeprefix(_STATES) for state in states if state.startswith(_STATES)]
-    found = (monitor_report(archive, name) for name in names[:CRAWLS_LISTED])
+    names = answer_search(archive().monitored)
+    found = map(monitor_report, names[:CRAWLS_LISTED])
     return [(report, is_late(report)) for report in found if report is not None]
 
 
@@ -188,7 +165,7 @@ def _picture_address(monitor: MonitorView, chart: str, scheme: str, width: int =
 
 def monitored_or_404(name: str) -> MonitorReport:
     """Return the report of a monitor; raises NotFound without one."""
-    report = monitor_report(engine(), name)
+    report = monitor_report(name)
     if report is None:
         raise NotFound(
             gettext(

@@ -24,6 +24,7 @@ from nwx.errors import (
     WithheldError,
 )
 from nwx.searching.answers import answer_to_json, encoded_answer
+from nwx.steering.specifications.specification_store import UnknownCrawlError
 from webapp.site.openapi import JSON_TYPE, ErrorAnswer, ErrorDetails
 from webapp.site.question_limits import Export
 from webapp.site.words import error_text
@@ -85,10 +86,10 @@ def register_failures(app: Flask) -> None:
 
 def status_of(error: NwxError) -> int:
     """Return the HTTP status that fits an error."""
+    if isinstance(error, (NotBuiltError, UnknownCrawlError)):
+        return 404
     if isinstance(error, UsageError):
         return 400
-    if isinstance(error, NotBuiltError):
-        return 404
     if isinstance(error, WithheldError):
         return 403
     if isinstance(error, HiddenError):
