@@ -8,12 +8,11 @@ from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
-from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.errors import EngineConflictError, SpecificationError
 from nwx.steering.specifications.problems import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification
-from nwx.steering.specifications.specification_store import UnknownCrawlError
+from nwx.steering.specifications.specification_store import StoredSpecification, UnknownCrawlError
 from webapp.crawls.page import is_writable, requested_number
 from webapp.crawls.queue import queue_service
 from webapp.headers import has_token

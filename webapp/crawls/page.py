@@ -9,12 +9,14 @@ from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from nwx.engine.access.rules import Role
-from nwx.engine.indices.crawl_index import AnalysedVersion, ScoredLink, StoredSpecification
 from nwx.errors import SpecificationError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import write_specification
 from nwx.steering.specifications.specification_store import (
+    AnalysedVersion,
+    ScoredLink,
+    StoredSpecification,
     UnknownCrawlError,
     specification_of,
 )

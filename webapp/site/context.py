@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from cachetools import LRUCache
 from flask import current_app, g, request
@@ -23,7 +23,6 @@ from webapp.site.preferences import COOKIE, Preferences, from_cookie
 from webapp.site.scaled_pictures import ScaledPictures
 from webapp.site.viewer import viewer
 
-_Kept = TypeVar("_Kept")
 _CLASSES_KEPT = 8
 SERVICE_EXTENSION = "nwx"
 
@@ -75,9 +74,6 @@ class Service:
     settings: Settings
     files: FilePlaces
     archives: LRUCache[str, Archive] = field(default_factory=lambda: LRUCache(_CLASSES_KEPT))
-    kept: LRUCache[str, dict[Callable[[Engine], Any], Any]] = field(
-        default_factory=lambda: LRUCache(_CLASSES_KEPT)
-    )
     scaled: ScaledPictures = field(default_factory=ScaledPictures)
     answers: KeptAnswers = field(default_factory=KeptAnswers)
     guard: Lock = field(default_factory=Lock)
@@ -115,21 +111,6 @@ def archive() -> Archive:
         if kept is None:
             kept = found.archives[key] = Archive.over(shown, found.settings, found.files)
         return kept
-
-
-def kept_of_engine(make: Callable[[Engine], _Kept]) -> _Kept:
-    """Return what `make` made of the archive as whoever asks may see it.
-
-    It is kept, for a few classes of viewers, until the rules change.
-    """
-    found, shown = service(), engine()
-    key = shown.decisions.key if isinstance(shown, RestrictedEngine) else ""
-    with found.guard:
-        kept = found.kept.setdefault(key, {})
-        if make not in kept:
-            kept[make] = make(shown)
-        value: _Kept = kept[make]
-        return value
 
 
 def preferences() -> Preferences:

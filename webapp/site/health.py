@@ -10,9 +10,8 @@ from msgspec import UNSET, UnsetType
 import nwx
 from nwx.engine.base import Engine
 from nwx.errors import EngineError, EngineUnavailableError
-from nwx.model import IndexName
 from nwx.searching.answers import OptionalCount, OptionalText
-from webapp.site.context import ArchiveFolder, Service, engine, service
+from webapp.site.context import ArchiveFolder, Service, archive, service
 from webapp.site.responses import json_answer
 
 blueprint = Blueprint("health", __name__)
@@ -39,7 +38,7 @@ def health() -> ResponseReturnValue:
     """
     found = service()
     try:
-        documents = engine().count(IndexName.DOCUMENTS)
+        documents = archive().count("documents")
     except EngineError as error:
         away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
         return json_answer(away, 503)

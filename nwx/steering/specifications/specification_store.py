@@ -12,6 +12,7 @@ from cachetools import LRUCache, TTLCache
 
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import (
+    AnalysedVersion,
     CrawlIndex,
     ScoredLink,
     StoredSpecification,
@@ -28,7 +29,7 @@ from nwx.steering.specifications.specification_files import (
     read_specification,
 )
 
-__all__ = ["ScoredLink", "StoredSpecification"]
+__all__ = ["AnalysedVersion", "ScoredLink", "StoredSpecification"]
 
 _SUFFIXES = (".toml", ".json")
 
