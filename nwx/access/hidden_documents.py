@@ -1,6 +1,5 @@
 """The documents and dates that a viewer may not see, found by the captures that rules are about."""
 
-import json
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
@@ -8,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
+
+import msgspec
 
 from nwx.access.date_decisions import (
     DateDecisions,
@@ -30,7 +31,6 @@ _AT_ONCE = 1_000
 _UNCOUNTED = -(1 << 62)
 _COLLECTIONS = 10_000
 _STATE = "hidden-documents"
-_FORMAT = 2
 
 _FilePart = tuple[str, str, bool]
 """The collection and name of a file, and whether its hidden captures are meant."""
@@ -46,6 +46,16 @@ class _TakenOver(NamedTuple):
     hidden: HiddenDocuments
     decisions: Decisions
     places: list[tuple[str, str | None]]
+
+
+class _State(NamedTuple):
+    """What is stored in the archive of the captures up to a mark; `decisions` is their key."""
+
+    decisions: str
+    mark: str
+    hidden: HiddenDocuments
+    counts: tuple[int, int]
+    files: list[tuple[_FilePart, int]]
 
 
 class HiddenDocumentSet:
@@ -234,43 +244,21 @@ class HiddenDocumentSet:
         if not state:
             return None
         try:
-            known = json.loads(state)
-            if [known["format"], known["decisions"]] != [_FORMAT, self._decisions.key]:
-                return None
-            self._looked_at, self._hidden_captures = map(int, known["counts"])
-            self._files = Counter(
-                {(str(name), str(file), bool(out)): int(n) for name, file, out, n in known["files"]}
-            )
-            dates = {
-                id: frozenset((timestamp, collection) for timestamp, collection in seen)
-                for id, seen in known["dates"].items()
-            }
-            return known["mark"], HiddenDocuments(
-                known["key"],
-                frozenset(known["documents"]),
-                dates,
-                tuple(HiddenSpan(*span) for span in known["spans"]),
-                frozenset(known["apart"]),
-            )
-        except (ValueError, KeyError, TypeError, AttributeError):
+            known = msgspec.json.decode(state, type=_State)
+        except msgspec.DecodeError:  # of another format
             return None
+        if known.decisions != self._decisions.key:
+            return None
+        self._looked_at, self._hidden_captures = known.counts
+        self._files = Counter(dict(known.files))
+        return known.mark, known.hidden
 
     def _kept(self, mark: str, hidden: HiddenDocuments) -> HiddenDocuments:
         if self._keeps_state:
-            state = {
-                "format": _FORMAT,
-                "counts": [self._looked_at, self._hidden_captures],
-                "files": [[*part, count] for part, count in sorted(self._files.items())],
-                "decisions": self._decisions.key,
-                "mark": mark,
-                "key": hidden.key,
-                "documents": sorted(hidden.documents),
-                "dates": {id: sorted(seen) for id, seen in sorted(hidden.dates.items())},
-                "spans": hidden.spans,
-                "apart": sorted(hidden.apart),
-            }
+            counts = self._looked_at, self._hidden_captures
+            state = _State(self._decisions.key, mark, hidden, counts, list(self._files.items()))
             try:
-                self._engine.access_index().put_state(_STATE, json.dumps(state).encode())
+                self._engine.access_index().put_state(_STATE, msgspec.json.encode(state))
             except EngineError:
                 self._keeps_state = False  # opened for reading only, or another writes now
         return hidden

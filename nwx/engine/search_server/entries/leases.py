@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -11,13 +11,10 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_queue import LeaseLimits, LimitsOf, UrlState
 from nwx.engine.indices.queue_entries import URL_KIND, QueueEntry, entry_from_source
 from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, term
-from nwx.engine.search_server.server import Body, pause
-from nwx.errors import EngineBusyError
+from nwx.engine.search_server.server import Body
 
 HOST_KIND = "host"
-_ATTEMPTS = 40
 _MOST_HOSTS = 10_000
-_LONGEST_PAUSE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,60 +89,37 @@ class QueueHosts:
 
     def in_flight(self, host: str, now: float) -> int:
         """Return how many URLs of a host are noted as leased now."""
-        leases = self._read([host])[1][host].leases
+        leases = _state(self._store.get([_id(host)]).get(_id(host))).leases
         return sum(number for until, number in leases.items() if until > now)
 
     def claim(
         self, wanted: Mapping[str, int], limits: Mapping[str, LeaseLimits], until: int
     ) -> dict[str, int]:
         """Note leases of as many URLs of hosts as are wanted and may be leased; return how many."""
-        claimed = {}
-        left = dict(wanted)
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(min(attempt, _LONGEST_PAUSE))
-            known, states = self._read(left)
+        may: dict[str, int] = {}
+
+        def more(host: str, state: HostState) -> HostState | None:
             now = time.time()
-            may = {
-                host: int(min(number, states[host].left(limits[host], now)))
-                for host, number in left.items()
-            }
-            new = {
-                host: states[host].with_leases(number, until, now)
-                for host, number in may.items()
-                if number > 0
-            }
-            failed = self._write(new, known)
-            claimed.update({host: may[host] for host in new if host not in failed})
-            left = {host: left[host] for host in failed}
-            if not left:
-                break
-        return claimed
+            may[host] = int(min(wanted[host], state.left(limits[host], now)))
+            return state.with_leases(may[host], until, now) if may[host] > 0 else None
+
+        return {host: may[host] for host in self._change(wanted, more)}
 
     def end(self, ended: Mapping[str, Counter[int]]) -> None:
         """Note that leases of hosts were ended, by the time they would have lasted until."""
-        left = {host: counts for host, counts in ended.items() if counts}
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(min(attempt, _LONGEST_PAUSE))
-            known, states = self._read(left)
-            new = {host: states[host].without(counts) for host, counts in left.items()}
-            left = {host: left[host] for host in self._write(new, known)}
-            if not left:
-                return
-        raise EngineBusyError(
-            f"others keep writing the states of {len(left)} hosts; try again later"
-        )
+        self._change(ended, lambda host, state: state.without(ended[host]))
 
-    def _read(self, hosts: Collection[str]) -> tuple[dict[str, StoredEntry], dict[str, HostState]]:
-        found = self._store.read([_id(host) for host in hosts])
-        return found, {host: _state(found.get(_id(host))) for host in hosts}
+    def _change(
+        self, hosts: Iterable[str], change: Callable[[str, HostState], HostState | None]
+    ) -> list[str]:
+        """Change the states of hosts atomically, except to None; return the hosts changed."""
+        by_id = {_id(host): host for host in hosts}
 
-    def _write(self, states: Mapping[str, HostState], known: Mapping[str, StoredEntry]) -> set[str]:
-        """Write states; return the hosts that somebody else wrote meanwhile."""
-        entries = {_id(host): state.entry(host) for host, state in states.items()}
-        failed = self._store.write(entries, known)
-        return {host for host in states if _id(host) in failed}
+        def changed(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry]:
+            states = {by_id[id]: change(by_id[id], _state(known[id])) for id in known}
+            return {_id(host): one.entry(host) for host, one in states.items() if one}
+
+        return [by_id[id] for id in self._store.update(by_id, changed)]
 
 
 def _id(host: str) -> str:
@@ -153,11 +127,11 @@ def _id(host: str) -> str:
     return f"host {hashlib.blake2b(host.encode(), digest_size=16).hexdigest()}"
 
 
-def _state(stored: StoredEntry | None) -> HostState:
-    if stored is None:
+def _state(entry: IndexEntry | None) -> HostState:
+    if entry is None:
         return HostState(0.0, {})
-    leases = {int(until): number for until, number in stored.source["leases"].items()}
-    return HostState(stored.source["leased_at"], leases)
+    leases = {int(until): number for until, number in entry["leases"].items()}
+    return HostState(entry["leased_at"], leases)
 
 
 _MOST_CRAWLS = 10_000

@@ -31,8 +31,8 @@ from nwx.settings import ServerSettings
 
 _WINDOW = 10_000
 _MOST_VALUES = 10_000
-_ATTEMPTS = 20
-_LONGEST_PAUSE = 4
+_ATTEMPTS = 40
+_LONGEST_PAUSE = 3
 _VERSION_ID = "version"
 _AT_ONCE = 1_000
 
