@@ -80,20 +80,31 @@ class Tally:
         """
         with writing(self.path):
             self.path.write_bytes(bytes(_NUMBER_BYTES * max(1, len(sizes))))
-        total, over = sum(sizes), Event()
+        total = sum(sizes)
+        with self._numbers() as numbers:
 
-        def watch() -> None:
-            with self._numbers() as numbers:
-                ended = False
-                while not ended:
-                    ended = over.wait(_EVERY_SECONDS)
-                    done = sum(numbers)
-                    progress(WorkProgress(step, done, max(done, total)))
+            def look() -> None:
+                done = sum(numbers)
+                progress(WorkProgress(step, done, max(done, total)))
 
-        watcher = Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
+            with meanwhile(look, _EVERY_SECONDS):
+                yield
+
+
+@contextmanager
+def meanwhile(look: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Call `look` every so many seconds while work runs inside, and once at its end."""
+    over = Event()
+
+    def watch() -> None:
+        while not over.wait(seconds):
+            look()
+        look()
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()

@@ -13,14 +13,13 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -30,7 +29,7 @@ import pyarrow.parquet as pq
 from nwx.bulk.child_processes import Death
 from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
 from nwx.bulk.process_limits import forbid_core_dumps
-from nwx.bulk.progress import Note, ShowProgress, WorkProgress
+from nwx.bulk.progress import Note, ShowProgress, WorkProgress, meanwhile
 from nwx.errors import JobError, NwxError
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.output import PieceReport, ReportFolder
@@ -284,24 +283,14 @@ def shown_stages(spark: "SparkSession", step: str, progress: ShowProgress) -> It
     """Show while Spark works inside how many tasks of the stages that run are done."""
     from py4j.protocol import Py4JError
 
-    over = Event()
-
-    def watch() -> None:
-        while not over.wait(_EVERY_SECONDS):
-            try:
-                done, total = _tasks(spark)
-            except Py4JError:
-                return  # Spark is gone, which the work inside notices too
+    def look() -> None:
+        with suppress(Py4JError):  # Spark is gone, which the work inside notices too
+            done, total = _tasks(spark)
             if total:
                 progress(WorkProgress(step, done, total))
 
-    watcher = Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
+    with meanwhile(look, _EVERY_SECONDS):
         yield
-    finally:
-        over.set()
-        watcher.join()
 
 
 def _tasks(spark: "SparkSession") -> tuple[int, int]:

@@ -196,15 +196,6 @@ class PlaybackScoreAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityGroupAnswer:
-    """The number of pages with a value, and their mean score."""
-
-    value: str
-    pages: int
-    mean_score: float
-
-
-@dataclass(frozen=True, slots=True)
 class QualityAnswer:
     """Totals of the matching pages, and a part of their list.
 
@@ -213,10 +204,10 @@ class QualityAnswer:
 
     pages: int
     mean_score: float | None
-    kinds: tuple[QualityGroupAnswer, ...]
-    months: tuple[QualityGroupAnswer, ...]
-    hosts: tuple[QualityGroupAnswer, ...]
-    collections: tuple[QualityGroupAnswer, ...]
+    kinds: tuple[QualityGroup, ...]
+    months: tuple[QualityGroup, ...]
+    hosts: tuple[QualityGroup, ...]
+    collections: tuple[QualityGroup, ...]
     scores: tuple[PlaybackScoreAnswer, ...]
 
 
@@ -228,19 +219,7 @@ def score_answer(score: PlaybackScore) -> PlaybackScoreAnswer:
 
 def quality_answer(totals: QualityTotals, scores: Iterable[PlaybackScore]) -> QualityAnswer:
     """Return totals and scores as programs read them."""
-    return QualityAnswer(
-        totals.pages,
-        totals.mean_score,
-        _groups(totals.kinds),
-        _groups(totals.months),
-        _groups(totals.hosts),
-        _groups(totals.collections),
-        tuple(map(score_answer, scores)),
-    )
-
-
-def _groups(groups: Iterable[QualityGroup]) -> tuple[QualityGroupAnswer, ...]:
-    return tuple(QualityGroupAnswer(*group) for group in groups)
+    return copied(QualityAnswer, totals, scores=tuple(map(score_answer, scores)))
 
 
 def csv_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:

@@ -169,7 +169,7 @@ def test_scores_are_filtered_and_counted(
         pytest.approx(sum(one.score for one in chosen) / len(chosen)) if chosen else None
     )
     for groups, name in ((totals.hosts, "host"), (totals.collections, "collection")):
-        counted = {value: pages for value, pages, _ in groups}
+        counted = {one.value: one.pages for one in groups}
         values = [getattr(one, name) for one in chosen]
         assert counted == {value: values.count(value) for value in values}
 

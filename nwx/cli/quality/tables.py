@@ -57,8 +57,8 @@ def print_scores(totals: QualityTotals, scores: Sequence[PlaybackScore]) -> None
     for name, groups in (("fault", totals.kinds), ("site", totals.hosts[:_HOSTS_SHOWN])):
         if groups:
             table = _table(name, "pages", "mean score")
-            for value, pages, mean in groups:
-                table.add_row(OneLine(value), f"{pages:,}", f"{mean:.3f}")
+            for group in groups:
+                table.add_row(OneLine(group.value), f"{group.pages:,}", f"{group.mean_score:.3f}")
             console().print(table)
     table = _table("score", "faults", "captured", "page", right=("score", "faults"))
     for one in scores:

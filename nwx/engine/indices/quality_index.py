@@ -9,7 +9,7 @@ import msgspec
 
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.engine.indices.declarations import INDICES
-from nwx.engine.indices.entry_store import EntryFilter, EntryGroup, EntryIndex
+from nwx.engine.indices.entry_store import EntryFilter, EntryIndex
 from nwx.model import IndexName, RenderPlace
 
 HOSTS_COUNTED = 100
@@ -88,7 +88,8 @@ class QualityFilter:
     kind: str = ""
 
 
-class QualityGroup(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class QualityGroup:
     """The number of pages with some value, and their mean score."""
 
     value: str
@@ -243,7 +244,10 @@ class QualityIndex(EntryIndex):
     def totals(self, wanted: QualityFilter = EVERY_SCORE) -> QualityTotals:
         """Count the pages that match."""
         found = self._store.totals(_where(wanted), _COUNTED, "score")
-        groups = {name: tuple(map(_group, found.groups[name])) for name in _COUNTED}
+        groups = {
+            name: tuple(QualityGroup(*one) for one in counted)
+            for name, counted in found.groups.items()
+        }
         return QualityTotals(
             found.entries,
             found.mean,
@@ -257,7 +261,3 @@ class QualityIndex(EntryIndex):
 def _where(wanted: QualityFilter) -> EntryFilter:
     found = {name: getattr(wanted, name) for name in ("collection", "host", "domain", "month")}
     return {name: value for name, value in (found | {"kinds": wanted.kind}).items() if value}
-
-
-def _group(group: EntryGroup) -> QualityGroup:
-    return QualityGroup(*group)

@@ -37,6 +37,7 @@ COUNTED_FORMAT = 1
 MONTH_FOLDER = "month="
 SUCCESS_FILE = "_SUCCESS"
 
+_KEPT = ("seeds", "hashed_by", "sites", "min_captures", "captures", "ids")
 _UNREADABLE = (OSError, ValueError, TypeError, pl.exceptions.PolarsError)
 _CRITERIA = (Criterion.STATUS, *CUBE)
 _OWN = ("own_type", "own_size", "own_size_bytes")
@@ -195,17 +196,8 @@ def load_counted_facets(
         draft = BuildDraft(store, work / "draft", None)
         combinations = _write(draft, counted, progress)
         notes = counted.notes
-        build = draft.publish(
-            stamp=stamp,
-            checks=checks,
-            seeds=notes.seeds,
-            hashed_by=notes.hashed_by,
-            sites=notes.sites,
-            min_captures=notes.min_captures,
-            captures=notes.captures,
-            combinations=combinations,
-            ids=notes.ids,
-        )
+        kept = {name: getattr(notes, name) for name in _KEPT}
+        build = draft.publish(stamp=stamp, checks=checks, combinations=combinations, **kept)
         (work / "draft").rmdir()
     seconds = time.monotonic() - began
     return FacetBuildReport(build, notes.captures, len(draft.made), 0, combinations, seconds)

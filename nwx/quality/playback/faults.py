@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from nwx.engine.indices.quality_index import Fault
@@ -25,6 +25,8 @@ SIGNALS = frozenset({"ping", "cspviolationreport", "preflight", "prefetch", "web
 
 LASTING = frozenset({"document", "stylesheet", "font"})
 """Types of resources that are the same each time, whatever their address looks like."""
+
+_Resource = TypeVar("_Resource", PlayedResource, PageResource)
 
 _ICON = "/favicon.ico"
 _BUSTERS = frozenset(
@@ -121,8 +123,8 @@ def suspects(render: PageRender, info: PageInfo | None) -> Suspects:
     playback did not request are included: a missing script requests nothing. So are URLs with a
     query: players fall back to captures with another query.
     """
-    crawl = _by_key(info) if info else None
-    played = _played(render)
+    crawl = _by_key(info.resources) if info else None
+    played = _by_key(render.resources)
     bad = {key: one for key, one in played.items() if _is_bad(one.status)}
     found = [one for key, each in bad.items() if (one := _suspect(key, each, render, crawl))]
     unasked = _unasked(crawl, played) if crawl else []
@@ -143,19 +145,10 @@ def _is_bad(status: int) -> bool:
     return status == 0 or status >= FIRST_BAD
 
 
-def _played(render: PageRender) -> dict[str, PlayedResource]:
+def _by_key(resources: Iterable[_Resource]) -> dict[str, _Resource]:
     """Return the requests by urlkey: a successful response if any, else the last one."""
-    found: dict[str, PlayedResource] = {}
-    for one in render.resources:
-        key = resource_key(one.url)
-        if key and (key not in found or _is_bad(found[key].status)):
-            found[key] = one
-    return found
-
-
-def _by_key(info: PageInfo) -> dict[str, PageResource]:
-    found: dict[str, PageResource] = {}
-    for one in info.resources:
+    found: dict[str, _Resource] = {}
+    for one in resources:
         key = resource_key(one.url)
         if key and (key not in found or _is_bad(found[key].status)):
             found[key] = one

@@ -202,13 +202,9 @@ class ServerCrawlQueue(CrawlQueue):
         raise EngineBusyError(f"others keep writing {len(by_id)} of the URLs; send them again")
 
     def counts(self, crawl: str = "") -> QueueCounts:
-        if not self._store.refresh():
-            return QueueCounts()
-        filters = [term("kind", URL_KIND), *([term("crawl", crawl)] if crawl else [])]
-        states = {"terms": {"field": "state", "size": len(UrlState)}}
-        body: Body = {"query": {"bool": {"filter": filters}}, "size": 0, "aggs": {"states": states}}
-        found = self._store.search(body)["aggregations"]["states"]["buckets"]
-        return QueueCounts(**{bucket["key"]: bucket["doc_count"] for bucket in found})
+        where = {"kind": URL_KIND} | ({"crawl": crawl} if crawl else {})
+        found = self._store.totals(where, {"state": len(UrlState)}, "number").groups["state"]
+        return QueueCounts(**{one.value: one.entries for one in found})
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
         filters = [term("kind", URL_KIND), *(of_crawl(crawl) if crawl else [])]
