@@ -85,10 +85,10 @@ def _queued(engine: Engine, reopen: Opener) -> None:
     queue.put([UrlUpdate("http://example.net/4", None)])
     crawls = engine.crawl_index()
     for version in ("v1", "v2"):
-        crawls.save_specification("votes", version, 'name = "votes"\n')
+        saved = crawls.save_specification("votes", version, 'name = "votes"\n')
         crawls.save_specification("news", version, 'name = "news"\n')
     crawls.remove_specification("news")
-    crawls.replace_specification(replace(crawls.specifications()[0], text='name = "votes"'))
+    engine.purger().replace_specification(replace(saved, text='name = "votes"'))
 
 
 USES: dict[str, Callable[[Engine, Opener], None]] = {

@@ -234,14 +234,14 @@ class Folder:
             )
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return _damaged(database, error)
-        if not database.exists():
-            return self._of_system(
-                FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), database)
-            )
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and not os.access(
             database.parent, os.W_OK
         ):
             return self._of_system(PermissionError(errno.EACCES, "it is read-only", str(database)))
+        if not database.exists():
+            return self._of_system(
+                FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), database)
+            )
         limit = exceeded_limit()
         if limit:
             return EngineError.translated(
@@ -267,7 +267,8 @@ class Folder:
                 "%(documents)s cannot be written: %(limit)s", documents=self.documents, limit=limit
             )
         return EngineError.translated(
-            "%(documents)s cannot be used (%(reason)s); restore it from a copy",
+            "%(documents)s cannot be used (%(reason)s); run `nwx check`, and restore it "
+            "from a copy",
             documents=self.documents,
             reason=text,
         )

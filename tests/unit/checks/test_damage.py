@@ -322,7 +322,12 @@ RECORDS: dict[str, tuple[Damaging, str]] = {
 
 def checked(archive: Archive, *options: str) -> tuple[int, str]:
     """Return the exit code of `nwx check`, and all that it prints."""
-    given = ["--engine", archive.engine.address, "check", "--quiet", *options]
+    return told(archive, "check", "--quiet", *options)
+
+
+def told(archive: Archive, *arguments: str) -> tuple[int, str]:
+    """Return the exit code of a command, and all that it prints."""
+    given = ["--engine", archive.engine.address, *arguments]
     ran = CliRunner().invoke(cli, given, standalone_mode=False)
     if isinstance(ran.exception, NwxError):
         return 1, f"{ran.output}{ran.exception}"
@@ -336,9 +341,9 @@ def test_damage_is_found(copied: Archive, what: str) -> None:
     damage, expected = (ROWS | FILES)[what]
     copied.engine.close()
     damage(copied.folder)
-    code, told = checked(copied)
+    code, text = checked(copied)
     assert code == 1
-    assert re.search(expected, told), told
+    assert re.search(expected, text), text
 
 
 @pytest.mark.parametrize("what", RECORDS)
@@ -346,11 +351,32 @@ def test_records_are_read_back(copied: Archive, what: str) -> None:
     damage, expected = RECORDS[what]
     damage(copied.folder)
     assert checked(copied) == (0, "the indices agree\n")
-    code, told = checked(copied, "--deep")
+    code, text = checked(copied, "--deep")
     assert code == 1
-    assert re.search(expected, told), told
+    assert re.search(expected, text), text
 
 
 def test_what_is_not_damaged_is_whole(copied: Archive) -> None:
     assert checked(copied, "--deep") == (0, "the indices agree\n")
     assert copied.engine.count(IndexName.PICTURES)
+
+
+IN_USE = {
+    ("dump", "documents"): flipped("archive/documents/*.store"),
+    ("search", "--scroll", "--csv"): flipped("archive/documents/*.store"),
+    ("words", "quarry"): flipped("archive/documents/*.store"),
+    ("dump", "quality"): ROWS["a content of a score"][0],
+    ("quality",): ROWS["a content of a score"][0],
+    ("files",): ROWS["a ledger entry that is no JSON"][0],
+    ("dump", "crawls"): ROWS["a content of a score of a document"][0],
+    ("stats",): FILES["truncated database"][0],
+}
+
+
+@pytest.mark.parametrize("command", IN_USE)
+def test_who_meets_damage_is_told_to_check(copied: Archive, command: tuple[str, ...]) -> None:
+    copied.engine.close()
+    IN_USE[command](copied.folder)
+    code, text = told(copied, *command)
+    assert code == 1
+    assert "run `nwx check`" in text

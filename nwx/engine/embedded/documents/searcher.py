@@ -11,6 +11,7 @@ import tantivy
 
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.errors import EngineError, EngineVersionError
+from nwx.values.zstd import zstd
 
 
 class TantivyError(EngineError):
@@ -19,10 +20,13 @@ class TantivyError(EngineError):
 
 @contextmanager
 def tantivy_errors() -> Iterator[None]:
-    """Raise what tantivy raises, ValueError for whatever goes wrong, as TantivyError."""
+    """Raise what tantivy raises, ValueError for whatever goes wrong, as TantivyError.
+
+    So do documents that cannot be decoded, which come from a damaged file.
+    """
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, zstd.ZstdError) as error:
         raise TantivyError(str(error)) from error
     except BaseException as error:
         # What Rust panics about, as on damaged files, is no Exception and has no name to import.

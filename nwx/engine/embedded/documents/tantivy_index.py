@@ -9,7 +9,7 @@ import tantivy
 
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import ANALYZER, tokenized, tokens
-from nwx.engine.embedded.documents.searcher import DocumentSearcher
+from nwx.engine.embedded.documents.searcher import DocumentSearcher, tantivy_errors
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexName
 from nwx.query.fields import DEFAULT_FIELDS
@@ -155,12 +155,14 @@ def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> 
     return words
 
 
+@tantivy_errors()
 def head_of(document: tantivy.Document) -> IndexEntry:
     """Return an entry without its content and links."""
     found: IndexEntry = msgspec.json.decode(document.get_first(_HEAD) or b"")
     return found
 
 
+@tantivy_errors()
 def content_of(document: tantivy.Document) -> str:
     """Return the content of an entry."""
     squeezed = document.get_first(_CONTENT)
@@ -178,10 +180,15 @@ def entry_of(document: tantivy.Document) -> IndexEntry:
     entry = head_of(document)
     if content := content_of(document):
         entry["content"] = content
-    links = document.get_first(_LINKS)
-    if links is not None:
-        entry |= json.loads(zstd.decompress(links))
+    entry |= _links_of(document)
     return entry
+
+
+@tantivy_errors()
+def _links_of(document: tantivy.Document) -> IndexEntry:
+    links = document.get_first(_LINKS)
+    found: IndexEntry = {} if links is None else json.loads(zstd.decompress(links))
+    return found
 
 
 class LinkingHead(msgspec.Struct):
@@ -204,6 +211,7 @@ _read_head = msgspec.json.Decoder(LinkingHead).decode
 _read_links = msgspec.json.Decoder(StoredLinks).decode
 
 
+@tantivy_errors()
 def links_of(document: tantivy.Document) -> tuple[LinkingHead, StoredLinks]:
     """Return the identifying fields of a document, and its links."""
     head = _read_head(document.get_first(_HEAD) or b"")
