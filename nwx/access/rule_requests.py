@@ -62,7 +62,7 @@ def asked_rule(
     narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
-        raise UsageError("say what the rule is about; * is all captures")
+        raise UsageError.translated("say what the rule is about; * is all captures")
     return AccessRule("", Action(action), between(scope, from_, to), reason=reason, **given)
 
 
@@ -71,7 +71,10 @@ def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, lis
     access, wanted = engine.access_index(), set(ids)
     known = {rule.id: rule for rule in access.rules().rules}
     if unknown := wanted - known.keys():
-        raise UsageError(f"there is no access rule {min(unknown)!r}; `nwx access list` lists them")
+        raise UsageError.translated(
+            "there is no access rule %(rule)s; `nwx access list` lists them",
+            rule=repr(min(unknown)),
+        )
     return access.remove(wanted, by), sorted(id for id in wanted if known[id].purged)
 
 

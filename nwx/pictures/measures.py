@@ -68,12 +68,16 @@ def hash_of_file(file: Path) -> int:
         with file.open("rb") as opened_file:
             payload = opened_file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error}") from error
+        raise SourceError.translated(
+            "%(path)s cannot be read: %(reason)s", path=file, reason=error
+        ) from error
     if len(payload) > _MOST_BYTES:
-        raise UsageError(f"{file} has more than {_MOST_BYTES:,} bytes")
+        raise UsageError.translated(
+            "%(path)s has more than %(size)s bytes", path=file, size=_MOST_BYTES
+        )
     hash = measured(payload).hash
     if hash is None:
-        raise UsageError(f"{file} is a plain area; nothing is like it")
+        raise UsageError.translated("%(path)s is a plain area; nothing is like it", path=file)
     return hash
 
 
