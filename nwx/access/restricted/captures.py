@@ -35,6 +35,9 @@ from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 
 _BEHIND = chr(0x10FFFF)
+_OF_NONE = "%%"
+"""What no urlkey contains, which have `%25` for a percent sign."""
+
 _MORE_NEAR, _MOST_NEAR = 8, 8_000
 
 
@@ -77,6 +80,8 @@ class RestrictedCaptures:
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
         """Stream the visible captures of a span."""
+        if end is None:
+            urlkey = self._looked_up(urlkey)
         return self._visible(self._engine.captures(urlkey, end), urlkey, end)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
@@ -128,12 +133,14 @@ class RestrictedCaptures:
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the visible captures of a span as rows of a CDX, in its order."""
+        span = self._looked_up_span(span)
         rows = self._engine.cdx_rows(span)
         visible = visible_rows(rows, self._decisions) if self._touches(span) else rows
         return rows_naming_visible(visible, self.urls.among)
 
     def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
         """Stream the same captures as lines, where no rule is about captures of the span."""
+        span = self._looked_up_span(span)
         if self._touches(span):
             blocks = visible_blocks(self._engine, self._decisions, span, form)
         else:
@@ -171,9 +178,21 @@ class RestrictedCaptures:
         A partial timestamp matches every date with that prefix.
         """
         if self._decisions.touches(urlkey):
-            for capture in self._engine.captures(urlkey):
+            for capture in self._engine.captures(self._looked_up(urlkey)):
                 if capture.timestamp.startswith(timestamp):
                     yield self._decisions.decide(capture)
+
+    def _looked_up(self, urlkey: str) -> str:
+        """Return the urlkey to look up: for an excluded one another, which no capture has.
+
+        So it takes as long whether the URL was captured or not.
+        """
+        return f"{urlkey}{_OF_NONE}" if self._decisions.excludes(urlkey) else urlkey
+
+    def _looked_up_span(self, span: CdxSpan) -> CdxSpan:
+        key, _, last, _ = span.bounds()
+        wanted = self._looked_up(key) if last in (key, f"{key}!") else key
+        return span if wanted == key else replace(span, start=f"{wanted} ", end=f"{wanted}!")
 
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""

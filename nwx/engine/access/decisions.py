@@ -120,6 +120,11 @@ class Decisions:
         found = self._matcher.first(urlkey, url, digest, collection, source_file, timestamp)
         return found is not None and found.is_restricting
 
+    def excludes(self, urlkey: str) -> bool:
+        """Return whether a rule about its URL excludes all captures of a urlkey, if it has any."""
+        found = None if self.hides_nothing else self._matcher.of_url(urlkey)
+        return found is not None and found.action is Action.EXCLUDE
+
     def touches(self, urlkey: str, end: str | None = None) -> bool:
         """Return whether a rule may hide captures of a urlkey, or from it up to `end`.
 

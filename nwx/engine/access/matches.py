@@ -1,5 +1,6 @@
 """Rules looked up by scope, in time that hardly grows with their number."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -25,6 +26,9 @@ class TimedRule(NamedTuple):
     to: str
     is_restricting: bool
 
+
+ALL_TIME = ("", "99999999999999")
+"""`since` and `to` of a rule about captures of any time."""
 
 _Ranked = tuple[int, TimedRule]
 _Buckets = dict[str, list[_Ranked]]
@@ -105,6 +109,23 @@ class RuleMatcher:
             if collection in self._collections:
                 yield self._collections[collection]
             yield self._others
+
+    def of_url(self, urlkey: str) -> TimedRule | None:
+        """Return the rule about all captures of a urlkey, None if it depends on other fields."""
+        buckets = [self._exact[urlkey]] if urlkey in self._exact else []
+        buckets += [self._prefixes[start] for start in self._starts.of(urlkey)]
+        rank, rule = min((bucket[0] for bucket in buckets), default=(self._first_other, None))
+        if rule is None or rank >= self._first_other:
+            return None
+        scope = rule.rule.scope
+        is_plain = not (scope.digest or scope.collection or scope.source_file)
+        return rule if is_plain and (rule.since, rule.to) == ALL_TIME else None
+
+    @cached_property
+    def _first_other(self) -> float:
+        """The rank of the first rule that is not found by a urlkey."""
+        named = (*self._digests.values(), *self._files.values(), *self._collections.values())
+        return min((one[0][0] for one in (*named, self._others) if one), default=math.inf)
 
     @cached_property
     def _reached(self) -> PrefixSet:

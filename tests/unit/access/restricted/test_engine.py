@@ -99,6 +99,32 @@ def test_without_rules_the_engine_itself_is_seen(archive: Engine) -> None:
     assert _seen(archive, _EXCLUDE_A, viewer=curator) is archive
 
 
+def test_excluded_urls_are_looked_up_as_if_never_archived(
+    archive: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading what is excluded, to leave it out, would take longer."""
+    seen, read = _seen(archive, _EXCLUDE_A), []
+    for name in ("captures", "cdx_rows"):
+        whole = getattr(archive, name)
+        monkeypatch.setattr(
+            archive,
+            name,
+            lambda *asked, all=whole: (read.append(one) or one for one in all(*asked)),
+        )
+    span = exactly(_FIRST.urlkey)
+    for found in (
+        seen.captures(_FIRST.urlkey),
+        seen.cdx_rows(span),
+        seen.cdx_rows(replace(span, newest_first=True)),
+        seen.cdx_rows(exactly(_FIRST.urlkey, "2011")),
+        seen.cdx_rows(exactly(_FIRST.urlkey, until="2011")),
+    ):
+        assert list(found) == []
+    check_url_shown(seen, _A)
+    assert read == []
+    assert list(seen.captures(_PAGE.urlkey)) == [_PAGE]
+
+
 def test_captures_of_an_excluded_url_are_nowhere(archive: Engine) -> None:
     seen = _seen(archive, _EXCLUDE_A)
     key = _FIRST.urlkey

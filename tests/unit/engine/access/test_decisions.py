@@ -246,3 +246,31 @@ def test_purged_captures_are_told_whatever_hides_them() -> None:
     )
     assert [made.purges(Seen(key)) for key in ("com,example)/a/b", "com,example)/c")] == [1, 0]
     assert not rules().purges(Seen())
+
+
+@pytest.mark.parametrize("number", range(len(SPECIFIC_LAST) + 1))
+def test_what_a_rule_about_its_url_excludes_is_excluded_whatever_else_it_has(number: int) -> None:
+    found = rules(*SPECIFIC_LAST[:number]).for_viewer(EVERYBODY, NOW)
+    captures = [
+        Seen(key, digest=digest, collection=collection, timestamp=f"{year}0315000000")
+        for key in ("com,example)/a/b", "com,example)/a/c", "com,example)/", "com,other)/")
+        for digest in ("", "sha1:" + "A" * 32)
+        for collection in ("web", "other")
+        for year in (2010, 2020, 2030)
+    ]
+    for key in {one.urlkey for one in captures}:
+        actions = {found.decide(one).action for one in captures if one.urlkey == key}
+        assert not found.excludes(key) or actions == {Action.EXCLUDE}
+
+
+def test_urls_are_excluded_by_rules_about_them_alone() -> None:
+    def excludes(*made: AccessRule) -> bool:
+        return rules(*made).for_viewer(EVERYBODY, NOW).excludes("com,example)/a/b")
+
+    domain = Scope(prefix="com,example")
+    assert excludes(rule("exclude", domain))
+    assert excludes(rule("exclude", domain), rule("allow", Scope(collection="web")))
+    assert not excludes(rule("block", domain))
+    assert not excludes(rule("exclude", Scope(prefix="com,example", date_to="2020")))
+    assert not excludes(rule("exclude", domain), rule("allow", Scope(digest="sha1:" + "A" * 32)))
+    assert not excludes(rule("exclude", Scope(collection="web")))
