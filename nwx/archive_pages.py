@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nwx.answers.options import chosen, first_of, several
+from nwx.answers.rows import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
         ShownPicture,
         SimilarPicture,
     )
+    from nwx.quality.missing_originals import MissingOriginal
     from nwx.quality.renders.page_pictures import PagePictures
     from nwx.quality.renders.stored_renders import StoredRender
     from nwx.quality.repair_list import RepairList
@@ -259,6 +261,12 @@ class ArchivePages(ArchiveWork):
         index = self._seen().picture_index()
         found = index.pictures_of([id]).get(id)
         return ShownPicture(found, index.appearances_of(id, pages)) if found else None
+
+    def missing_originals(self) -> "Rows[MissingOriginal]":
+        """Return the originals that revisits refer to and the archive lacks, most wanted first."""
+        from nwx.quality.missing_originals import MissingOriginal, missing_originals
+
+        return Rows(MissingOriginal, lambda: missing_originals(self._seen()))
 
     def repairs(
         self,

@@ -17,7 +17,7 @@ from nwx.errors import UrlError
 from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
-from nwx.links.redirects import LOWEST_ERROR, LostTarget, is_redirect, lost_targets
+from nwx.links.redirects import LOWEST_ERROR, LostTarget, lost_targets
 from nwx.model import Document, Link
 from nwx.query.dates import date_bound
 from nwx.values.timestamps import seconds_between
@@ -26,8 +26,7 @@ from nwx.values.urls import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, 
 
 _LAST = "9" * 14
 _AT_ONCE = 1_000
-_LOOKED_AHEAD = 5_000
-_FOLLOWED = 200
+LOOKED_AHEAD = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def missing_urls(
 
     A URL is missing if none of its captures, whatever their collection and date, has a status below
     LOWEST_ERROR. If they are redirects, the target is missing if the same holds for it: of the
-    _LOOKED_AHEAD URLs that most pages need, at most _FOLLOWED redirects are followed.
+    LOOKED_AHEAD URLs that most pages need, at most 200 redirects are followed.
     """
     documents = question.pages.passing_documents(engine, links.table)
     needed = needed_urls(links.table, question.kinds, documents, question.site)
@@ -168,16 +167,15 @@ def _missing_targets(
     engine: Engine, needed: NeededUrls, question: MissingQuestion, documents: Array
 ) -> list[_Row]:
     """Return the missing targets of redirects, in order; the pages of all that lead there count."""
-    some = needed.only(slice(0, _LOOKED_AHEAD))
+    some = needed.only(slice(0, LOOKED_AHEAD))
     keys = some.keys()
     places = {key: place for place, key in enumerate(keys)}
     statuses: dict[str, int] = {}
     for begin in range(0, len(keys), _AT_ONCE):
         statuses.update(engine.statuses(keys[begin : begin + _AT_ONCE]))
-    redirecting = [key for key in keys if is_redirect(statuses.get(key))][:_FOLLOWED]
     targets: dict[str, LostTarget] = {}
     leading: defaultdict[str, list[int]] = defaultdict(list)
-    for key, target in lost_targets(engine, redirecting).items():
+    for key, target in lost_targets(engine, keys, statuses).items():
         if not question.site or is_of_site(host_of_urlkey(target.urlkey), question.site):
             targets[target.urlkey] = target
             leading[target.urlkey].append(places[key])
@@ -272,8 +270,7 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
             wanted.setdefault(key, link)
     keys = list(islice(wanted, MOST_RESOURCES))
     statuses = engine.statuses(keys)
-    redirecting = [key for key in keys if is_redirect(statuses.get(key))][:_FOLLOWED]
-    targets = lost_targets(engine, redirecting)
+    targets = lost_targets(engine, keys, statuses)
     missing: dict[str, MissingResource] = {}
     for key in keys:
         kind, target = present_kind(wanted[key].kind), targets.get(key)

@@ -1,6 +1,6 @@
 """Redirects whose target was never captured: what pages that lead there lack."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +13,7 @@ LOWEST_ERROR = 400
 """Captures with this status or a higher one are errors."""
 
 _LOWEST_REDIRECT = 300
+_MOST_FOLLOWED = 200
 _MOST_HOPS = 5
 _MOST_CAPTURES = 1_000
 
@@ -31,14 +32,17 @@ def is_redirect(status: int | None) -> bool:
     return status is not None and _LOWEST_REDIRECT <= status < LOWEST_ERROR
 
 
-def lost_targets(engine: Engine, keys: Iterable[str]) -> dict[str, LostTarget]:
+def lost_targets(
+    engine: Engine, keys: Iterable[str], statuses: Mapping[str, int]
+) -> dict[str, LostTarget]:
     """Return redirect targets without a successful capture, by the redirecting urlkeys.
 
-    `keys` are of URLs whose captures are redirects and errors only; the last redirect of each
-    counts. Redirects to redirects are followed.
+    Of `keys` the first 200 are followed whose captures are redirects and errors only by their
+    lowest `statuses`; the last redirect of each counts. Redirects to redirects are followed.
     """
     found: dict[str, LostTarget] = {}
-    at = {key: key for key in keys}
+    redirecting = (key for key in keys if is_redirect(statuses.get(key)))
+    at = {key: key for key in islice(redirecting, _MOST_FOLLOWED)}
     for _ in range(_MOST_HOPS):
         led = {start: target for start, key in at.items() if (target := _target(engine, key))}
         statuses = engine.statuses([key for _, key in led.values()]) if led else {}

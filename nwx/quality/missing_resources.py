@@ -1,7 +1,7 @@
 """Resources that pages miss: as checks of their playback found it, and by their links."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,9 +13,10 @@ from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError, UsageError
-from nwx.links.missing_urls import PageFilter, asked_missing, is_of_site
+from nwx.links.missing_urls import LOOKED_AHEAD, PageFilter, asked_missing, is_of_site
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
-from nwx.links.redirects import LOWEST_ERROR
+from nwx.links.redirects import LOWEST_ERROR, LostTarget, lost_targets
+from nwx.quality.missing_originals import wanted_by_keys
 from nwx.values import media_types, urls
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.urlkeys import urlkey
@@ -123,7 +124,7 @@ def missing_pairs(page: Array, resource: Array, resources: int, beyond: Array) -
 _FETCHED = ("http://", "https://")
 _LAST = "9" * 14
 _SCORES_AT_ONCE = 500
-_LACKING = frozenset({FaultKind.MISSING, FaultKind.FAILED})
+_LACKING = frozenset({FaultKind.MISSING, FaultKind.ORIGINAL, FaultKind.FAILED})
 """Faults of pages that capturing their resource again mends."""
 
 
@@ -131,12 +132,14 @@ _LACKING = frozenset({FaultKind.MISSING, FaultKind.FAILED})
 class CheckedResource:
     """A resource missing in checks: a spelling of its URL ("" if unknown), its kind.
 
-    `status` is the lowest of its captures, None without captures.
+    `status` is the lowest of its captures, None without captures. `original` is what its captures,
+    revisits all, refer to and the archive lacks.
     """
 
     url: str
     kind: str
     status: int | None
+    original: str = ""
 
 
 @dataclass(slots=True)
@@ -168,11 +171,17 @@ def checked_missing(engine: Engine, question: RepairQuestion, most_pairs: int) -
         wanted = {score.id: _lacking(score, question) for score in scores}
         keys = sorted({key for missing in wanted.values() for key in missing})
         statuses = engine.statuses(keys)
+        targets = lost_targets(engine, keys, statuses)
+        lone = {key for each in wanted.values() for key, one in each.items() if one.original}
+        originals = wanted_by_keys(engine, sorted(lone))
         for score in scores:
             found.checked += 1
             for key, one in wanted[score.id].items():
-                one.status = statuses.get(key)
-                if one.status is None or one.status >= LOWEST_ERROR:
+                one.status, one.original = statuses.get(key), str(originals.get(key, ""))
+                if target := targets.get(key):
+                    key, one = target.urlkey, CheckedResource(target.url, one.kind, target.status)
+                is_missing = one.status is None or one.status >= LOWEST_ERROR
+                if (is_missing or one.original) and _is_on_host(key, question):
                     _add(found, score.urlkey, key, one, most_pairs)
     return found
 
@@ -186,7 +195,7 @@ def _asked(engine: Engine, question: RepairQuestion) -> Iterator[PlaybackScore]:
 
 
 def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, CheckedResource]:
-    """Return the missing resources of a page by urlkey, without the page itself."""
+    """Return the missing resources of a page by urlkey, the page itself if it lacks an original."""
     found: dict[str, CheckedResource] = {}
     for fault in score.faults:
         if fault.kind not in _LACKING or not fault.resource.lower().startswith(_FETCHED):
@@ -195,17 +204,23 @@ def _lacking(score: PlaybackScore, question: RepairQuestion) -> dict[str, Checke
             key = urlkey(fault.resource)
         except UrlError:
             continue
-        found.setdefault(key, CheckedResource(fault.resource, kind_of_resource(fault), None))
+        original = fault.detail if fault.kind == FaultKind.ORIGINAL else ""
+        kind = kind_of_resource(fault)
+        found.setdefault(key, CheckedResource(fault.resource, kind, None, original))
     for key in score.resources:
         if key:
             found.setdefault(key, CheckedResource("", "", None))
     return {
         key: one
         for key, one in found.items()
-        if key != score.urlkey
+        if (key != score.urlkey or one.original)
         and _is_wanted(one.kind, question)
-        and (not question.host or is_of_site(host_of_urlkey(key), question.host))
+        and _is_on_host(key, question)
     }
+
+
+def _is_on_host(key: str, question: RepairQuestion) -> bool:
+    return not question.host or is_of_site(host_of_urlkey(key), question.host)
 
 
 def _is_wanted(kind: str, question: RepairQuestion) -> bool:
@@ -223,6 +238,7 @@ def _add(found: CheckedMissing, page: str, key: str, one: CheckedResource, most_
     if number == len(found.resources):
         found.resources.append(one)
     known = found.resources[number]
+    known.original = known.original or one.original
     if one.url:
         known.url = min(known.url or one.url, one.url)
         known.kind = known.kind or one.kind
@@ -249,19 +265,29 @@ class RepairLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class RedirectedMissing:
+    """The missing target of a redirecting resource, its kind, and the numbers of linking URLs."""
+
+    target: LostTarget
+    kind: str
+    page: Array
+
+
+@dataclass(frozen=True, slots=True)
 class LinkedMissing:
     """Missing resources and the pages that link to them, in pairs.
 
     `needed` are the resources, most needed first, and `status` the lowest of their captures or
     NEVER_CAPTURED. `resource` and `page` are pairs of an index in these and the number of a linking
     URL. `beyond` has for each linking URL how many more it lacks, `left_out` resources in total.
-    `unseen` needed URLs were not looked up.
+    `unseen` needed URLs were not looked up. `redirected` are missing targets of captured redirects.
     """
 
     needed: NeededUrls
     status: Array
     resource: Array
     page: Array
+    redirected: Sequence[RedirectedMissing]
     beyond: Array
     left_out: int
     unseen: int
@@ -274,7 +300,7 @@ def linked_missing(
     documents = question.pages.passing_documents(engine, table)
     all_needed = needed_urls(table, question.kinds, documents, question.host)
     looked_up = all_needed.only(slice(0, limits.looked_up))
-    places, status = _missing(engine, looked_up)
+    places, status, lost = _missing(engine, looked_up)
     missing = looked_up.only(places)
     held = int(np.searchsorted(np.cumsum(missing.pages), limits.pairs, side="right"))
     pairs: list[tuple[Array, Array]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
@@ -289,16 +315,21 @@ def linked_missing(
         status[:held],
         resource,
         page,
+        _redirected(looked_up, lost, question, documents),
         beyond,
         left_out=len(missing) - held,
         unseen=len(all_needed) - len(looked_up),
     )
 
 
-def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array]:
-    """Return the indexes of the missing URLs, and their statuses."""
+def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array, Mapping[int, LostTarget]]:
+    """Return the indexes of the missing URLs, their statuses, and missing targets of redirects.
+
+    Targets are by the index of the redirecting URL.
+    """
     places: list[int] = []
     found: list[int] = []
+    lost: dict[int, LostTarget] = {}
     for begin in range(0, len(needed), _AT_ONCE):
         keys = needed.only(slice(begin, begin + _AT_ONCE)).keys()
         statuses = engine.statuses(keys)
@@ -307,4 +338,36 @@ def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array]:
             if status == NEVER_CAPTURED or status >= LOWEST_ERROR:
                 places.append(place)
                 found.append(status)
-    return np.array(places, dtype=np.int64), np.array(found, dtype=np.int16)
+        if begin < LOOKED_AHEAD:
+            targets = lost_targets(engine, keys, statuses)
+            lost |= {begin + keys.index(key): target for key, target in targets.items()}
+    return np.array(places, dtype=np.int64), np.array(found, dtype=np.int16), lost
+
+
+def _redirected(
+    needed: NeededUrls, lost: Mapping[int, LostTarget], question: RepairQuestion, documents: Array
+) -> Sequence[RedirectedMissing]:
+    """Return missing targets with the pages that need the URLs, by index, that lead there."""
+    places = sorted(place for place, target in lost.items() if _is_on_host(target.urlkey, question))
+    kinds, found = needed.table.notes.kinds, []
+    some = needed.only(np.array(places, dtype=np.int64))
+    for resource, page in needing_pages(some, question.kinds, documents):
+        for number in np.unique(resource).tolist():
+            place = places[number]
+            pages = page[resource == number]
+            kind = kinds[int(needed.kind[place])]
+            found.append(RedirectedMissing(lost[place], kind, pages))
+    return found
+
+
+def number_redirected(checks: CheckedMissing, linked: LinkedMissing | None) -> tuple[Array, Array]:
+    """Number the targets of redirects among what checks found; return pages and their targets."""
+    pages, resources = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for one in linked.redirected if linked else ():
+        number = checks.numbers.setdefault(one.target.urlkey, len(checks.numbers))
+        if number == len(checks.resources):
+            checks.resources.append(CheckedResource(one.target.url, one.kind, one.target.status))
+        checks.resources[number].url = checks.resources[number].url or one.target.url
+        pages.append(one.page)
+        resources.append(np.full(len(one.page), number))
+    return np.concatenate(pages), np.concatenate(resources)

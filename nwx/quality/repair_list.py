@@ -28,6 +28,7 @@ from nwx.quality.missing_resources import (
     checked_missing,
     linked_missing,
     missing_pairs,
+    number_redirected,
 )
 from nwx.values.csv_cells import csv_line
 
@@ -161,6 +162,7 @@ class MergedMissing:
         pages = len(linked.beyond) if linked else 0
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
+        led_page, led = number_redirected(checks, linked)
         page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
         find = known.resource if known else _unknown
         own_numbers, resources = _numbers(
@@ -186,8 +188,8 @@ class MergedMissing:
         self.pairs = own
         if linked:
             self.pairs = missing_pairs(
-                np.concatenate([linked.page, own_page]),
-                np.concatenate([linked.resource, resource]),
+                np.concatenate([linked.page, own_page, led_page]),
+                np.concatenate([linked.resource, resource, own_numbers[led]]),
                 resources,
                 beyond,
             )
@@ -256,7 +258,7 @@ class Repair:
     `pages` lack it; `whole` of them lack nothing else once it and the resources before it in the
     list are captured. `checked` of the pages missed it in a playback check; the others link to it.
     `kind` is the kind of most links, "" if unknown. `status` is the lowest status of its captures,
-    None if it was never captured.
+    None if it was never captured. `original` is the date, URL and digest of what its revisits lack.
     """
 
     url: str
@@ -265,6 +267,7 @@ class Repair:
     whole: int
     checked: int
     status: int | None
+    original: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +351,8 @@ class RepairList:
         elif own is not None:
             kind, status = self._checks.resources[own].kind, self._checks.resources[own].status
         pages, checked = int(self._pages[number]), int(self._checked[number])
-        return Repair(url, kind, pages, step.whole, checked, status)
+        original = "" if own is None else self._checks.resources[own].original
+        return Repair(url, kind, pages, step.whole, checked, status, original)
 
     def _urls(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return the URLs of resources as pages spell them, or else as checks do."""
@@ -367,7 +371,7 @@ class RepairList:
         return {number: url for number, url in found.items() if url}
 
 
-REPAIR_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status")
+REPAIR_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status", "original")
 
 
 def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
@@ -375,7 +379,8 @@ def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
     yield csv_line(REPAIR_COLUMNS)
     for one in repairs:
         status = "" if one.status is None else one.status
-        yield csv_line((one.url, one.kind, one.pages, one.whole, one.checked, status))
+        counts = one.pages, one.whole, one.checked
+        yield csv_line((one.url, one.kind, *counts, status, one.original))
 
 
 def json_of_repairs(

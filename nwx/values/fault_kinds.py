@@ -10,6 +10,8 @@ class FaultKind(StrEnum):
     """A resource is not in the archive."""
     FAILED = "failed"
     """A resource of the archive was not played, or only as an error that the crawl did not get."""
+    ORIGINAL = "original"
+    """A resource was captured as a revisit only, and its original is in no file of the archive."""
     LEAK = "leak"
     """The page asked for something outside the archive; it got nothing."""
     CONSOLE = "console"

@@ -66,3 +66,18 @@ def test_wrong_use_and_older_links(archive: Nwx, tmp_path: Path) -> None:
     more = write_warc(tmp_path / "more.warc.gz", [Page("http://b.test/", "20120101000000", b"x")])
     archive("import", more)
     assert "since the last `nwx invert-links`" in archive("missing").err
+
+
+def test_originals_of_revisits(nwx: Nwx, tmp_path: Path) -> None:
+    pages = [
+        Page("http://b.test/", "20100101000000", b"<p>one"),
+        Page("http://c.test/", "20100101000000", b"<p>two", revisit=True),
+    ]
+    nwx("import", write_warc(tmp_path / "revisit.warc.gz", pages))
+    (found,) = nwx("missing", "--originals", "--json").json
+    assert (found["url"], found["revisits"]) == ("http://c.test/", 1)
+    head, line = nwx("missing", "--originals", "--csv").out.splitlines()
+    assert head == "url,timestamp,digest,revisits"
+    assert line.startswith("http://c.test/,")
+    assert nwx("missing", "--originals").out.startswith("http://c.test/  ")
+    assert "--limit" in nwx("missing", "--originals", "--kind", "img", code=2).err

@@ -64,16 +64,16 @@ def test_repairs_as_json_and_csv(archive: Nwx, tmp_path: Path) -> None:
     assert found["linked"] is True
     rows = [tuple(one.values()) for one in found["repairs"]]
     assert rows == [
-        ("http://a.test/i.png", "img", 2, 0, 0, None),
-        ("http://a.test/s.css", "stylesheet", 2, 2, 0, None),
-        ("http://a.test/j.png", "img", 1, 0, 0, None),
-        ("http://a.test/s.js", "script", 1, 1, 1, None),
+        ("http://a.test/i.png", "img", 2, 0, 0, None, ""),
+        ("http://a.test/s.css", "stylesheet", 2, 2, 0, None, ""),
+        ("http://a.test/j.png", "img", 1, 0, 0, None, ""),
+        ("http://a.test/s.js", "script", 1, 1, 1, None, ""),
     ]
     lines = archive("repair", "--csv", "--kind", "script", "--kind", "stylesheet").out.splitlines()
     assert lines == [
-        "url,kind,pages,whole,checked,status",
-        "http://a.test/s.css,stylesheet,2,2,0,",
-        "http://a.test/s.js,script,1,1,1,",
+        "url,kind,pages,whole,checked,status,original",
+        "http://a.test/s.css,stylesheet,2,2,0,,",
+        "http://a.test/s.js,script,1,1,1,,",
     ]
 
 

@@ -253,3 +253,31 @@ def test_limits_are_told(engine: Engine, open_archive: Opener) -> None:
     found = RepairList(engine, RepairQuestion(), RepairLimits(looked_up=1))
     assert list(found.repairs()) == [Repair(one, IMG, 2, 2, 0, None)]
     assert found.counts().unseen == 1
+
+
+def test_the_targets_of_redirects_are_listed(engine: Engine, open_archive: Opener) -> None:
+    moved = [Link(f"http://a.test/{name}.png", "", IMG) for name in ("old", "older", "found")]
+    for number in range(3):
+        engine.write(page(f"http://a.test/{number}", moved[: number + 1]))
+    direct = [Link(f"http://{at}.png", "", IMG) for at in ("s.test/new", "s.test/direct")]
+    engine.write(page("http://a.test/itself", direct))
+    checked = page("http://a.test/checked", [])
+    engine.write(checked)
+    ways = {"old": direct[0].url, "older": "http://a.test/old.png", "found": "http://s.test/there"}
+    ways["to-direct"] = direct[1].url
+    for name, target in ways.items():
+        one = capture(f"http://a.test/{name}.png", "2011", status=302, redirect_to=target)
+        engine.write(Batch(captures=(one,)))
+    engine.write(page("http://a.test/3", [Link("http://a.test/to-direct.png", "", IMG)]))
+    engine.write(Batch(captures=(capture("http://s.test/there", "2011"),)))
+    missed = ["http://a.test/old.png", "http://a.test/to-direct.png"]
+    engine.quality_index().put([score(checked.captures[0], missed)])
+    engine.refresh()
+    build(engine, open_archive)
+    assert listed(engine) == [
+        Repair(direct[0].url, IMG, pages=5, whole=3, checked=1, status=None),
+        Repair(direct[1].url, IMG, pages=3, whole=3, checked=1, status=None),
+    ]
+    assert listed(engine, RepairQuestion(host="a.test")) == []
+    counts = RepairList(engine, RepairQuestion()).counts()
+    assert (counts.pages, counts.resources, counts.left_out) == (6, 2, 0)

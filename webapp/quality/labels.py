@@ -24,6 +24,10 @@ FAULT_LABELS: dict[str, tuple[LazyString, LazyString]] = {
             " crawl did not get; or the page itself could not be opened."
         ),
     ),
+    FaultKind.ORIGINAL: (
+        lazy_gettext("Original missing"),
+        lazy_gettext("The resource was captured as a revisit only; its original is in no file."),
+    ),
     FaultKind.LEAK: (
         lazy_gettext("Leak"),
         lazy_gettext("The page asked for something outside the archive; it got nothing."),

@@ -3,19 +3,16 @@
 import sys
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.output import check_one_form, clean, print_array, print_csv, warn
 from nwx.cli.restricted import opened_archive
+from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.urls import KINDS
-
-if TYPE_CHECKING:
-    pass
-
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -38,12 +35,20 @@ _SEEDS = ("http://", "https://")
 @option.string("--from", "DATE", "Needed by pages captured from then on.", into="from_")
 @option.string("--to", "DATE", "Needed by pages captured until then.", into="to")
 @option.count("--limit", "N", "So many URLs at most.")
+@option.flag("--originals", "List the originals of revisits that are in no file, and their dates.")
 @option.CSV
 @option.JSON
 @option.flag("--seeds", "Print the http(s) URLs alone, as seeds.", into="as_seeds")
 @click.pass_obj
 def command(
-    settings: Settings, /, *, as_csv: bool, as_json: bool, as_seeds: bool, **asked: Any
+    settings: Settings,
+    /,
+    *,
+    originals: bool,
+    as_csv: bool,
+    as_json: bool,
+    as_seeds: bool,
+    **asked: Any,
 ) -> None:
     """List what captured pages need and the archive lacks.
 
@@ -55,6 +60,11 @@ def command(
     """
     check_one_form(csv=as_csv, json=as_json, seeds=as_seeds)
     limit = asked.pop("limit")
+    if originals:
+        if as_seeds or any(asked.values()):
+            raise UsageError("--originals goes with --limit, --csv and --json only")
+        _print_originals(settings, limit, as_csv=as_csv, as_json=as_json)
+        return
     with opened_archive(settings) as archive:
         if archive.is_built("links") and archive.is_stale("links"):
             warn("documents changed since the last `nwx invert-links`")
@@ -75,3 +85,16 @@ def command(
         else:
             for one in first:
                 click.echo(clean(one.url))
+
+
+def _print_originals(settings: Settings, limit: int | None, *, as_csv: bool, as_json: bool) -> None:
+    with opened_archive(settings) as archive:
+        found = archive.missing_originals()
+        rows = map(asdict, islice(found, limit))
+        if as_json:
+            print_array(rows)
+        elif as_csv:
+            print_csv(found.columns, (map(clean, map(str, row.values())) for row in rows))
+        else:
+            for row in rows:
+                click.echo(clean("  ".join(str(value or "-") for value in row.values())))

@@ -116,12 +116,13 @@ def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: i
     table.add_column("kind")
     table.add_column("status", justify="right")
     table.add_column("url")
+    table.add_column("original in no file")
     whole = 0
     for one in islice(rows, limit or _ROWS_SHOWN):
         whole += one.whole
         status = "never" if one.status is None else str(one.status)
         numbers = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
-        table.add_row(*numbers, one.kind or "-", status, OneLine(one.url))
+        table.add_row(*numbers, one.kind or "-", status, OneLine(one.url), OneLine(one.original))
     if not table.row_count:
         click.echo("nothing that can be listed" if counts.pages else "nothing is missing")
         return

@@ -7,7 +7,8 @@ advertisements, and cache busters with random numbers or times.
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from nwx.engine.indices.quality_index import Fault
 from nwx.errors import TimestampError, UrlError
 from nwx.quality.browser.targets import PageRender, PlayedResource
 from nwx.quality.measures import FIRST_BAD
+from nwx.quality.missing_originals import WantedOriginal
 from nwx.quality.renders.page_information import PageInfo, PageResource
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.timestamps import parse_timestamp
@@ -265,7 +267,7 @@ class PageEvidence:
 
     `info` lists the resources loaded by the crawl's browser, None if unknown. `statuses` maps
     urlkeys of `suspects` to their lowest archived status code; urlkeys without a capture have no
-    key.
+    key. `originals` has those that are missing of urlkeys with revisits only.
     """
 
     render: PageRender
@@ -273,12 +275,13 @@ class PageEvidence:
     suspects: tuple[Suspect, ...]
     statuses: Mapping[str, int]
     distances: Distances
+    originals: Mapping[str, WantedOriginal] = field(default_factory=dict)
 
 
 def page_faults(evidence: PageEvidence) -> list[Fault]:
     """Return the faults of a page: first of the page as a whole, then by resource."""
     render = evidence.render
-    lost = list(resource_faults(evidence.suspects, evidence.statuses))
+    lost = list(resource_faults(evidence.suspects, evidence.statuses, evidence.originals))
     return [
         *_of_page(render),
         *lost,
@@ -289,11 +292,18 @@ def page_faults(evidence: PageEvidence) -> list[Fault]:
     ]
 
 
-def resource_faults(found: Iterable[Suspect], statuses: Mapping[str, int]) -> Iterator[Fault]:
-    """Yield the resources that are missing, or failed."""
+def resource_faults(
+    found: Iterable[Suspect],
+    statuses: Mapping[str, int],
+    originals: Mapping[str, WantedOriginal] = MappingProxyType({}),
+) -> Iterator[Fault]:
+    """Yield the resources that are missing, without their original, or failed."""
     for one in found:
         archived = statuses.get(one.urlkey)
-        if archived is None and not one.is_archived:
+        if original := originals.get(one.urlkey):
+            detail = _cut(f"a revisit of what is in no file: {original}")
+            yield Fault(FaultKind.ORIGINAL, one.url, one.status or None, detail)
+        elif archived is None and not one.is_archived:
             detail = "" if one.was_asked else "loaded in the crawl, and not in the archive"
             yield Fault(FaultKind.MISSING, one.url, one.status or None, detail)
         elif one.is_archived or (archived or 0) >= FIRST_BAD:

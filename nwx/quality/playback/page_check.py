@@ -14,6 +14,7 @@ from nwx.model import Capture, Comparison, RenderPlace
 from nwx.quality.browser.targets import PageRender
 from nwx.quality.images import decoded
 from nwx.quality.measures import FIRST_BAD, PageLikeness, page_likeness
+from nwx.quality.missing_originals import wanted_by_keys
 from nwx.quality.playback.faults import (
     PageEvidence,
     Suspect,
@@ -136,7 +137,7 @@ WEIGHTS = {"document": 5, "stylesheet": 8, "script": 4, "media": 3, "image": 2}
 """How much a resource counts by its type; others count 1."""
 
 _FATAL = frozenset({FaultKind.CRASH, FaultKind.REDIRECT_LOOP})
-_LOST = frozenset({FaultKind.MISSING, FaultKind.FAILED})
+_LOST = frozenset({FaultKind.MISSING, FaultKind.ORIGINAL, FaultKind.FAILED})
 _RESOURCES_COUNT = 2
 _FLAW_FACTOR, _TIMEOUT_FACTOR = 0.9, 0.5
 
@@ -174,7 +175,7 @@ def _weight(types: Iterable[str]) -> int:
     return sum(WEIGHTS.get(type.lower(), 1) for type in types)
 
 
-RULES = "1"
+RULES = "2"
 """The version of the rules for faults and scores: pages are checked again where it is a new one."""
 
 FAR_SECONDS = 30 * 86_400
@@ -207,7 +208,11 @@ class PageCheck:
         keys = list(dict.fromkeys(one.urlkey for one in suspected.found))
         statuses = self._engine.statuses(keys) if keys else {}
         apart = distances(render, self._far_seconds)
-        evidence = PageEvidence(render, crawl.info, suspected.found, statuses, apart)
+        unplayed = [
+            one.urlkey for one in suspected.found if one.urlkey in statuses and not one.is_archived
+        ]
+        originals = wanted_by_keys(self._engine, unplayed, page.timestamp)
+        evidence = PageEvidence(render, crawl.info, suspected.found, statuses, apart, originals)
         faults = page_faults(evidence)
         likeness = page_likeness(render, crawl.view, crawl.text, crawl.info)
         compared = likeness.comparison

@@ -12,6 +12,7 @@ from nwx.errors import UrlError
 from nwx.keys import capture_id, is_browsed
 from nwx.model import Capture, Collapse
 from nwx.quality.measures import FIRST_BAD
+from nwx.quality.missing_originals import wanted_by_keys
 from nwx.quality.playback.faults import ERROR_ONLY, resource_key
 from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.query.question import Question
@@ -179,9 +180,13 @@ def _batches(
     """Yield scores, each with urlkeys of what its page lacks."""
     batch: list[tuple[PlaybackScore, Collection[str]]] = []
     keys = 0
-    for kind in (FaultKind.MISSING, FaultKind.FAILED):
+    lacking: Collection[str]
+    for kind in (FaultKind.MISSING, FaultKind.ORIGINAL, FaultKind.FAILED):
         for score in engine.quality_index().scan(QualityFilter(collection=collection, kind=kind)):
-            lacking = score.resources if kind is FaultKind.MISSING else _errors(score)
+            if kind is FaultKind.ORIGINAL:
+                lacking = _found_originals(engine, score)
+            else:
+                lacking = score.resources if kind is FaultKind.MISSING else _errors(score)
             batch.append((score, lacking))
             keys += len(lacking)
             if keys >= _BATCH_KEYS or len(batch) >= _BATCH_SCORES:
@@ -189,6 +194,13 @@ def _batches(
                 batch, keys = [], 0
     if batch:
         yield batch
+
+
+def _found_originals(engine: Engine, score: PlaybackScore) -> set[str]:
+    """Return the urlkeys of resources that lacked their originals and can play now."""
+    faults = (fault for fault in score.faults if fault.kind == FaultKind.ORIGINAL)
+    keys = {key for fault in faults if (key := resource_key(fault.resource))}
+    return keys - wanted_by_keys(engine, keys).keys()
 
 
 def _errors(score: PlaybackScore) -> set[str]:

@@ -1,0 +1,94 @@
+"""Originals that revisits refer to and that no file of the archive holds."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from nwx.engine.base import Engine
+from nwx.engine.capture_index import nearest_captures
+from nwx.errors import UrlError
+from nwx.links.redirects import is_redirect
+from nwx.model import Capture
+from nwx.values.urlkeys import urlkey
+
+_REVISIT = "revisit"
+_NOT_MODIFIED = 304
+_EMPTY = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+"""The digest of no bytes: such a revisit plays without an original."""
+
+_LOOKED_AT = 100
+_END = chr(0x10FFFF)
+
+
+class WantedOriginal(NamedTuple):
+    """A capture that revisits refer to; `timestamp` is "" where they do not name its date."""
+
+    url: str
+    timestamp: str
+    digest: str
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.timestamp, self.url, self.digest)))
+
+
+@dataclass(frozen=True, slots=True)
+class MissingOriginal:
+    """A wanted original that is in no file, and the number of captures that refer to it."""
+
+    url: str
+    timestamp: str
+    digest: str
+    revisits: int
+
+
+def missing_originals(engine: Engine) -> Iterator[MissingOriginal]:
+    """Return the originals that revisits of an archive lack, most wanted first."""
+    found = Counter(filter(None, (wanted_original(engine, one) for one in _revisits(engine))))
+    for wanted, revisits in sorted(found.items(), key=lambda each: (-each[1], each[0])):
+        yield MissingOriginal(*wanted, revisits)
+
+
+def _revisits(engine: Engine) -> Iterator[Capture]:
+    return (one for one in engine.captures("", _END) if one.record_type == _REVISIT)
+
+
+def wanted_original(engine: Engine, capture: Capture) -> WantedOriginal | None:
+    """Return the original that the archive lacks of a capture, None if the capture can play."""
+    status, url = capture.status_code, capture.refers_to_url
+    if capture.record_type != _REVISIT or capture.digest == _EMPTY:
+        return None
+    if is_redirect(status) and status != _NOT_MODIFIED:
+        return None
+    if capture.digest:
+        held: Iterable[Capture] = engine.captures_by_digest(capture.digest)
+    else:
+        held = (one for one in _captures(engine, url) if one.record_type != _REVISIT)
+    if next(iter(held), None) is not None:
+        return None
+    return WantedOriginal(url or capture.url, capture.refers_to_timestamp, capture.digest)
+
+
+def _captures(engine: Engine, url: str) -> Iterator[Capture]:
+    try:
+        return islice(engine.captures(urlkey(url)), _LOOKED_AT)
+    except UrlError:
+        return iter(())
+
+
+def wanted_by_keys(
+    engine: Engine, urlkeys: Iterable[str], timestamp: str = ""
+) -> dict[str, WantedOriginal]:
+    """Return the original that each of some urlkeys lacks, whose captures are all revisits.
+
+    It is that of the capture nearest to a timestamp. A urlkey of which a capture can play has none.
+    """
+    found = {}
+    for key in urlkeys:
+        captures = list(islice(engine.captures(key), _LOOKED_AT))
+        near = nearest_captures(captures, timestamp, _LOOKED_AT) if timestamp else captures
+        wanted = [wanted_original(engine, one) for one in near]
+        if wanted and None not in wanted:
+            found[key] = wanted[0]
+    return {key: one for key, one in found.items() if one}
