@@ -198,7 +198,7 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
         return False
     except subprocess.TimeoutExpired:
         pass
-    children = list(family_pids(process.pid))[1:]
+    children = [pid for pid in list(family_pids(process.pid))[1:] if not _is_tracker(pid)]
     if how == "child" and children:
         with suppress(ProcessLookupError):
             os.kill(children[int(after * 1e6) % len(children)], signal.SIGKILL)
@@ -219,6 +219,14 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
     )
     _wait_for_end(process.pid)
     return True
+
+
+def _is_tracker(pid: int) -> bool:
+    """Return whether a process only cleans up after Python's own semaphores."""
+    try:
+        return b"resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return True
 
 
 def _wait_for_end(group: int) -> None:

@@ -232,5 +232,5 @@ def _rezipped(chance: random.Random, data: bytes) -> bytes:
         )[kind]
         how = chance.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
         for name, content in entries:
-            new.writestr(name, content, how)
+            new.writestr(zipfile.ZipInfo(name), content, how)
     return out.getvalue()

@@ -22,9 +22,9 @@ from webapp.users.user_service import users
 
 _EXTENSION = "nwx-kept-results"
 _MOST_WEIGHT = 150_000
-_HIT_WEIGHT, _CHARACTERS = 8, 128
-"""A hit takes as much memory as so many values of facets, and a value as so many characters of a
-page; 20 MB are kept in all."""
+_HIT_WEIGHT, _BYTES = 8, 128
+"""A hit takes as much memory as so many values of facets, and a value as so many bytes of a page;
+20 MB are kept in all."""
 
 
 class KeptResults:
@@ -39,16 +39,16 @@ class KeptResults:
         with self._guard:
             return self._kept.get(key)
 
-    def put(self, key: Hashable, made: SearchResult | str) -> None:
+    def put(self, key: Hashable, made: SearchResult | bytes) -> None:
         """Keep a result or a page, unless it is larger than all together may be."""
         if _weight(made) <= _MOST_WEIGHT:
             with self._guard:
                 self._kept[key] = made
 
 
-def _weight(made: SearchResult | str) -> int:
-    if isinstance(made, str):
-        return 1 + len(made) // _CHARACTERS
+def _weight(made: SearchResult | bytes) -> int:
+    if isinstance(made, bytes):
+        return 1 + len(made) // _BYTES
     result = made
     return 1 + _HIT_WEIGHT * len(result.hits) + sum(map(len, result.facets.values()))
 
@@ -107,14 +107,15 @@ def page_key() -> PageKey | None:
 
 def kept_page(key: PageKey | None) -> str | None:
     """Return the page that is kept by a key, None where there is none."""
-    found: str | None = None if key is None else _kept_results().get(key)
-    return found
+    found: bytes | None = None if key is None else _kept_results().get(key)
+    return None if found is None else found.decode()
 
 
 def keep_page(key: PageKey | None, page: str) -> None:
     """Keep a page by a key, if there is one."""
     if key is not None:
-        _kept_results().put(key, page)
+        # As bytes: a text with one sign beyond Latin-1 takes twice the memory.
+        _kept_results().put(key, page.encode())
 
 
 def _kept_results() -> KeptResults:
