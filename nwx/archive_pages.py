@@ -126,10 +126,18 @@ class ArchivePages(ArchiveWork):
         return self._kept(KeptLinks)
 
     def inlinks(
-        self, key: str, *, year: int = 0, collection: str = "", offset: int = 0, limit: int = 50
+        self,
+        key: str,
+        *,
+        year: int = 0,
+        collection: str = "",
+        offset: int = 0,
+        limit: int = 50,
+        by_year: bool = True,
     ) -> "UrlInlinks":
         """Return the links to a urlkey with their counts, also by year, and some of them."""
-        return self._links().of_key(key, LinkCell(year or None, collection), offset, limit)
+        cell = LinkCell(year or None, collection)
+        return self._links().of_key(key, cell, offset, limit, by_year=by_year)
 
     def link_years(self) -> list[int]:
         """Return the years of the pages that have links."""

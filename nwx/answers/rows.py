@@ -1,6 +1,7 @@
 """A lazy list of records of one kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,7 +23,7 @@ class Rows(ResultTable[_T]):
     """
 
     def __init__(self, kind: type[_T], ask: Callable[[], Iterable[_T]], bars: str = "") -> None:
-        self._types = column_types(kind)
+        self._types = column_types(kind)  # type: ignore[arg-type]  # classes are hashable
         self._ask = ask
         self._bars = bars
         self._kept: list[_T] | None = None
@@ -33,7 +34,8 @@ class Rows(ResultTable[_T]):
         return tuple(self._types)
 
     def __iter__(self) -> Iterator[_T]:
-        return iter(self._ask() if self._kept is None else self._kept)
+        # A generator: `list` asks for the length first, which keeps the rows that follow.
+        yield from self._ask() if self._kept is None else self._kept
 
     def __len__(self) -> int:
         return len(self._all())
@@ -72,6 +74,7 @@ def rows_by_year(timestamps: Iterable[str]) -> Mapping[str, int]:
     return {f"{year:04}": counts.get(f"{year:04}", 0) for year in range(first, last + 1)}
 
 
+@cache
 def column_types(kind: type) -> ColumnTypes:
     """Return the columns of a record: its fields that are texts, numbers, or lists of these."""
     found = ((name, _column_type(hint)) for name, hint in get_type_hints(kind).items())

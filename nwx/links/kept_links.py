@@ -150,13 +150,15 @@ class KeptLinks:
                 found[name] = found.get(name, 0) + one.count
         return found
 
-    def of_key(self, key: str, cell: LinkCell, offset: int, limit: int) -> UrlInlinks:
+    def of_key(
+        self, key: str, cell: LinkCell, offset: int, limit: int, *, by_year: bool = True
+    ) -> UrlInlinks:
         """Return the links to a urlkey with their counts; `limit` of them are listed."""
         links = self.links()
         found = tuple(islice(links.inlinks(key, cell), offset, offset + limit + 1))
         years = {
             f"{one:04}": counted.documents
-            for one in links.years()
+            for one in (links.years() if by_year else ())
             if (counted := links.counts(key, LinkCell(one))) and counted.documents
         }
         counts = links.counts(key, cell) or LinkCounts()

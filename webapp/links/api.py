@@ -190,7 +190,9 @@ def links_of_url() -> ResponseReturnValue:
     collection = parameters.text(arguments, "collection", 64)
     offset, limit = parameters.paging(arguments, 100, _MOST_LINKS)
     found = answer_facets(
-        lambda: shown.inlinks(key, year=year, collection=collection, offset=offset, limit=limit)
+        lambda: shown.inlinks(
+            key, year=year, collection=collection, offset=offset, limit=limit, by_year=False
+        )
     )
     return json_answer(_links_answer(url, found))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
+from itertools import chain, islice
 from json import dumps
 
 from flask import Blueprint, render_template, request, url_for
@@ -168,7 +169,9 @@ def export_missing(suffix: str) -> ResponseReturnValue:
     refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
     media_type, write = form_of(MISSING_FORMATS, suffix, refusal)
     found = iter(missing_of(request.args, "")[1])
-    return exported_file(f"missing.{suffix}", media_type, lambda: write(found))
+    return exported_file(
+        f"missing.{suffix}", media_type, lambda: write(chain(list(islice(found, 1)), found))
+    )
 
 
 def _csv_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
