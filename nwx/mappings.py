@@ -33,3 +33,10 @@ def version(index: IndexName) -> int:
     """Return the version of a mapping, which an engine stores with the index."""
     number: int = mapping(index)["mappings"]["_meta"]["version"]
     return number
+
+
+@cache
+def elided_articles() -> frozenset[str]:
+    """Return the articles that are left out before the apostrophe of a word."""
+    analysis = mapping(IndexName.DOCUMENTS)["settings"]["analysis"]
+    return frozenset(analysis["filter"]["elision"]["articles"])

@@ -1,5 +1,6 @@
 """The fields that a query may name, and those with a part of their own in every query."""
 
+import re
 import unicodedata
 from enum import Enum
 from functools import cache
@@ -60,6 +61,7 @@ FACET_FIELDS = (
 """What can be counted and filtered; collection and year look at all dates of a document."""
 
 
+_POSSESSIVE = re.compile(r"(?<=\w)['\u2018\u2019\uff07]s(?=\*?\Z)", re.IGNORECASE)
 _LIKE = 60.0
 """The share of equal characters, of 100, from which on one name is suggested for another."""
 
@@ -146,10 +148,14 @@ def kind(field: str) -> QueryFieldKind:
     return _fields()[field] if field else QueryFieldKind.TEXT
 
 
-def normal_value(field: str, text: str) -> str:
-    """Return a text as the values of its field are written: NFC, lower case."""
+def normal_value(field: str, text: str, *, is_pattern: bool = False) -> str:
+    """Return a text as the values of its field are written: NFC, lower case.
+
+    A pattern of words loses its possessive, which no word of a text has.
+    """
     if kind(field) is QueryFieldKind.TEXT:
-        return unicodedata.normalize("NFC", text)
+        text = unicodedata.normalize("NFC", text)
+        return _POSSESSIVE.sub("", text) if is_pattern else text
     return text.lower() if field in _LOWER_CASE else text
 
 

@@ -196,7 +196,7 @@ class _Reader:
                     found,
                 )
             field, pattern = with_address(field, wildcard_pattern(word))
-            pattern = normal_value(field, pattern)
+            pattern = normal_value(field, pattern, is_pattern=True)
             return Wildcard(field, self._key_pattern(found, field, pattern))
         return self._exact(found, unescaped(word), field)
 

@@ -1,7 +1,6 @@
 """Words near each other, words spelled like another, and words that follow a pattern."""
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -43,12 +42,6 @@ LEAST_LETTERS = 4
 _TWO_EDITS = 6
 
 
-def folded_word(word: str) -> str:
-    """Return a word without case and accents."""
-    parts = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(one for one in parts if not unicodedata.combining(one))
-
-
 def most_edits(word: str) -> int:
     """Return how many edits away words are still like a word; 0 where it is too short."""
     if len(word) < LEAST_LETTERS:
@@ -88,19 +81,19 @@ def nearest_words(word: str, found: Iterable[tuple[str, int]], most: int) -> lis
 _PATTERN_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
 
 
-def pattern_pieces(pattern: str) -> Iterator[str]:
-    """Give the parts of a wildcard pattern: `*`, `?`, and literal text after an `=`."""
+def pattern_pieces(pattern: str, fold: Callable[[str], str] = str) -> Iterator[str]:
+    """Give the parts of a wildcard pattern: `*`, `?`, and literal text, folded, after an `=`."""
     plain = ""
     for piece in _PATTERN_PIECE.findall(pattern):
         if piece in ("*", "?"):
             if plain:
-                yield "=" + plain
+                yield "=" + fold(plain)
             plain = ""
             yield piece
         else:
             plain += piece[1:] if piece[0] == "\\" and len(piece) == 2 else piece
     if plain:
-        yield "=" + plain
+        yield "=" + fold(plain)
 
 
 def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:

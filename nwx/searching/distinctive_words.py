@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nwx.engine.base import Engine
+from nwx.engine.entries import url_words
 from nwx.engine.work import current_work
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Term
-from nwx.query.words import folded_word
 
 MOST_WORDS = 100
 """The most words that are listed."""
@@ -23,7 +23,7 @@ _CANDIDATES = 300
 _AT_ONCE = 100
 _MOST_CHARACTERS = 200_000
 _LEAST_DOCUMENTS = 2
-_WORD = re.compile(r"[^\W\d_]{3,40}")
+_WORD = re.compile(r"(?=.{3,40}\Z)[^\W\d_]+(?:'[^\W\d_]+)*|[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +58,26 @@ def distinctive_words(
 ) -> DistinctiveWords:
     """Return the words that more documents of a question have than the archive would let expect.
 
-    The first thousand documents of the question are read. Words are
-    compared without case and accents. Raises what searches raise.
+    The first thousand documents of the question are read. Words are the tokens of the index, of
+    all fields that a search for a word looks at, but a word of URLs alone is not listed. Raises
+    what searches raise.
     """
+    # Imported here: counts of words need it, and no other question of the API.
+    from nwx.engine.embedded.documents.analyzer import tokens
+
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
     every, found = engine.totals([Question(), asked])
     counts: Counter[str] = Counter()
+    written: set[str] = set()
     read = 0
-    for text in _texts(engine, asked, found):
+    for text, url in _texts(engine, asked, found):
         current_work().check()
         read += 1
-        counts.update({folded_word(word) for word in _WORD.findall(text[:_MOST_CHARACTERS])})
+        words_here = set(filter(_WORD.fullmatch, tokens(text[:_MOST_CHARACTERS])))
+        written |= words_here
+        counts.update(words_here.union(tokens(url)))
+    for word in counts.keys() - written:
+        del counts[word]
     # Words that are frequent here come first: of rare ones chance tells nothing.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
     current_work().check()
@@ -105,12 +114,14 @@ def _part(seen: int, expected: float) -> float:
     return seen * math.log(seen / expected) if seen > 0 and expected > 0 else 0.0
 
 
-def _texts(engine: Engine, question: Question, found: int) -> Iterator[str]:
+def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str, str]]:
+    """Give the texts of the first documents, and the words of their URLs."""
     for offset in range(0, min(found, MOST_DOCUMENTS_READ), _AT_ONCE):
         hits = engine.search(replace(question, offset=offset, limit=_AT_ONCE)).hits
         for document in engine.documents([hit.id for hit in hits]).values():
             extract = document.extract
-            yield " ".join((extract.title, *extract.headings, extract.content))
+            text = " ".join((extract.title, *extract.headings, extract.content))
+            yield text, url_words(document.capture.url)
 
 
 def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:

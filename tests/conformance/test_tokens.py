@@ -26,6 +26,7 @@ NARROW_BLANK = "\u202f"
 POOLS = (
     *("abz", "ABZ", "éÖß", "0129", "'.’·:,;", "_", " ", "-/()", "\u200b\u00ad", "\u0301\u0308"),
     *("カナー", "ひら", "東京", "々〆", "㌀㍿", "𠀀", "한국", "각", "ابة", "٠١٬٫", "ﷺ", "אבג״׳"),
+    *("ldsç", "'’", "LDS＇‘"),
     *("กขงเ", "ကခ", "កខ", "हिन्", "ⴰⵣ", "𐐷𐐀", "İı", "ﬁﬂ", "ǆ", "Ⅷ①½", "ªº", "😀👍🏽", "🇩🇪🇫", "©™#*"),
 )
 """Characters to make texts of, with which the grammar deals in different ways."""
@@ -80,6 +81,7 @@ def test_texts_of_all_scripts(elastic_tokens: Tokenize) -> None:
     [
         "e-mail: user_name@example.org, http://example.org/a?b=c#d",
         "3.14 1,000,000 1.2.3 12:30 v2.0 $5.00 50% C++ C# .NET",
+        "children's ÉLÈVE’S l'on’s d'l'été D＇'s qu‘il Ç'a dell’arte metall'arc un'altra's l's s's",
         "don't won’t rock'n'roll O'Brien l'Élysée d’été x' 'y",
         "a_b __init__ _x y_ foo.bar.baz a.b, c;d",
         "AT&T R&D M.I.T. U.S.A. Ph.D. e.g. i.e.",

@@ -1,4 +1,4 @@
-"""The files of an Elasticsearch, with the token filter that it lacks."""
+"""The files of an Elasticsearch, with the token filters that it lacks."""
 
 import json
 from pathlib import Path
@@ -9,23 +9,23 @@ from tests.elasticsearch.product import Product
 
 VERSION = "9.2.0"
 CACHE = downloads.CACHE / "elasticsearch"
-PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "AsciiFolding.java"
+PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "TextFilters.java"
 _GROUP = "org.elasticsearch.distribution.integ-test-zip"
 
 
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of a server that is ready to run, made below `cache` if missing."""
-    return downloads.prepared(cache, _GROUP, "elasticsearch", VERSION, _add_plugin)
+    return downloads.prepared(cache, _GROUP, "elasticsearch", VERSION, PLUGIN_SOURCE, _add_plugin)
 
 
 def _add_plugin(home: Path) -> None:
     plugin = downloads.add_jar(home, find_jdk(), 21, PLUGIN_SOURCE)
-    components = {
-        "org.elasticsearch.plugin.analysis.TokenFilterFactory": {"asciifolding": "nwx.AsciiFolding"}
-    }
+    names = {"asciifolding": "AsciiFolding", "elision": "Elision", "stemmer": "Stemmer"}
+    classes = {name: f"nwx.TextFilters${found}" for name, found in names.items()}
+    components = {"org.elasticsearch.plugin.analysis.TokenFilterFactory": classes}
     (plugin / "named_components.json").write_text(json.dumps(components), encoding="utf-8")
     (plugin / "stable-plugin-descriptor.properties").write_text(
-        "name=nwx-analysis\ndescription=the token filter asciifolding\nversion=1\n"
+        "name=nwx-analysis\ndescription=token filters\nversion=1\n"
         f"elasticsearch.version={VERSION}\njava.version=21\n",
         encoding="utf-8",
     )

@@ -6,6 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 CACHE = Path(__file__).parent.parent.parent / ".cache"
 PLUGIN = "plugins/nwx-analysis/plugin.jar"
@@ -20,15 +21,17 @@ def prepared(
     group: str,
     name: str,
     version: str,
+    plugin: Path,
     add_plugin: Callable[[Path], None],
     last: str = PLUGIN,
 ) -> Path:
     """Return the folder of a server with its plugin, made below `cache` if missing.
 
-    `last` is a file that is there once it is complete.
+    `last` is a file that is there once it is complete. A `plugin` of other source text gets a
+    folder of its own.
     """
     folder = f"{name}-{version}"
-    home = cache / folder
+    home = cache / f"{folder}-{crc32(plugin.read_bytes()):08x}"
     if (home / last).exists():
         return home
     cache.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The files of an OpenSearch, with the token filter and the scripts that it lacks."""
+"""The files of an OpenSearch, with the token filters and the scripts that it lacks."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.elasticsearch.product import Product
 
 VERSION = os.environ.get("NWX_TEST_OPENSEARCH_VERSION", "3.0.0")
 CACHE = downloads.CACHE / "opensearch"
-PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "AsciiFoldingPlugin.java"
+PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "TextFiltersPlugin.java"
 _DESCRIPTOR = "plugin-descriptor.properties"
 _GROUP = "org.opensearch.distribution.integ-test-zip"
 _PAINLESS = (
@@ -31,7 +31,13 @@ _NEWEST = 23 if _OLD else None
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of a server that is ready to run, made below `cache` if missing."""
     return downloads.prepared(
-        cache, _GROUP, "opensearch", VERSION, _add_parts, f"{_MODULE}/{_DESCRIPTOR}"
+        cache,
+        _GROUP,
+        "opensearch",
+        VERSION,
+        PLUGIN_SOURCE,
+        _add_parts,
+        f"{_MODULE}/{_DESCRIPTOR}",
     )
 
 
@@ -56,7 +62,7 @@ def _add_painless(home: Path) -> None:
 
 def _add_plugin(home: Path) -> None:
     plugin = downloads.add_jar(home, _find_jdk(), _RELEASE, PLUGIN_SOURCE)
-    _describe(plugin, "nwx-analysis", "nwx.AsciiFoldingPlugin")
+    _describe(plugin, "nwx-analysis", "nwx.TextFiltersPlugin")
 
 
 def _describe(folder: Path, name: str, plugin: str) -> None:

@@ -156,10 +156,7 @@ class AnchorWords:
         ]
 
     def _following(self, pattern: str) -> list[int]:
-        pieces = [
-            piece if piece in ("*", "?") else f"={self._fold(piece[1:])}"
-            for piece in pattern_pieces(pattern)
-        ]
+        pieces = list(pattern_pieces(pattern, self._fold))
         fits, begins = matcher(pieces), pieces[0][1:]
         terms = self._table.all_terms
         found = []

@@ -5,6 +5,8 @@ Elasticsearch's tokenizer `standard` is Lucene's grammar of UAX #29
 grammar rule by rule, so that both engines see the same tokens. tantivy's regular expressions
 run without an automaton and are slow, so texts are tokenized here, ASCII words by a fast path
 and others once per word, and tantivy gets blank-separated tokens to lower-case and fold.
+The possessives of English and the articles before an apostrophe, which the mapping lists, are left
+out as Lucene's filters do it: `children's` is `children`, `l'école` is `ecole`.
 """
 
 import re
@@ -12,7 +14,11 @@ from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-ANALYZER = "text"
+from nwx import mappings
+
+ANALYZER = "text-2"
+"""Has another number after each change of the tokens, so that older indices are made anew."""
+
 MAX_TOKEN_UNITS = 255
 """Lucene cuts tokens that are longer, in UTF-16 units."""
 
@@ -33,6 +39,7 @@ _NARROW_BLANK_TOKEN = "\ufdd0"
 _MIDDLE_SIGNS = (
     ".':,;\u00b7\u0387\u055f\u05f4\u066c\u2018\u2019\u2024\u2027\ufe13\uff07\uff0e\uff1a"
 )
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\uff07", "'"))
 _CLINGING = re.compile(
     "[\u0300-\u036f\u200b-\u200f\u2060-\u206f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
@@ -53,7 +60,11 @@ def tokenized(text: str) -> str:
     else:
         found = _mixed_tokens(text.replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN).split())
     longest = max(map(len, found.split(" ")))
-    return _with_cuts(found) if longest > MAX_TOKEN_UNITS // 2 else found
+    if longest > MAX_TOKEN_UNITS // 2:
+        found = _with_cuts(found)
+    if "'" not in found:
+        return found
+    return " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
 
 
 def tokens(text: str) -> list[str]:
@@ -62,8 +73,23 @@ def tokens(text: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """Return a text lower-cased and folded as tokens are."""
+    """Return a text lower-cased, folded and without its article, as tokens are."""
+    return _without_article(_folded(text))
+
+
+def _folded(text: str) -> str:
     return "".join(_folder().analyze(text.replace("İ", "I")))
+
+
+def _without_article(word: str) -> str:
+    article, apostrophe, rest = word.partition("'")
+    return rest if apostrophe and article in mappings.elided_articles() else word
+
+
+@lru_cache(maxsize=131_072)
+def _shortened(token: str) -> str:
+    """Return a token with an apostrophe without its article and possessive, folded."""
+    return _without_article(_folded(token).removesuffix("'s"))
 
 
 @cache
@@ -126,7 +152,8 @@ def _word_tokens(word: str) -> str:
 def _exact_tokens(text: str) -> str:
     # Lucene lower-cases İ to a bare i, tantivy to an i with a dot above.
     text = text.replace(_NARROW_BLANK_TOKEN, _NARROW_BLANK).replace("İ", "I")
-    return " ".join(_tokenizer().analyze(text)).replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN)
+    found = " ".join(_tokenizer().analyze(text)).translate(_APOSTROPHES)
+    return found.replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN)
 
 
 def _with_cuts(found: str) -> str:

@@ -171,9 +171,7 @@ def _words(node: Term | Phrase, field: str, known: Known) -> Query:
 
 
 def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:
-    pieces = list(pattern_pieces(node.pattern))
-    if kind == TEXT:
-        pieces = [fold(piece) for piece in pieces]
+    pieces = list(pattern_pieces(node.pattern, fold if kind == TEXT else str))
     return _constant(wildcard_query(field, pieces, known.terms))
 
 

@@ -43,8 +43,9 @@ def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
     with tantivy_errors():
         if tantivy.Index.exists(str(folder)) and tantivy.Index.open(str(folder)).schema != schema:
             raise EngineVersionError.translated(
-                "%(folder)s was made by an older version of nwx, which knew fewer fields; "
-                "write to the archive once, as `nwx import` does, to bring it forward",
+                "%(folder)s was made by an older version of nwx, which indexed words and "
+                "fields otherwise; write to the archive once, as `nwx import` does, to bring it "
+                "forward",
                 folder=folder,
             )
         index = tantivy.Index(schema, str(folder))

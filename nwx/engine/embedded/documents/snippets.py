@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
 from nwx.engine.embedded.documents.analyzer import fold, tokens
-from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, text_leaves
+from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, is_any, text_leaves
 from nwx.query.words import likeness, matcher, pattern_pieces
 
 Piece = tuple[str, bool]
@@ -47,6 +47,11 @@ class Highlighter:
         folded = f"{before}{_aligned(shown)}{after}"
         return tuple(_pieces(f"{before}{shown}{after}", _merged(self._spans(folded))))
 
+    def marked(self, text: str, most: int) -> tuple[Piece, ...]:
+        """Return a whole text with the first `most` matches marked."""
+        spans = self._spans(_aligned(text), most)
+        return tuple(_pieces(text, _merged(spans)[:most]))
+
     def _start(self, text: str) -> int:
         """Return where to begin, so that the best match is shown with preceding text."""
         folded = text.lower()
@@ -84,11 +89,11 @@ class Highlighter:
                 best, first = weight, start
         return first
 
-    def _spans(self, folded: str) -> list[tuple[int, int]]:
+    def _spans(self, folded: str, most: int = SNIPPET_CHARACTERS) -> list[tuple[int, int]]:
         spans = [
             (place, place + len(word))
             for word in self._words
-            for place in _places(folded, word, SNIPPET_CHARACTERS)
+            for place in _places(folded, word, most)
         ]
         return [*spans, *self._looser_spans(folded)]
 
@@ -111,7 +116,9 @@ class Highlighter:
 
 def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
     leaves = list(leaves)
-    if patterns := [_pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard)]:
+    if patterns := [
+        _pattern(leaf) for leaf in leaves if isinstance(leaf, Wildcard) and not is_any(leaf)
+    ]:
         yield matcher(*patterns)
     for leaf in leaves:
         if isinstance(leaf, Fuzzy):
@@ -123,7 +130,7 @@ def _words(leaf: _Leaf) -> list[str]:
 
 
 def _pattern(leaf: Wildcard) -> list[str]:
-    return [fold(piece) for piece in pattern_pieces(leaf.pattern)]
+    return list(pattern_pieces(leaf.pattern, fold))
 
 
 class _Folds(dict[int, str]):

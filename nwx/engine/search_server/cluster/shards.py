@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 
+from nwx import mappings
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
@@ -43,18 +44,22 @@ _SETTINGS_OF_ITS_OWN = (
 
 
 class Resharding:
-    """Change of the number of shards of the index of an alias."""
+    """Change of the number of shards of the index of an alias.
 
-    def __init__(self, server: Server, alias: str) -> None:
+    An index whose texts an older nwx analysed otherwise is copied, and analysed anew.
+    """
+
+    def __init__(self, server: Server, alias: str, index: IndexName) -> None:
         self._server = server
         self._alias = alias
         self._filling = f"{alias}-resharding"
+        self._analysis: Body = mappings.mapping(index).get("settings", {})
 
     def run(self, shards: int, progress: ShowProgress) -> str:
         """Return how it was done, as `Shards.reshard` does."""
         old, state = self._current()
         health = shard_health(self._server, old)
-        if health.shards == shards:
+        if health.shards == shards and self._is_analysed(state):
             self._remove_leftovers(old)  # of a run that was killed after its swap
             raise UsageError(f"{self._alias} has {shards} shards already")
         if health.lost:
@@ -73,6 +78,9 @@ class Resharding:
             self._swap(old, state, new)
         self._delete_unread(old)
         return how
+
+    def _is_analysed(self, state: Body) -> bool:
+        return bool(self._analysis.items() <= state["settings"]["index"].items())
 
     def undo(self) -> None:
         """Delete leftovers of a killed run, and allow writes to the index."""
@@ -122,7 +130,8 @@ class Resharding:
         self, old: str, state: Body, new: str, shards: tuple[int, int], progress: ShowProgress
     ) -> str:
         before, after = shards
-        if after % before == 0 and self._is_split(old, state, new, after):
+        can_split = after % before == 0 and self._is_analysed(state)
+        if can_split and self._is_split(old, state, new, after):
             return SPLIT
         self._copy(old, state, new, after, progress)
         return COPIED
@@ -147,7 +156,7 @@ class Resharding:
         kept = {name: one for name, one in index.items() if name not in _SETTINGS_OF_ITS_OWN}
         filling = {"number_of_shards": shards, "number_of_replicas": 0, "refresh_interval": "-1"}
         body = {
-            "settings": {"index": kept | filling},
+            "settings": {"index": kept | self._analysis | filling},
             "mappings": state["mappings"],
             "aliases": {self._filling: {"is_write_index": True}},
         }
@@ -269,7 +278,8 @@ class ServerShards(Shards):
                 f"bulk loading goes on ({', '.join(loaders)}); reshard when it has ended, or end "
                 f"it with `nwx check --end-loading` where it was killed"
             )
-        return Resharding(self._server, self._schema.name(index)).run(shards, progress)
+        name = self._schema.name(index)
+        return Resharding(self._server, name, index).run(shards, progress)
 
     def undo_reshard(self, index: IndexName) -> None:
-        Resharding(self._server, self._schema.name(index)).undo()
+        Resharding(self._server, self._schema.name(index), index).undo()

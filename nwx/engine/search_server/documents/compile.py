@@ -39,6 +39,9 @@ _DIGITS_FORMAT = "uuuuMMddHHmmss"
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 _PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
 _QUOTED = re.compile(r'["\\]')
+_UNQUOTED = ("*", "?", "'", "\u2018", "\u2019", "\uff07")
+"""Wildcards, and apostrophes: the server folds only runs without a backslash."""
+
 _OPERATORS = ("AND", "OR", "NOT")
 _LOWEST = (0, 1, 1, 0, 0, 0)
 _HIGHEST = (9999, 12, 31, 23, 59, 59)
@@ -144,7 +147,7 @@ def _quoted_pattern(pattern: str) -> str:
     if pattern in _OPERATORS:
         return f"\\{pattern}"
     return "".join(
-        piece if piece in ("*", "?") or piece.isalnum() else f"\\{piece[-1]}" for piece in pieces
+        piece if piece in _UNQUOTED or piece.isalnum() else f"\\{piece[-1]}" for piece in pieces
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 
+from nwx import mappings
 from nwx.engine.entries import (
     IndexEntry,
     document_entry,
@@ -148,6 +149,8 @@ _BETWEEN = " … "
 # Servers refuse to highlight more (index.highlight.max_analyzed_offset).
 _ANALYZED_CHARACTERS = 999_999
 _BLANKS = re.compile(r"\s+")
+_APOSTROPHE = "['\u2018\u2019\uff07]"
+_ARTICLE = rf"(?:{'|'.join(sorted(mappings.elided_articles()))}){_APOSTROPHE}"
 
 _Piece = tuple[str, bool]
 
@@ -184,7 +187,10 @@ class Highlighting:
         return tuple(_joined(self._split(text) for text in fragments))
 
     def _split(self, fragment: str) -> list[_Piece]:
-        texts = _BLANKS.sub(" ", fragment).split(self._mark)
+        # The server marks whole tokens, with the article and possessive that its filters leave out.
+        marked = f"{self._mark}({_ARTICLE})?(.+?)({_APOSTROPHE}s)?{self._mark}"
+        alone = rf"\1{self._mark}\2{self._mark}\3"
+        texts = re.sub(marked, alone, _BLANKS.sub(" ", fragment), flags=re.I).split(self._mark)
         return [(text, place % 2 == 1) for place, text in enumerate(texts) if text]
 
 

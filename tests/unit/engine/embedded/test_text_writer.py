@@ -1,4 +1,4 @@
-"""An index that knows fewer fields than the mapping is made anew by the next writer."""
+"""An index with fewer fields, or other words, is made anew by the next writer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, text_writer
-from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents import searcher, tantivy_index
 from nwx.errors import EngineVersionError
 from nwx.query.question import Question
 from nwx.query.tree import Term
@@ -71,3 +71,20 @@ def test_an_index_of_today_is_left_alone(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(text_writer, "TextWriter", None)
     with EmbeddedEngine(tmp_path / "a") as engine:
         engine.create()
+
+
+def test_words_are_analysed_anew(tmp_path: Path) -> None:
+    asked = Question(Term("content", "children"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tantivy_index, "ANALYZER", "text")
+        patch.setattr(searcher, "ANALYZER", "text")
+        patch.setattr(tantivy_index, "tokenized", str)
+        tantivy_index.schema.cache_clear()
+        with EmbeddedEngine(tmp_path / "a") as engine:
+            engine.write(batch(page(1, "the children's room")))
+            engine.refresh()
+            assert engine.search(asked).total.value == 0
+    tantivy_index.schema.cache_clear()
+    with EmbeddedEngine(tmp_path / "a") as engine:
+        engine.create()
+        assert engine.search(asked).total.value == 1

@@ -17,6 +17,7 @@ AS_LUCENE = {
     "": [],
     " .,;'-_/ ": [],
     "Don't panic": ["don't", "panic"],
+    "l’Été d'O'Brien children’s": ["ete", "o'brien", "children"],
     "3.14 1,000.5 1;2 1:2": ["3.14", "1,000.5", "1;2", "1", "2"],
     "http://www.example.org/page_1.html": ["http", "www.example.org", "page_1", "html"],
     "a:b c.d U.S.A. x.1 1.x": ["a:b", "c.d", "u.s.a", "x", "1", "1", "x"],
