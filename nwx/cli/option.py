@@ -21,8 +21,8 @@ class Decorator(Protocol):
 
 
 def _option(name: str, into: str, **given: Any) -> Decorator:
-    """Return a click option; None values are left to click."""
-    names = (name, into) if into else (name,)
+    """Return a click option, of one name or two (`-e --exclude`); None is left to click."""
+    names = (*name.split(), into) if into else name.split()
     return click.option(*names, **{key: one for key, one in given.items() if one is not None})
 
 
@@ -76,6 +76,32 @@ def value(
     return _option(name, into, **given | shown | more)
 
 
+def seconds(
+    name: str, help: str, into: str = "", *, default: float | None = None, least: float = 0
+) -> Decorator:
+    """Return an option for a time in seconds."""
+    return value(name, click.FloatRange(least), "SECONDS", help, into, default=default)
+
+
+def above_zero(
+    name: str, metavar: str | None, help: str, *, default: float | None = None
+) -> Decorator:
+    """Return an option for a number above 0."""
+    return value(name, click.FloatRange(0, min_open=True), metavar, help, default=default)
+
+
+def whole_number(
+    name: str, metavar: str | None, help: str, *, default: int | None = None, least: int = 0
+) -> Decorator:
+    """Return an option for a whole number, from 0 or another least one."""
+    return value(name, click.IntRange(least), metavar, help, default=default)
+
+
+def file_path(name: str, help: str, into: str = "", metavar: str = "FILE") -> Decorator:
+    """Return an option for a file, which may not exist yet."""
+    return value(name, FILE, metavar, help, into)
+
+
 def count(
     name: str, metavar: str | None, help: str, into: str = "", *, default: int | None = None
 ) -> Decorator:
@@ -87,7 +113,8 @@ def choice_of(
     name: str, values: Iterable[Any], help: str, into: str = "", *, default: str | None = None
 ) -> Decorator:
     """Return an option for one of several values."""
-    return value(name, click.Choice(tuple(values)), None, help, into, default=default)
+    shown = [str(one) for one in values]
+    return value(name, click.Choice(shown), None, help, into, default=default and str(default))
 
 
 JSON = flag("--json", "Print JSON.", into="as_json")

@@ -29,9 +29,8 @@ filter_options = option.option_set(
 
 verify_option = option.flag("--verify", "Verify the digests of all records.")
 parser_option = option.choice_of("--parser", PARSERS, "How to read HTML.", default="fast")
-item_seconds_option = option.value(
+item_seconds_option = option.above_zero(
     "--item-seconds",
-    click.FloatRange(0, min_open=True),
     None,
     "Processor time for extracting the text of one document, in seconds.",
     default=20.0,
@@ -59,6 +58,12 @@ extractor_option = click.option(
 )
 
 
+external_option = option.repeated(
+    "--external",
+    "DIR",
+    "Read payloads that records of type message/external-body name, in DIR and below only.",
+    type=click.Path(exists=True, file_okay=False),
+)
 bulk_option = option.flag(
     "--bulk",
     "On a search server: load without replicas and refreshing; both are put back"
@@ -117,7 +122,6 @@ def index_options_of(
     fields: str, *, cdxj: bool, in_order: bool, post_append: bool
 ) -> "IndexOptions":
     """Return what the options of `index_options` ask for."""
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.archive_cdx import IndexLineForm, IndexOptions
 
     known = IndexLineForm(fields if fields == IndexLineForm.WGET else f"cdx{fields}")
@@ -134,11 +138,8 @@ cluster_options = option.option_set(
         "Number of data files, of about the same size.",
         default=1,
     ),
-    option.value(
-        "--splits",
-        option.FILE,
-        "FILE",
-        "File of split points, one a line, as each build writes to cluster.splits.",
+    option.file_path(
+        "--splits", "File of split points, one a line, as each build writes to cluster.splits."
     ),
     option.flag(
         "--summary", "Also write the index as cluster.summary; give pywb only one of the two."
@@ -151,7 +152,6 @@ def cluster_options_of(
     shards: int, splits: Path | None, lines: int, *, summary: bool
 ) -> ClusterBuildOptions:
     """Return what the options of `cluster_options` ask for; raises SourceError, FormatError."""
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.zipnum.shards import read_splits
 
     points = None if splits is None else tuple(read_splits(splits))

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -44,18 +45,23 @@ def warn(text: str) -> None:
     click.echo(f"nwx: {clean(text)}", err=True)
 
 
-def error_line(error: "ReadError") -> str:
+def error_line(error: "ReadError", *, kind: bool = True) -> str:
     """Return where a record could not be read, and why."""
     place = "" if error.offset is None else f" at {error.offset}"
-    return f"{error.file}{place}: {error.message} ({error.kind})"
+    return f"{error.file}{place}: {error.message}{f' ({error.kind})' if kind else ''}"
+
+
+def warn_first(texts: Iterable[str], shown: int, total: int, noun: str, after: str = "") -> None:
+    """Print the first notes, and how many more there are: `… and 3 more errors`."""
+    for text in islice(texts, shown):
+        warn(text)
+    if total > shown:
+        warn(f"… and {counted(total - shown, f'more {noun}')}{after}")
 
 
 def print_errors(errors: "Sequence[ReadError]", total: int) -> None:
     """Print the first errors, and how many more there are."""
-    for error in errors[:_ERRORS_SHOWN]:
-        warn(error_line(error))
-    if (more := total - min(len(errors), _ERRORS_SHOWN)) > 0:
-        warn(f"… and {counted(more, 'more error')}")
+    warn_first(map(error_line, errors), min(len(errors), _ERRORS_SHOWN), total, "error")
 
 
 def print_json(value: Any) -> None:
@@ -65,7 +71,6 @@ def print_json(value: Any) -> None:
 
 def print_answer(answer: object) -> None:
     """Print an answer, which is made of dataclasses, as JSON."""
-    # Imported here: whoever asks for help need not wait for it.
     import msgspec
 
     print_json(msgspec.to_builtins(answer))

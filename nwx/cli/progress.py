@@ -22,7 +22,6 @@ def progress_bar(*, quiet: bool) -> Iterator[ShowProgress]:
     if quiet:
         yield no_progress
         return
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.terminal import drawn_bar, error_console
 
     screen = error_console()

@@ -34,7 +34,6 @@ def command_user() -> str:
 @contextmanager
 def opened_archive(settings: Settings) -> Iterator["Archive"]:
     """Give the archive as everybody sees it, whole with `--unrestricted`."""
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.archive import Archive, named_viewer
 
     with Archive(

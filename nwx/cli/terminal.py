@@ -55,6 +55,15 @@ def plain_table(
     return table
 
 
+def number_table(first: str, *others: str) -> Table:
+    """Return a table whose columns are numbers but for the first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table
+
+
 def print_table(
     headings: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()
 ) -> None:

@@ -34,13 +34,8 @@ _PROBLEMS_SHOWN = 20
     "Compare with the captures that a CDX or CDXJ file names (- is standard input).",
     into="files",
 )
-@click.option(
-    "-e",
-    "--exclude",
-    "lists",
-    multiple=True,
-    metavar="LIST",
-    help="With --cdx: captures on LIST are expected to be missing.",
+@option.repeated(
+    "-e --exclude", "LIST", "With --cdx: captures on LIST are expected to be missing.", into="lists"
 )
 @option.string("--collection", "NAME", "With --cdx: check only this collection.")
 @option.flag("--all", "List all problems, not only the first 100 of each kind.", into="everything")

@@ -20,6 +20,7 @@ from nwx.cli.crawl.steering_reports import (
 )
 from nwx.cli.options import (
     bulk_option,
+    external_option,
     extractor_option,
     item_seconds_option,
     parser_option,
@@ -59,7 +60,6 @@ def extracted(
     Raises UsageError where other arguments do not go with them, and
     SourceError where they cannot be read.
     """
-    # Imported here: what reads Parquet takes a while to load.
     from nwx.importing.extracted.sources import check_extracted, extracted_sources
 
     if files:
@@ -87,17 +87,13 @@ _ERRORS_SHOWN = 10
 
 @click.command("import")
 @click.argument("files", nargs=-1)
-@click.option(
-    "-e",
-    "--exclude",
-    "lists",
-    multiple=True,
-    metavar="LIST",
-    help="Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
+@option.repeated(
+    "-e --exclude",
+    "LIST",
+    "Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
+    into="lists",
 )
-@option.value(
-    "--unmet", option.FILE, "FILE", "Write the list entries that matched no capture to FILE."
-)
+@option.file_path("--unmet", "Write the list entries that matched no capture to FILE.")
 @click.option(
     "--no-dedup",
     "deduplicate",
@@ -113,21 +109,14 @@ _ERRORS_SHOWN = 10
 @verify_option
 @parser_option
 @item_seconds_option
-@option.value(
+@option.seconds(
     "--lease",
-    click.FloatRange(1),
-    "SECONDS",
     "Let others take files over when this import shows no sign of life for so long.",
     into="lease_seconds",
     default=60.0,
+    least=1,
 )
-@click.option(
-    "--external",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False),
-    metavar="DIR",
-    help="Read payloads that records of type message/external-body name, in DIR and below only.",
-)
+@external_option
 @extractor_option
 @steer_options
 @bulk_option
@@ -170,7 +159,6 @@ def command(
     The exit code is 1 if nothing was imported, or with --strict after any
     error; 130 after Ctrl-C, 143 after SIGTERM.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cli.deduplicate import exclusions
     from nwx.importing import ImportOptions, import_report_json, warm_up
     from nwx.steering.running.options import steering_report_json

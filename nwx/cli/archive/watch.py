@@ -1,8 +1,8 @@
 """nwx watch"""
 
 import sys
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,12 @@ import click
 
 from nwx.cli import option
 from nwx.cli.crawl.monitor_options import (
-    MonitorChoices,
     monitor_options,
     taken_monitor_choices,
     watched_monitor,
 )
-from nwx.cli.crawl.steering_reports import AnalysisChoices, ToldAnalysis, listening, steer_options
-from nwx.cli.options import extractor_option, parser_option, verify_option
+from nwx.cli.crawl.steering_reports import ToldAnalysis, listening, steer_options, taken_choices
+from nwx.cli.options import external_option, extractor_option, parser_option, verify_option
 from nwx.cli.output import clean, counted, error_line, json_text, size_words, warn
 from nwx.cli.progress import stop_signals
 from nwx.cli.quality.watched_playback import playback_listener
@@ -24,42 +23,13 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.extract.extractors import Extractor
-    from nwx.watching import Event, WatchOptions, WatchReport
+    from nwx.watching import Event, WatchReport
 
 
 _ERRORS_SHOWN = 5
 _PATIENCE_SECONDS = 3.0
+_OF_IMPORT = ("verify", "parser", "external", "extractors")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    folders: tuple[Path, ...]
-    completed: Path | None
-    failed: Path | None
-    collection: str
-    interval: float
-    settle: float
-    once: bool
-    jobs: int | None
-    verify: bool
-    parser: str
-    external: tuple[str, ...]
-    extractors: "tuple[Extractor, ...]"
-    steer: str | None
-    nlp: str
-    spam_hosts: str | None
-    triples: bool
-    monitor: str | None
-    sample: str | None
-    as_json: bool
-
-    @property
-    def choices(self) -> AnalysisChoices:
-        return AnalysisChoices(self.nlp, self.spam_hosts, self.triples)
 
 
 @click.command("watch")
@@ -67,13 +37,9 @@ class _Options:
 @option.value("--completed", _FOLDER, "DIR", "Move imported files to this folder.")
 @option.value("--failed", _FOLDER, "DIR", "Move files that cannot be imported to this folder.")
 @option.INTO_COLLECTION
-@option.value(
-    "--interval", click.FloatRange(0.1), "SECONDS", "Seconds between two scans.", default=2.0
-)
-@option.value(
+@option.seconds("--interval", "Seconds between two scans.", default=2.0, least=0.1)
+@option.seconds(
     "--settle",
-    click.FloatRange(0),
-    "SECONDS",
     "Seconds without a change after which a file is complete, if it was never .open.",
     default=60.0,
 )
@@ -81,13 +47,7 @@ class _Options:
 @option.FILE_JOBS
 @verify_option
 @parser_option
-@click.option(
-    "--external",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False),
-    metavar="DIR",
-    help="Read payloads that records of type message/external-body name, in DIR and below only.",
-)
+@external_option
 @extractor_option
 @steer_options
 @option.string(
@@ -106,7 +66,19 @@ class _Options:
 )
 @option.flag("--json", "Print events as JSON lines.", into="as_json")
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> int:
+def command(
+    settings: Settings,
+    /,
+    folders: tuple[Path, ...],
+    collection: str,
+    interval: float,
+    once: bool,
+    steer: str | None,
+    monitor: str | None,
+    sample: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
     """Import archive files from folders as a crawler closes them.
 
     Runs until Ctrl-C. DIR and all folders below it are scanned repeatedly. A
@@ -121,69 +93,43 @@ def command(settings: Settings, /, **given: Any) -> int:
     waits. With --once the exit code is 1 if a file could not be imported or
     moved.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.watching import watch
-
-    monitoring = taken_monitor_choices(given)
-    asked = _Options(**given)
-    _check(asked.folders, asked.completed, asked.failed)
-    options = _watch_options(asked)
-    with (
-        listening(settings, asked.steer, asked.choices) as listener,
-        stop_signals() as received,
-        _monitor(settings, asked, monitoring),
-        ExitStack() as stack,
-    ):
-        told = ToldAnalysis(listener, as_json=asked.as_json) if listener else None
-        checks = stack.enter_context(
-            playback_listener(settings, asked.sample, told, as_json=asked.as_json)
-        )
-        report = watch(
-            settings,
-            [folder.absolute() for folder in asked.folders],
-            options,
-            _print_json if asked.as_json else _print,
-            lambda: bool(received),
-            checks or told,
-        )
-        if told:
-            told.finish(lambda: bool(received))
-        if checks:
-            checks.finish(lambda: bool(received))
-    if not asked.as_json:
-        click.echo(_summary(report))
-    return 1 if asked.once and report.failed else 0
-
-
-def _watch_options(asked: _Options) -> "WatchOptions":
     from nwx.importing import ImportOptions
-    from nwx.watching import WatchOptions
+    from nwx.watching import WatchOptions, watch
 
-    return WatchOptions(
+    monitoring, analysis = taken_monitor_choices(given), taken_choices(given)
+    completed, failed = given.pop("completed"), given.pop("failed")
+    _check(folders, completed, failed)
+    watched = [folder.absolute() for folder in folders]
+    options = WatchOptions(
         ImportOptions(
-            collection=asked.collection,
-            jobs=asked.jobs or 0,
-            verify=asked.verify,
-            parser=asked.parser,
-            external=asked.external,
-            extractors=asked.extractors,
+            collection=collection,
+            jobs=given.pop("jobs") or 0,
+            **{name: given.pop(name) for name in _OF_IMPORT},
             patience_seconds=_PATIENCE_SECONDS,
         ),
-        completed=asked.completed.absolute() if asked.completed else None,
-        failed=asked.failed.absolute() if asked.failed else None,
-        once=asked.once,
-        interval_seconds=asked.interval,
-        settle_seconds=asked.settle,
+        completed=completed.absolute() if completed else None,
+        failed=failed.absolute() if failed else None,
+        once=once,
+        interval_seconds=interval,
+        settle_seconds=given.pop("settle"),
     )
-
-
-def _monitor(
-    settings: Settings, asked: _Options, choices: MonitorChoices
-) -> AbstractContextManager[None]:
-    folders = [folder.absolute() for folder in asked.folders]
-    return watched_monitor(
-        settings, asked.monitor, asked.collection, asked.interval, folders, choices
-    )
+    with (
+        listening(settings, steer, analysis) as listener,
+        stop_signals() as received,
+        watched_monitor(settings, monitor, collection, interval, watched, monitoring),
+        ExitStack() as stack,
+    ):
+        told = ToldAnalysis(listener, as_json=as_json) if listener else None
+        checks = stack.enter_context(playback_listener(settings, sample, told, as_json=as_json))
+        tell, stopping = _print_json if as_json else _print, lambda: bool(received)
+        report = watch(settings, watched, options, tell, stopping, checks or told)
+        if told:
+            told.finish(stopping)
+        if checks:
+            checks.finish(stopping)
+    if not as_json:
+        click.echo(_summary(report))
+    return 1 if once and report.failed else 0
 
 
 def _check(folders: tuple[Path, ...], completed: Path | None, failed: Path | None) -> None:

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1)
 @index_options
 @option.flag("--beside", "Write FILE.cdx (or .cdxj) next to each FILE.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write one index to FILE, which appears when complete.  [default: standard output]",
+@option.file_path(
+    "-o --output",
+    "Write one index to FILE, which appears when complete.  [default: standard output]",
 )
 @option.value(
     "--tmp",

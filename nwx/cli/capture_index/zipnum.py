@@ -1,6 +1,6 @@
 """nwx zipnum"""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from nwx.bulk.resources import MEMORY_BYTES, processors
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
 from nwx.cli.options import cluster_options, cluster_options_of, lines_option
-from nwx.cli.output import clean, counted, print_json, size_words, warn
+from nwx.cli.output import clean, counted, print_json, size_words, warn, warn_first
 from nwx.cli.progress import progress_bar
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nwx.zipnum.builds import ClusterBuildReport
     from nwx.zipnum.cluster import Cluster
     from nwx.zipnum.repairs import RepairReport
-    from nwx.zipnum.verification import VerifyReport
+    from nwx.zipnum.verification import ClusterFault, VerifyReport
 
 
 _PROBLEMS_SHOWN = 20
@@ -29,6 +29,7 @@ _LINES_AS_BEFORE = option.count(
     "--lines", "N", "Lines per new block.  [default: as in the first block]"
 )
 _FOLDER = click.Path(path_type=Path, file_okay=False)
+_JOBS = option.count("--jobs --cores", "N", "Number of processes.  [default: number of cores]")
 _work_options = option.option_set(
     option.value(
         "--memory",
@@ -38,13 +39,7 @@ _work_options = option.option_set(
         default=MEMORY_BYTES,
         show_default="512M",
     ),
-    click.option(
-        "--jobs",
-        "--cores",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Number of processes.  [default: number of cores]",
-    ),
+    _JOBS,
     option.JSON_REPORT,
 )
 
@@ -54,28 +49,20 @@ def command() -> None:
     """Build, read, verify and repair ZipNum clusters."""
 
 
-@dataclass(frozen=True, slots=True)
-class _BuildOptions:
-    """The arguments of the command, as click names them."""
-
-    out: Path
-    files: tuple[str, ...]
-    shards: int
-    splits: Path | None
-    summary: bool
-    lines: int
-    memory: int
-    jobs: int | None
-    as_json: bool
-    quiet: bool
-
-
 @command.command("build")
 @click.argument("out", type=_FOLDER)
 @click.argument("files", metavar="CDX...", nargs=-1)
 @cluster_options
 @_work_options
-def build_command(**given: Any) -> int:
+def build_command(
+    out: Path,
+    files: tuple[str, ...],
+    memory: int,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """Build a cluster in the folder OUT from CDX or CDXJ files.
 
     The files may be plain, gzip or zstd, sorted or not; - is standard input.
@@ -84,21 +71,12 @@ def build_command(**given: Any) -> int:
     indexes/ of a collection. If interrupted, run the same command again to
     resume. Identical lines are kept once.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.zipnum.builds import build_cluster
 
-    asked = _BuildOptions(**given)
-    sources = _sources(asked.files)
-    options = cluster_options_of(asked.shards, asked.splits, asked.lines, summary=asked.summary)
-    with progress_bar(quiet=asked.quiet) as progress:
-        report = build_cluster(
-            asked.out,
-            sources,
-            options,
-            resources_of(asked.memory, None, asked.jobs),
-            progress,
-        )
-    return _print_build(report, as_json=asked.as_json, quiet=asked.quiet)
+    sources, options = _sources(files), cluster_options_of(**given)
+    with progress_bar(quiet=quiet) as progress:
+        report = build_cluster(out, sources, options, resources_of(memory, None, jobs), progress)
+    return _print_build(report, as_json=as_json, quiet=quiet)
 
 
 def _sources(files: tuple[str, ...]) -> "list[CdxSource]":
@@ -172,13 +150,6 @@ def merge_command(
     return _print_build(report, as_json=as_json, quiet=quiet)
 
 
-_JOBS = click.option(
-    "--jobs",
-    "--cores",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of processes.  [default: number of cores]",
-)
 _ALLOW = option.repeated(
     "--allow",
     "PLACE",
@@ -215,18 +186,19 @@ def verify_command(
 
 
 def _print_verified(report: "VerifyReport") -> None:
-    for fault in report.faults[:_PROBLEMS_SHOWN]:
-        place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
-        warn(f"{clean(f'{place}: {fault.message}')} ({fault.kind})")
     total = report.counts.total()
-    if total > _PROBLEMS_SHOWN:
-        warn(f"… and {counted(total - _PROBLEMS_SHOWN, 'more fault')}")
+    warn_first(map(_fault_line, report.faults), _PROBLEMS_SHOWN, total, "fault")
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.counts.items()))
     click.echo(
         f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
         f"{counted(report.files, 'file')}: "
         + (f"{counted(total, 'fault')} ({kinds})" if total else "all well")
     )
+
+
+def _fault_line(fault: "ClusterFault") -> str:
+    place = fault.file if fault.offset is None else f"{fault.file} at {fault.offset}"
+    return f"{place}: {fault.message} ({fault.kind})"
 
 
 @command.command("repair")

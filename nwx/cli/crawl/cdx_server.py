@@ -1,5 +1,7 @@
 """nwx cdx-server"""
 
+from typing import Any
+
 import click
 
 from nwx.bulk.resources import usual_workers
@@ -17,12 +19,8 @@ from nwx.settings import Settings
 @HOST_NAMES
 @LISTEN_PORT
 @SERVER_WORKERS
-@option.value(
-    "--threads",
-    click.IntRange(2),
-    None,
-    "Queries that each process answers at the same time.",
-    default=8,
+@option.whole_number(
+    "--threads", None, "Queries that each process answers at the same time.", default=8, least=2
 )
 @option.string(
     "--replay-url",
@@ -36,7 +34,7 @@ from nwx.settings import Settings
     "--cdx-origin",
     "ORIGIN",
     "Let pages of this origin read answers, as https://replay.example; * for all.",
-    into="cdx_origins",
+    into="origins",
 )
 @click.pass_obj
 def command(
@@ -44,14 +42,9 @@ def command(
     /,
     sources: tuple[str, ...],
     archive: bool,
-    host: str,
-    host_names: tuple[str, ...],
-    port: int,
     workers: int | None,
-    threads: int,
-    replay_url: str,
     cdx_token: str,
-    cdx_origins: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Answer CDX queries of crawlers and playback tools.
 
@@ -61,7 +54,6 @@ def command(
     archive is used. Queries go to /cdx, /COLLECTION/cdx and /COLLECTION; the
     dialects are ia, pywb and outback: /cdx/ia.
     """
-    # Imported here: the libraries of the server are no concern of the other commands.
     from webapp.server.small_servers import CdxServerSettings, serve_alone
 
     token = cdx_token or settings.cdx_token
@@ -72,14 +64,9 @@ def command(
     service = CdxServerSettings(
         archive=settings if has_archive else None,
         sources=sources,
-        host=host,
-        host_names=host_names,
-        port=port,
         workers=workers or usual_workers(),
-        threads=threads,
         token=token,
-        replay_url=replay_url,
-        origins=cdx_origins,
+        **given,
     )
 
     def ready(address: str) -> None:

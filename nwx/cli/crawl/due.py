@@ -26,20 +26,8 @@ if TYPE_CHECKING:
 )
 @option.string("--collection", "NAME", "Only of this collection.")
 @option.string("--at", "DATE", "What is due then.  [default: now]")
-@option.value(
-    "--shortest",
-    click.FloatRange(0, min_open=True),
-    "DAYS",
-    "The shortest interval that is estimated.",
-    default=1.0,
-)
-@option.value(
-    "--longest",
-    click.FloatRange(0, min_open=True),
-    "DAYS",
-    "The longest interval that is estimated.",
-    default=365.0,
-)
+@option.above_zero("--shortest", "DAYS", "The shortest interval that is estimated.", default=1.0)
+@option.above_zero("--longest", "DAYS", "The longest interval that is estimated.", default=365.0)
 @option.count("--limit", "N", "So many URLs at most.")
 @option.flag("--queue", "Put them into the crawler's queue.", into="into_queue")
 @option.flag("--json", "Print a JSON object per URL.", into="as_json")

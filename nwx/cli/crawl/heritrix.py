@@ -3,7 +3,7 @@
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from nwx.cli import option
 from nwx.cli.output import json_text, warn
 from nwx.cli.progress import stop_signals
 from nwx.cli.restricted import opened_archive
-from nwx.errors import NwxError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
 @option.value(
     "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=50
 )
-@option.value(
+@option.seconds(
     "--close-after",
-    click.FloatRange(0),
-    "SECONDS",
     "Time after which Heritrix closes a WARC file, so that nwx can read it; 0 for never.",
+    into="close_seconds",
     default=60.0,
 )
 @option.value(
@@ -41,27 +39,21 @@ if TYPE_CHECKING:
     click.FloatRange(60, 86_400),
     "SECONDS",
     "Time after which a URL that was not fetched is given again.",
+    into="lease_seconds",
     default=3600.0,
 )
-@option.value(
-    "--interval",
-    click.FloatRange(0.1),
-    "SECONDS",
-    "Time between two looks at the job.",
-    default=2.0,
-)
+@option.seconds("--interval", "Time between two looks at the job.", default=2.0, least=0.1)
 @option.flag("--json", "Print counts as JSON lines.", into="as_json")
 @click.pass_obj
 def command(
     settings: Settings,
+    /,
     job: Path,
     crawl: str,
     queue: str,
-    ahead: int,
-    close_after: float,
-    lease: float,
     interval: float,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Feed a Heritrix job from the crawler's queue.
 
@@ -79,11 +71,11 @@ def command(
             job.absolute(),
             crawl,
             queue,
-            FeedOptions(ahead, lease, close_after),
+            FeedOptions(**given),
             interval=interval,
             stopping=lambda: bool(received),
             show=_print_json if as_json else _print,
-            tell=_warn,
+            tell=lambda error, seconds: warn(f"{error}; trying again in {seconds:g} s"),
         )
     return 0
 
@@ -101,7 +93,3 @@ def _print(counts: "FeedCounts") -> None:
 def _print_json(counts: "FeedCounts") -> None:
     click.echo(json_text(asdict(counts)))
     sys.stdout.flush()
-
-
-def _warn(error: NwxError, seconds: float) -> None:
-    warn(f"{error}; trying again in {seconds:g} s")

@@ -93,11 +93,10 @@ def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
 
 
 monitor_options = option.option_set(
-    option.value(
+    option.file_path(
         "--crawl-log",
-        option.FILE,
-        "PATH",
         "crawl.log of Heritrix to follow as it is written, rotated files included.",
+        metavar="PATH",
     ),
     option.string("--webhook", "URL", "Address that gets each alert as JSON."),
     option.string(

@@ -41,34 +41,26 @@ _URLS = option.option_set(
 @SERVER_WORKERS
 @SERVER_THREADS
 @option.string("--queue-token", "TEXT", "Token that allows using the queue.  [NWX_QUEUE_TOKEN]")
-@option.value(
-    "--delay", click.FloatRange(0), "SECONDS", "Seconds between two leases of a host.", default=1.0
-)
-@option.value(
+@option.seconds("--delay", "Seconds between two leases of a host.", default=1.0)
+@option.whole_number(
     "--in-flight",
-    click.IntRange(0),
     "N",
     "URLs of a host that are leased at the same time; 0 for any number.",
     default=1,
 )
-@option.value(
-    "--pages-per-host",
-    click.IntRange(0),
-    "N",
-    "URLs leased of a host in a crawl whose specification says nothing.",
+@option.whole_number(
+    "--pages-per-host", "N", "URLs leased of a host in a crawl whose specification says nothing."
 )
 @click.pass_context
 def command(
     context: click.Context,
-    host: str,
-    host_names: tuple[str, ...],
-    port: int,
+    /,
     workers: int | None,
-    threads: int,
     queue_token: str,
     delay: float,
     in_flight: int,
     pages_per_host: int | None,
+    **given: Any,
 ) -> None:
     """Serve and change the queue of URLs that crawlers fetch.
 
@@ -78,7 +70,6 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return
-    # Imported here: the libraries of the server are no concern of the other commands.
     from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.server.small_servers import QueueServerSettings, serve_queue
 
@@ -94,12 +85,9 @@ def command(
     service = QueueServerSettings(
         archive=settings,
         token=token,
-        host=host,
-        host_names=host_names,
-        port=port,
         workers=workers or usual_workers(),
-        threads=threads,
         limits=LeaseLimits(delay, in_flight or None, pages_per_host),
+        **given,
     )
     serve_queue(service, ready)
 

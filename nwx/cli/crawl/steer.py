@@ -37,19 +37,12 @@ _SUFFIXES = (".svg", ".png")
 @option.count(
     "--budget", "N", "With --simulate: pages to fetch.  [default: a quarter of those within reach]"
 )
-@option.value(
-    "--chart",
-    option.FILE,
-    "FILE",
-    "With --simulate: draw the harvest rates into this file, .svg or .png.",
+@option.file_path(
+    "--chart", "With --simulate: draw the harvest rates into this file, .svg or .png."
 )
 @option.count("--jobs", "N", "Processes that analyse (default: CPUs).")
-@option.value(
-    "--item-seconds",
-    click.FloatRange(0, min_open=True),
-    None,
-    "Processor time for the analysis of one page, in seconds.",
-    default=20.0,
+@option.above_zero(
+    "--item-seconds", None, "Processor time for the analysis of one page, in seconds.", default=20.0
 )
 @analysis_options
 @option.JSON_REPORT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text, warn
+from nwx.cli.output import clean, counted, error_line, json_text, warn, warn_first
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -103,13 +103,9 @@ def steering_progress(report: "SteeringReport") -> "WorkProgress":
 
 def print_steering_errors(report: "SteeringReport") -> None:
     """Tell which pages could not be analysed, and why the analysis ended early."""
-    shown = report.errors[:_ERRORS_SHOWN]
-    for error in shown:
-        place = "" if error.offset is None else f" at {error.offset}"
-        warn(f"{error.file}{place}: {error.message}")
-    more = report.failed - len(shown)
-    if more > 0:
-        warn(f"… and {counted(more, 'more page')} not analysed")
+    shown = min(len(report.errors), _ERRORS_SHOWN)
+    lines = (error_line(error, kind=False) for error in report.errors)
+    warn_first(lines, shown, report.failed, "page", " not analysed")
     if report.undelivered and report.delivery_problem:
         warn(
             f"{counted(report.undelivered, 'update')} not delivered:"

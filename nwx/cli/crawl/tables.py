@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nwx.cli.output import clean, counted, date_words, size_words, warn
-from nwx.cli.terminal import console
+from nwx.cli.terminal import console, number_table
 from nwx.errors import UsageError
 from nwx.steering.comparison.comparison import (
     CollectionComparison,
@@ -33,7 +33,7 @@ _CHANGES_SHOWN = 5
 def print_comparison(comparison: CollectionComparison) -> None:
     """Print counts, relevance, overlap, freshness and the hosts with most captures."""
     sides = comparison.sides
-    table = _table("", *(clean(side.name) for side in sides))
+    table = number_table("", *(clean(side.name) for side in sides))
     for title, value in _COUNTS.items():
         table.add_row(title, *map(value, sides))
     for status in sorted({status for side in sides for status in side.counts.statuses}):
@@ -119,7 +119,7 @@ def _print_changes(comparison: CollectionComparison, changes: QualityChanges) ->
         f"Of {changes.both:,} pages checked in both, {changes.worse:,} play worse in {b} than in"
         f" {a}, {changes.better:,} better, {changes.same:,} alike."
     )
-    table = _table("page", a, b)
+    table = number_table("page", a, b)
     for page in (*changes.worst[:_CHANGES_SHOWN], *changes.best[:_CHANGES_SHOWN]):
         scores = (f"{score:.2f}" for score in (page.score_a, page.score_b))
         table.add_row(Text(clean(page.url)), *scores)
@@ -130,7 +130,7 @@ def _print_changes(comparison: CollectionComparison, changes: QualityChanges) ->
 def _print_overlap(comparison: CollectionComparison) -> None:
     assert comparison.b is not None
     a, b = clean(comparison.a.name), clean(comparison.b.name)
-    table = _table("", "in both", f"only {a}", f"only {b}", f"{a} in {b}", f"{b} in {a}")
+    table = number_table("", "in both", f"only {a}", f"only {b}", f"{a} in {b}", f"{b} in {a}")
     for title, overlap in (
         ("URLs", comparison.urls),
         ("hosts", comparison.hosts),
@@ -159,7 +159,7 @@ def _print_hosts(comparison: CollectionComparison) -> None:
     scored = comparison.specification is not None
     headings = [f"captures, {name}" for name in names] + [f"URLs, {name}" for name in names]
     headings += [f"relevant, {name}" for name in names] if scored else []
-    table = _table("host", *headings)
+    table = number_table("host", *headings)
     for host in comparison.top_hosts[:_HOSTS_SHOWN]:
         table.add_row(Text(clean(host.host)), *_host_cells(host, scored=scored))
     console().print(table)
@@ -168,14 +168,6 @@ def _print_hosts(comparison: CollectionComparison) -> None:
 def _host_cells(host: HostComparison, *, scored: bool) -> list[str]:
     numbers = [*host.captures, *host.urls, *(host.relevant if scored else ())]
     return [f"{number:,}" for number in numbers]
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(first, overflow="fold")
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table
 
 
 def _part(part: int, whole: int) -> str:
@@ -251,12 +243,8 @@ def _crawl_table(report: SimulationReport) -> Table:
         "oracle": report.oracle,
     }
     places = {-(-report.budget * part // _QUARTERS) for part in range(1, _QUARTERS)}
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("crawl")
-    for heading in ("pages", "relevant", "harvest rate"):
-        table.add_column(heading, justify="right")
-    for place in sorted(places):
-        table.add_column(f"at {place:,}", justify="right")
+    marks = [f"at {place:,}" for place in sorted(places)]
+    table = number_table("crawl", "pages", "relevant", "harvest rate", *marks)
     for name, crawl in crawls.items():
         numbers = f"{crawl.fetched:,}", f"{crawl.relevant:,}", f"{crawl.harvest_rate:.1%}"
         table.add_row(name, *numbers, *(f"{_found(crawl, place):,}" for place in sorted(places)))

@@ -106,7 +106,7 @@ def export(settings: Settings, /, file: Path) -> None:
     into="form",
     default="table",
 )
-@option.value("--seconds", click.FloatRange(0, min_open=True), None, "Time limit.", default=300.0)
+@option.above_zero("--seconds", None, "Time limit.", default=300.0)
 @option.count("--rows", None, "Most rows.", default=1_000_000)
 @click.pass_obj
 def answer_query(

@@ -25,12 +25,12 @@ _LEAST_OF_ORIGINAL = 3
 @click.command("add-dates", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("lists", nargs=-1)
 @option.INTO_COLLECTION
-@click.option(
+@option.string(
     "--into",
+    "NAME",
+    "Dates index to add to; it is created and attached if it does not exist.",
     default=MAIN_DATES,
     show_default=True,
-    metavar="NAME",
-    help="Dates index to add to; it is created and attached if it does not exist.",
 )
 @option.string(
     "--build", "NAME", "Build this dates index and replace the existing one.", default=None

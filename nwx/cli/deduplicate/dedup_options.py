@@ -13,25 +13,7 @@ if TYPE_CHECKING:
 SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
 """The names of the options that `selection_of` takes."""
 
-dedup_options = option.option_set(
-    option.choice_of(
-        "--key",
-        [each.value for each in Key],
-        "What duplicates have in common.",
-        default=Key.URL_DIGEST.value,
-    ),
-    option.choice_of(
-        "--keep",
-        [each.value for each in Keep],
-        "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
-        default=Keep.OLDEST.value,
-    ),
-    option.choice_of(
-        "--revisits",
-        [Revisits.IN.value, Revisits.OUT.value],
-        "Include revisit records, or leave them out.",
-        default=Revisits.IN.value,
-    ),
+selected_records = option.option_set(
     option.value(
         "--min-size",
         SIZE,
@@ -42,6 +24,27 @@ dedup_options = option.option_set(
     ),
     option.repeated("--mime", "TYPE", "Only these MIME types (`image/*`)."),
     option.repeated("--not-mime", "TYPE", "Leave out these MIME types."),
+)
+dedup_options = option.option_set(
+    option.choice_of(
+        "--key",
+        Key,
+        "What duplicates have in common.",
+        default=Key.URL_DIGEST,
+    ),
+    option.choice_of(
+        "--keep",
+        Keep,
+        "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
+        default=Keep.OLDEST,
+    ),
+    option.choice_of(
+        "--revisits",
+        (Revisits.IN, Revisits.OUT),
+        "Include revisit records, or leave them out.",
+        default=Revisits.IN,
+    ),
+    selected_records,
     option.repeated(
         "--against",
         "PLACE",
@@ -53,15 +56,14 @@ dedup_options = option.option_set(
 
 def selection_of(
     *,
-    key: str,
-    keep: str,
-    revisits: str,
     min_size: int,
     mime: tuple[str, ...],
     not_mime: tuple[str, ...],
+    key: str = Key.URL_DIGEST,
+    keep: str = Keep.OLDEST,
+    revisits: str = Revisits.IN,
 ) -> "CaptureFilter":
-    """Return what the options of `dedup_options` ask for."""
-    # Imported here: whoever asks for help need not wait for it.
+    """Return what the options of `dedup_options` or `selected_records` ask for."""
     from nwx.dedup.capture_filter import CaptureFilter
 
     return CaptureFilter(

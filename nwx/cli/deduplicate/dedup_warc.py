@@ -23,23 +23,20 @@ _LEFT_SHOWN = 20
 
 @click.command("dedup-warc")
 @click.argument("files", nargs=-1)
-@click.option(
-    "-e",
-    "--exclude",
-    "lists",
-    multiple=True,
+@option.repeated(
+    "-e --exclude",
+    "LIST",
+    "List of duplicates, as dedup-cdx and revisits write it.",
+    into="lists",
     required=True,
-    metavar="LIST",
-    help="List of duplicates, as dedup-cdx and revisits write it.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "folder",
+@option.value(
+    "-o --output",
+    option.FOLDER,
+    "FOLDER",
+    "Folder for the new files, which keep their names.",
+    into="folder",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Folder for the new files, which keep their names.",
 )
 @option.JSON_REPORT
 def command(
@@ -55,7 +52,6 @@ def command(
     not changed. A run that was stopped goes on when the same command is given
     again.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.dedup.warc_rewrite import rewrite
 

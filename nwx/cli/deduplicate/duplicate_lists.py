@@ -1,8 +1,8 @@
 """nwx dedup-cdx and nwx revisits"""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,22 +22,8 @@ from nwx.cli.deduplicate.list_options import (
 from nwx.cli.progress import progress_bar
 from nwx.settings import Settings
 
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    files: tuple[str, ...]
-    against: tuple[str, ...]
-    output: Path | None
-    fields: str | None
-    summary: bool
-    as_json: bool
-    strict: bool
-    memory: int
-    tmp: Path | None
-    jobs: int | None
-    quiet: bool
+if TYPE_CHECKING:
+    from nwx.dedup.tasks import DedupReport
 
 
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +31,9 @@ class _Options:
 @dedup_options
 @list_options
 @click.pass_obj
-def dedup_cdx_command(settings: Settings, /, **given: Any) -> int:
+def dedup_cdx_command(
+    settings: Settings, /, files: tuple[str, ...], against: tuple[str, ...], **given: Any
+) -> int:
     """List the duplicates in CDX files.
 
     Duplicates are the second and later captures of a URL and digest.
@@ -60,85 +48,69 @@ def dedup_cdx_command(settings: Settings, /, **given: Any) -> int:
     Lines that cannot be read are reported and skipped; lines without a digest
     are never duplicates.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.duplicates import find_duplicates
     from nwx.dedup.held_archives import held_lines, is_archive
 
     selected = {name: given.pop(name) for name in SELECTION_OPTIONS}
-    asked = _Options(**given)
-    sources = sources_of(asked.files, asked.fields)
-    archives = list(filter(is_archive, asked.against))
-    sources += [CdxSource(place, held=True) for place in asked.against if place not in archives]
-    with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
-        report = find_duplicates(
-            sources,
+    archives = list(filter(is_archive, against))
+    held = [CdxSource(place, held=True) for place in against if place not in archives]
+    return _write_list(
+        "duplicates",
+        files,
+        lambda sources, stream, **options: find_duplicates(
+            [*sources, *held],
             stream,
             selection_of(**selected),
-            resources=resources_of(asked.memory, asked.tmp, asked.jobs),
-            held=held_lines(settings, archives, progress) if archives else None,
-            strict=asked.strict,
-            summary=asked.summary or asked.as_json,
-            progress=progress,
-        )
-    print_report(
-        report,
-        "duplicates",
-        summary=asked.summary,
-        as_json=asked.as_json,
-        listed=asked.output is None,
-        quiet=asked.quiet,
+            held=held_lines(settings, archives, options["progress"]) if archives else None,
+            **options,
+        ),
+        **given,
     )
-    return exit_code(report)
-
-
-@dataclass(frozen=True, slots=True)
-class _RevisitOptions:
-    """The arguments of the command, as click names them."""
-
-    files: tuple[str, ...]
-    output: Path | None
-    fields: str | None
-    summary: bool
-    as_json: bool
-    strict: bool
-    memory: int
-    tmp: Path | None
-    jobs: int | None
-    quiet: bool
 
 
 @click.command("revisits", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", nargs=-1)
 @list_options
-def revisits_command(**given: Any) -> int:
+def revisits_command(files: tuple[str, ...], **given: Any) -> int:
     """List the revisit records in CDX files.
 
     The list has the form that dedup-cdx writes. Revisits are lines of MIME type
     warc/revisit and, in files of 9 fields, lines with `-` as file name. FILES
     are read as by dedup-cdx.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.dedup.duplicates import find_revisits
 
-    asked = _RevisitOptions(**given)
-    sources = sources_of(asked.files, asked.fields)
-    with list_output(asked.output) as stream, progress_bar(quiet=asked.quiet) as progress:
-        report = find_revisits(
+    def find(*found: Any, **options: Any) -> "DedupReport":
+        report = find_revisits(*found, **options)
+        report.filtered = 0  # all that are no revisits
+        return report
+
+    return _write_list("revisits", files, find, **given)
+
+
+def _write_list(
+    noun: str,
+    files: tuple[str, ...],
+    find: "Callable[..., DedupReport]",
+    *,
+    output: Path | None,
+    fields: str | None,
+    summary: bool,
+    as_json: bool,
+    strict: bool,
+    quiet: bool,
+    **resources: Any,
+) -> int:
+    sources = sources_of(files, fields)
+    with list_output(output) as stream, progress_bar(quiet=quiet) as progress:
+        report = find(
             sources,
             stream,
-            resources=resources_of(asked.memory, asked.tmp, asked.jobs),
-            strict=asked.strict,
-            summary=asked.summary or asked.as_json,
+            resources=resources_of(**resources),
+            strict=strict,
+            summary=summary or as_json,
             progress=progress,
         )
-    report.filtered = 0  # all that are no revisits
-    print_report(
-        report,
-        "revisits",
-        summary=asked.summary,
-        as_json=asked.as_json,
-        listed=asked.output is None,
-        quiet=asked.quiet,
-    )
+    print_report(report, noun, summary=summary, as_json=as_json, listed=output is None, quiet=quiet)
     return exit_code(report)

@@ -12,7 +12,15 @@ import click
 
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.cli import option
-from nwx.cli.output import TerminalStream, clean, counted, json_text, print_json, size_words, warn
+from nwx.cli.output import (
+    TerminalStream,
+    clean,
+    counted,
+    json_text,
+    print_json,
+    size_words,
+    warn_first,
+)
 from nwx.errors import CdxError, UsageError
 from nwx.model import STANDARD_INPUT
 
@@ -67,12 +75,9 @@ TMP = option.value(
 JOBS = option.count("--jobs", "N", "Number of processes.  [default: number of cores]")
 
 list_options = option.option_set(
-    click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Write the list to FILE, which appears when complete.  [default: standard output]",
+    option.file_path(
+        "-o --output",
+        "Write the list to FILE, which appears when complete.  [default: standard output]",
     ),
     FIELDS_OPTION,
     option.flag("--summary", "Report how much would be saved, by type and host."),
@@ -87,7 +92,6 @@ list_options = option.option_set(
 
 def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
     """Return the sources of the files named; raises UsageError where there is none."""
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.cdx.inputs import CdxSource
 
     if not files:
@@ -206,11 +210,9 @@ def _echo_json(value: Any, *, err: bool) -> None:
 
 def print_problems(problems: Sequence[CdxError], total: int) -> None:
     """Say which lines cannot be read: the first ones, and how many more there are."""
-    for problem in problems[:_PROBLEMS_SHOWN]:
-        warn(place_and_message(problem))
-    more = total - min(len(problems), _PROBLEMS_SHOWN)
-    if more > 0:
-        warn(f"… and {counted(more, 'more line')} that cannot be read")
+    shown = min(len(problems), _PROBLEMS_SHOWN)
+    lines = map(place_and_message, problems)
+    warn_first(lines, shown, total, "line", " that cannot be read")
 
 
 def place_and_message(problem: CdxError) -> str:

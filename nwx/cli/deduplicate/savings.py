@@ -1,18 +1,17 @@
 """nwx savings"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
+from nwx.cli.deduplicate.dedup_options import selected_records, selection_of
 from nwx.cli.deduplicate.list_options import (
     FIELDS_OPTION,
     JOBS,
     MEMORY,
-    SIZE,
     STRICT,
     TMP,
     print_problems,
@@ -37,36 +36,14 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    files: tuple[str, ...]
-    min_size: int
-    mime: tuple[str, ...]
-    not_mime: tuple[str, ...]
-    by: str
-    fields: str | None
-    as_json: bool
-    strict: bool
-    memory: int
-    tmp: Path | None
-    jobs: int | None
-    quiet: bool
-
-
 @click.command("savings")
 @click.argument("files", nargs=-1)
-@option.value(
-    "--min-size", SIZE, None, "Only records of at least this length.", default=0, show_default=False
-)
-@option.repeated("--mime", "TYPE", "Only these MIME types (`image/*`).")
-@option.repeated("--not-mime", "TYPE", "Leave out these MIME types.")
+@selected_records
 @option.choice_of(
     "--by",
-    [each.value for each in Key],
+    Key,
     "The policy to show by type and host.",
-    default=Key.URL_DIGEST.value,
+    default=Key.URL_DIGEST,
 )
 @FIELDS_OPTION
 @option.JSON
@@ -75,7 +52,18 @@ class _Options:
 @TMP
 @JOBS
 @option.NO_PROGRESS
-def command(**given: Any) -> int:
+def command(
+    files: tuple[str, ...],
+    by: str,
+    fields: str | None,
+    as_json: bool,
+    strict: bool,
+    quiet: bool,
+    memory: int,
+    tmp: Path | None,
+    jobs: int | None,
+    **selected: Any,
+) -> int:
     """Estimate what deduplication would have saved, from CDX files.
 
     FILES are read as by dedup-cdx. Three policies are compared: a duplicate has
@@ -84,30 +72,22 @@ def command(**given: Any) -> int:
     the length of the revisit records that would replace them. Revisits that are
     already in FILES are counted separately.
     """
-    # Imported here: whoever asks for help need not wait for it.
-    from nwx.dedup.capture_filter import CaptureFilter
     from nwx.dedup.duplicates import measure_savings
 
-    asked = _Options(**given)
-    selection = CaptureFilter(
-        min_bytes=asked.min_size,
-        mime_in=tuple(pattern.lower() for pattern in asked.mime),
-        mime_out=tuple(pattern.lower() for pattern in asked.not_mime),
-    )
-    with progress_bar(quiet=asked.quiet) as progress:
+    with progress_bar(quiet=quiet) as progress:
         report = measure_savings(
-            sources_of(asked.files, asked.fields),
+            sources_of(files, fields),
             list(Key),
-            selection,
-            resources=resources_of(asked.memory, asked.tmp, asked.jobs),
-            strict=asked.strict,
+            selection_of(**selected),
+            resources=resources_of(memory, tmp, jobs),
+            strict=strict,
             progress=progress,
         )
     print_problems(report.reading.problems, report.reading.problems_total)
-    if asked.as_json:
+    if as_json:
         print_json(savings_report_json(report))
     else:
-        _print(report, Key(asked.by))
+        _print(report, Key(by))
     return 1 if report.reading.problems_total and not report.reading.lines else 0
 
 
@@ -189,6 +169,8 @@ def _print(report: "SavingsReport", by: Key) -> None:
         click.echo(
             f"{counted(report.reading.not_captures, 'line')} of records that are no captures"
         )
+    from nwx.cli.terminal import console
+
     table = _table("a duplicate has", "duplicates", "share", "saved", "share")
     for key, found in report.policies.items():
         net = report.net_bytes(key)
@@ -199,12 +181,12 @@ def _print(report: "SavingsReport", by: Key) -> None:
             size_words(net),
             _share(net, report.captures.bytes),
         )
-    _print_table(table)
+    console().print(table)
     for name, rows in zip(("MIME type", "host"), _groups(report, by).values(), strict=True):
-        _print_rows(name, rows)
+        console().print(_rows_table(name, rows))
 
 
-def _print_rows(name: str, rows: list[SavingsRow]) -> None:
+def _rows_table(name: str, rows: list[SavingsRow]) -> "Table":
     table = _table(name, "captures", "duplicates", "bytes", "of duplicates")
     for value, captures, duplicates, size, saved in rows[:_ROWS_SHOWN]:
         table.add_row(
@@ -212,23 +194,13 @@ def _print_rows(name: str, rows: list[SavingsRow]) -> None:
         )
     if len(rows) > _ROWS_SHOWN:
         table.add_row(f"… and {len(rows) - _ROWS_SHOWN:,} more")
-    _print_table(table)
-
-
-def _print_table(table: "Table") -> None:
-    from nwx.cli.terminal import console
-
-    console().print(table)
+    return table
 
 
 def _table(first: str, *others: str) -> "Table":
-    from rich.table import Table
+    from nwx.cli.terminal import number_table  # help needs no rich
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(first, overflow="fold")
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table
+    return number_table(first, *others)
 
 
 def _share(part: int, whole: int) -> str:

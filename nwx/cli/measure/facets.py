@@ -94,12 +94,8 @@ SITES = option.value(
     "Load what `nwx spark facets` counted, instead of counting.",
     into="from_folder",
 )
-@option.value(
-    "--memory",
-    click.IntRange(64),
-    "MB",
-    "Memory limit for reading captures, in MB.",
-    default=_MEMORY_MB,
+@option.whole_number(
+    "--memory", "MB", "Memory limit for reading captures, in MB.", default=_MEMORY_MB, least=64
 )
 @option.flag("--anew", "Build all months again, not only those that changed.")
 @option.JSON_REPORT

@@ -28,7 +28,6 @@ def command(settings: Settings, /, address: str | None, space: str, overwrite: b
     --password. Where --engine is an OpenSearch (opensearch+https://…), they
     are for OpenSearch Dashboards.
     """
-    # Imported here: whoever asks for help need not wait for it.
     from nwx.exports.dashboards import dashboards_objects
     from nwx.exports.kibana import as_lines, push, saved_objects
 

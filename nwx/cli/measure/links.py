@@ -1,6 +1,6 @@
 """nwx links and nwx invert-links"""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,19 +32,6 @@ _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    place: str
-    direction: str
-    year: int | None
-    collection: str
-    limit: int | None
-    as_csv: bool
-    as_json: bool
-
-
 @click.command("links")
 @click.argument("place", metavar="URL|HOST")
 @click.option(
@@ -57,7 +44,15 @@ class _Options:
 @option.flag("--csv", "Print the list as CSV.", into="as_csv")
 @option.JSON
 @click.pass_obj
-def links_command(settings: Settings, /, **given: Any) -> None:
+def links_command(
+    settings: Settings,
+    /,
+    place: str,
+    direction: str,
+    as_csv: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Show who links to a URL or host, or what it links to.
 
     Links to a URL are counted by distinct linking pages other than itself, as
@@ -66,33 +61,27 @@ def links_command(settings: Settings, /, **given: Any) -> None:
     from and to other hosts count. --out tells which of the linked URLs were
     captured.
     """
-    asked = _Options(**given)
-    check_one_form(csv=asked.as_csv, json=asked.as_json)
-    options: dict[str, Any] = {
-        "year": asked.year,
-        "collection": asked.collection,
-        "limit": asked.limit,
-    }
+    check_one_form(csv=as_csv, json=as_json)
     with opened_archive(settings) as archive:
-        if asked.direction == "out":
-            _print_outlinks(archive.outlinks(asked.place, **options), asked)
+        if direction == "out":
+            _print_outlinks(place, archive.outlinks(place, **given), as_csv, as_json)
         else:
-            _print_inlinks(archive.links(asked.place, **options), asked)
+            _print_inlinks(place, archive.links(place, **given), as_csv, as_json)
 
 
-def _print_inlinks(links: "Inlinks", asked: _Options) -> None:
+def _print_inlinks(place: str, links: "Inlinks", as_csv: bool, as_json: bool) -> None:
     if not links.is_current:
         warn(
             "the archive changed since links were last inverted;"
             " run `nwx invert-links` to bring them up to date"
         )
-    if asked.as_csv:
+    if as_csv:
         print_csv(_IN_COLUMNS, links)
-    elif asked.as_json:
+    elif as_json:
         rows = ({name: getattr(one, name) for name in _IN_COLUMNS[:-1]} for one in links)
-        print_object(_counts_json(asked.place, links), "from", rows)
+        print_object(_counts_json(place, links), "from", rows)
     else:
-        _write_words(asked.place, links)
+        _write_words(place, links)
 
 
 def _counts_json(place: str, links: "Inlinks") -> dict[str, Any]:
@@ -127,11 +116,11 @@ def _write_words(place: str, links: "Inlinks") -> None:
         click.echo(f"{date_words(link.timestamp)} {link.kind:10} {clean(link.url)}{text}")
 
 
-def _print_outlinks(links: "Rows[PageOutlink]", asked: _Options) -> None:
-    if asked.as_json:
-        print_object({"url": asked.place}, "to", map(asdict, links))
+def _print_outlinks(place: str, links: "Rows[PageOutlink]", as_csv: bool, as_json: bool) -> None:
+    if as_json:
+        print_object({"url": place}, "to", map(asdict, links))
         return
-    if asked.as_csv:
+    if as_csv:
         print_csv(links.columns, map(links.cells, links))
         return
     page = ""

@@ -7,13 +7,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, counted, print_json
-from nwx.cli.terminal import OneLine, console
+from nwx.cli.output import clean, counted, print_csv, print_json
+from nwx.cli.terminal import OneLine, console, plain_table
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, AnsweredBy, FacetAnswer, Feature, Features, answer_json
 from nwx.links.missing_urls import MissingUrl
 from nwx.quality.repair_list import Repair, RepairCounts
-from nwx.values.csv_cells import csv_line
 
 _WAYS = {
     AnsweredBy.STORED: "from stored combinations",
@@ -30,7 +29,10 @@ def print_facets(
     if as_json:
         print_json(answer_json(answer, features))
     elif as_csv:
-        _write_csv(answer, features)
+        rows = (
+            [*map(clean, values), *map(found.value, features)] for values, found in _lines(answer)
+        )
+        print_csv([*answer.question.by, *features], rows)
     else:
         _print(answer, features)
 
@@ -39,14 +41,6 @@ def _lines(answer: FacetAnswer) -> list[tuple[tuple[str, ...], Features]]:
     if not answer.question.by:
         return [((), answer.total)]
     return [(row.values, row.features) for row in answer.rows]
-
-
-def _write_csv(answer: FacetAnswer, features: Sequence[Feature]) -> None:
-    click.echo(csv_line([*answer.question.by, *features], ""))
-    for values, found in _lines(answer):
-        numbers = (found.value(feature) for feature in features)
-        cells = [*map(clean, values), *("" if n is None else n for n in numbers)]
-        click.echo(csv_line(cells, ""))
 
 
 def _print(answer: FacetAnswer, features: Sequence[Feature]) -> None:
@@ -91,11 +85,9 @@ _ROWS_SHOWN = 50
 def print_missing(found: Iterable[MissingUrl], limit: int | None) -> None:
     """Print missing URLs, so many at most, or the first ones."""
     rows = iter(found)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    table.add_column("pages", justify="right")
-    table.add_column("kind")
-    table.add_column("status", justify="right")
-    table.add_column("url")
+    table = plain_table(
+        "pages", "kind", "status", "url", right=("pages", "status"), header_style=""
+    )
     for one in islice(rows, limit or _ROWS_SHOWN):
         status = "never" if one.status is None else str(one.status)
         table.add_row(f"{one.pages:,}", one.kind, status, OneLine(one.url))
@@ -110,19 +102,15 @@ def print_missing(found: Iterable[MissingUrl], limit: int | None) -> None:
 def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: int | None) -> None:
     """Print repairs, so many at most, or the first ones, and how many pages they make whole."""
     rows = iter(repairs)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    for name in ("pages", "whole", "checked"):
-        table.add_column(name, justify="right")
-    table.add_column("kind")
-    table.add_column("status", justify="right")
-    table.add_column("url")
-    table.add_column("original in no file")
+    numbers = ("pages", "whole", "checked")
+    headings = (*numbers, "kind", "status", "url", "original in no file")
+    table = plain_table(*headings, right=(*numbers, "status"), header_style="")
     whole = 0
     for one in islice(rows, limit or _ROWS_SHOWN):
         whole += one.whole
         status = "never" if one.status is None else str(one.status)
-        numbers = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
-        table.add_row(*numbers, one.kind or "-", status, OneLine(one.url), OneLine(one.original))
+        cells = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
+        table.add_row(*cells, one.kind or "-", status, OneLine(one.url), OneLine(one.original))
     if not table.row_count:
         click.echo("nothing that can be listed" if counts.pages else "nothing is missing")
         return

@@ -52,11 +52,8 @@ _MOST_URLS = 1_000_000
 @page_seconds_option
 @browser_option
 @playback_option
-@option.value(
-    "--out",
-    option.FILE,
-    "FILE",
-    "WARC file for the renders.  [default: in ARCHIVE/renders, or ./nwx-renders]",
+@option.file_path(
+    "--out", "WARC file for the renders.  [default: in ARCHIVE/renders, or ./nwx-renders]"
 )
 @option.flag(
     "--comparison", "Write Browsertrix's `comparison` into the page information of the renders."
@@ -198,8 +195,7 @@ def _print(results: _Results, report: "PlaybackReport", *, as_json: bool, quiet:
     for problem in report.problems[:_PROBLEMS_SHOWN]:
         warn(problem)
     if report.problems_total > _PROBLEMS_SHOWN:
-        more = counted(report.problems_total - _PROBLEMS_SHOWN, "more problem")
-        warn(more)
+        warn(counted(report.problems_total - _PROBLEMS_SHOWN, "more problem"))
     if as_json:
         results.print_json(report)
     elif not quiet:

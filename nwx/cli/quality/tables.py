@@ -4,21 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import click
-from rich.table import Table
 
 from nwx.cli.output import counted, date_words
-from nwx.cli.terminal import OneLine, console
+from nwx.cli.terminal import OneLine, console, plain_table
 from nwx.quality.scores import PlaybackScore, QualityTotals
 
 
 def print_playback_scores(scores: Iterable[PlaybackScore]) -> None:
     """Print scores of pages, as they come."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    for title in ("score", "screenshot", "text", "resources"):
-        table.add_column(title, justify="right")
-    table.add_column("faults")
-    table.add_column("captured")
-    table.add_column("page")
+    numbers = ("score", "screenshot", "text", "resources")
+    table = plain_table(*numbers, "faults", "captured", "page", right=numbers, header_style="")
     for score in scores:
         table.add_row(
             f"{score.score:.3f}",
@@ -56,21 +51,16 @@ def print_scores(totals: QualityTotals, scores: Sequence[PlaybackScore]) -> None
     click.echo(f"{counted(totals.pages, 'page')} checked, mean score {totals.mean_score or 0:.3f}")
     for name, groups in (("fault", totals.kinds), ("site", totals.hosts[:_HOSTS_SHOWN])):
         if groups:
-            table = _table(name, "pages", "mean score")
+            numbers = ("pages", "mean score")
+            table = plain_table(name, *numbers, right=numbers, header_style="")
             for group in groups:
                 table.add_row(OneLine(group.value), f"{group.pages:,}", f"{group.mean_score:.3f}")
             console().print(table)
-    table = _table("score", "faults", "captured", "page", right=("score", "faults"))
+    numbers = ("score", "faults")
+    table = plain_table(*numbers, "captured", "page", right=numbers, header_style="")
     for one in scores:
         cells = (f"{one.score:.3f}", f"{one.faults_total:,}", date_words(one.timestamp))
         table.add_row(*cells, OneLine(one.url))
     console().print(table)
     if len(scores) < totals.pages:
         click.echo(f"The first {len(scores):,}; --limit shows more, --csv prints all.")
-
-
-def _table(*columns: str, right: Sequence[str] = ("pages", "mean score")) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left")
-    return table

@@ -38,9 +38,7 @@ _MOST = 1_000
 @option.repeated("--domain", "DOMAIN", "Of this domain.", into="domains")
 @option.repeated("--collection", "NAME", "Captured in this collection.", into="collections")
 @option.repeated("--year", "YEAR", "Captured in this year.", into="years")
-@option.value(
-    "--similar", option.FILE, "FILE", "Pictures that look like this image file, instead of a query."
-)
+@option.file_path("--similar", "Pictures that look like this image file, instead of a query.")
 @option.value("--limit", click.IntRange(1, _MOST), "N", "Pictures to list.", default=20)
 @option.value(
     "--offset", click.IntRange(0), None, "Leave out the first ones.", default=0, show_default=False

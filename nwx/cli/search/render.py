@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 @click.argument("query", nargs=-1)
 @option.string("--urls", "FILE", "Pages: a URL, or timestamp and URL, a line.")
 @option.string("--collection", "NAME", "Pages of this collection.")
-@click.option(
+@option.value(
     "--out",
+    option.FILE,
+    "FILE",
+    "The WARC file (.warc.gz) that renders are added to.",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The WARC file (.warc.gz) that renders are added to.",
 )
 @option.flag("--live", "Visit the live web; needs --proxy.")
 @option.string("--proxy", "URL", "Live: the WARC-writing proxy, http://host:port.")

@@ -1,7 +1,7 @@
 """nwx search"""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,6 @@ from nwx.cli.restricted import opened_archive
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
 from nwx.settings import Settings
-
-if TYPE_CHECKING:
-    pass
-
 
 CSV_COLUMNS = (
     "url",
@@ -41,9 +37,9 @@ CSV_COLUMNS = (
 @date_options
 @option.choice_of(
     "--sort",
-    [sort.value for sort in Sort],
+    Sort,
     "The order of the results.",
-    default=Sort.RELEVANCE.value,
+    default=Sort.RELEVANCE,
 )
 @click.option(
     "--collapse/--all-versions",

@@ -1,6 +1,5 @@
 """nwx serve"""
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -18,42 +17,6 @@ from nwx.cli.options import (
 from nwx.cli.output import clean, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The arguments of the command, as click names them."""
-
-    host: str
-    host_names: tuple[str, ...]
-    port: int
-    workers: int | None
-    threads: int
-    replay: bool
-    replay_port: int
-    search_url: str
-    replay_url: str
-    replay_host: str
-    cdx_sources: tuple[str, ...]
-    cdx_token: str
-    cdx_origins: tuple[str, ...]
-    queue_token: str
-    queue_delay: float
-    queue_in_flight: int
-    create: bool
-    search_seconds: float | None
-    title: str
-    users: str
-    users_file: str
-    access_token: str
-    trusted_proxies: tuple[str, ...]
-
-
-_HANDED_ON = (
-    *("host", "host_names", "port", "threads", "replay", "replay_port", "replay_host"),
-    *("search_url", "replay_url", "cdx_origins", "cdx_sources"),
-)
-"""The options that the service takes as they are."""
 
 
 @click.command("serve")
@@ -96,25 +59,15 @@ _HANDED_ON = (
     "TEXT",
     "Token that allows using the crawler's queue at /urls.  [NWX_QUEUE_TOKEN]",
 )
-@option.value(
-    "--queue-delay",
-    click.FloatRange(0),
-    "SECONDS",
-    "Queue: seconds between two leases of a host.",
-    default=1.0,
-)
-@option.value(
+@option.seconds("--queue-delay", "Queue: seconds between two leases of a host.", default=1.0)
+@option.whole_number(
     "--queue-in-flight",
-    click.IntRange(0),
     "N",
     "Queue: URLs of a host that are leased at the same time; 0 for any number.",
     default=1,
 )
-@option.value(
-    "--search-seconds",
-    click.FloatRange(0, min_open=True),
-    "SECONDS",
-    "Time limit of a search.  [NWX_SEARCH_SECONDS; 10]",
+@option.above_zero(
+    "--search-seconds", "SECONDS", "Time limit of a search.  [NWX_SEARCH_SECONDS; 10]"
 )
 @option.flag("--create", "Create an empty archive if there is none.")
 @option.string(
@@ -135,7 +88,23 @@ _HANDED_ON = (
 )
 @option.string("--title", "TEXT", "Title of the archive on its pages.")
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
+def command(
+    settings: Settings,
+    /,
+    workers: int | None,
+    cdx_token: str,
+    queue_token: str,
+    queue_delay: float,
+    queue_in_flight: int,
+    create: bool,
+    search_seconds: float | None,
+    title: str,
+    users: str,
+    users_file: str,
+    access_token: str,
+    trusted_proxies: tuple[str, ...],
+    **given: Any,
+) -> None:
     """Serve the search page, the JSON API, the CDX server and playback.
 
     Runs until Ctrl-C. Playback has its own port, so that archived pages never
@@ -147,12 +116,12 @@ def command(settings: Settings, /, **given: Any) -> None:
     Without --users everybody is a reader, and writing takes a token. With it,
     curators and administrators log in; docs/access.md describes the ways.
     """
-    asked = _Options(**given)
-    if asked.replay_host and not asked.search_url:
+    if given["replay_host"] and not given["search_url"]:
         raise UsageError(
             "--replay-host needs --search-url, the address that playback links back to"
         )
-    # Imported here: the libraries of the pages are no concern of the other commands.
+    from nwx.accounts.account_file import account_file_path
+    from nwx.accounts.user_options import user_options
     from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
@@ -168,34 +137,22 @@ def command(settings: Settings, /, **given: Any) -> None:
         if addresses.replay:
             click.echo(f"playback is at {addresses.replay}/")
 
-    if asked.create:
+    if create:
         prepare_archive(settings)
+    kept = settings.users
+    known = user_options(users or kept.users, trusted_proxies, access_token or kept.access_token)
+    file = account_file_path(settings.engine, users_file or kept.file)
     service = ServiceSettings(
-        workers=asked.workers or usual_workers(),
-        cdx_token=asked.cdx_token or settings.cdx_token,
-        queue_token=asked.queue_token or settings.queue_token,
-        search_seconds=asked.search_seconds or settings.search_seconds,
-        queue_limits=LeaseLimits(asked.queue_delay, asked.queue_in_flight or None),
-        title=asked.title or DEFAULT_TITLE,
-        **_users(settings, asked),
-        **{name: getattr(asked, name) for name in _HANDED_ON},
+        workers=workers or usual_workers(),
+        cdx_token=cdx_token or settings.cdx_token,
+        queue_token=queue_token or settings.queue_token,
+        search_seconds=search_seconds or settings.search_seconds,
+        queue_limits=LeaseLimits(queue_delay, queue_in_flight or None),
+        title=title or DEFAULT_TITLE,
+        users=known,
+        users_file=file if known.has_users else None,
+        **given,
     )
     for risk in login_risks(service):
-        warn(f"{risk}")
+        warn(risk)
     serve_pages(settings, service, ready)
-
-
-def _users(settings: Settings, asked: _Options) -> dict[str, Any]:
-    """Return what the service is told of its users."""
-    from nwx.accounts.account_file import account_file_path
-    from nwx.accounts.user_options import user_options
-
-    kept = settings.users
-    users = user_options(
-        asked.users or kept.users, asked.trusted_proxies, asked.access_token or kept.access_token
-    )
-    file = asked.users_file or kept.file
-    return {
-        "users": users,
-        "users_file": account_file_path(settings.engine, file) if users.has_users else None,
-    }

@@ -16,9 +16,7 @@ from nwx.settings import Settings
 @click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
 @filter_options
 @date_options
-@option.choice_of(
-    "--by", [period.value for period in Period], "The unit of time.", default=Period.YEAR.value
-)
+@option.choice_of("--by", Period, "The unit of time.", default=Period.YEAR)
 @option.CSV
 @option.JSON
 @click.pass_obj

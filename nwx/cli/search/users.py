@@ -126,7 +126,6 @@ def _accounts(
     settings: Settings, users_file: str, *, make: bool = False
 ) -> "Iterator[AccountStore]":
     """Give the accounts of the file that is meant; it is made if that is wanted."""
-    # Imported here: hashing takes a library that other commands have no use for.
     from nwx.accounts.account import AccountError
     from nwx.accounts.account_file import AccountFile, account_file_path
     from nwx.accounts.account_store import AccountStore

@@ -188,12 +188,12 @@ def spark_zipnum(
 @click.argument("files", nargs=-1)
 @MIN_CAPTURES
 @SITES
-@click.option(
+@option.string(
     "--collection",
+    "NAME",
+    "Collection of the captures in CDX files.",
     default=DEFAULT_COLLECTION,
     show_default=True,
-    metavar="NAME",
-    help="Collection of the captures in CDX files.",
 )
 @job_options(resume=False)
 def spark_facets(
