@@ -38,10 +38,17 @@ HOSTS = {action: f"quagga-{action}.example" for action in Action if action is no
 PLANTED = {action: f"http://{host}/" for action, host in HOSTS.items()}
 """The pages of these hosts."""
 
+SCOPED = {
+    name: f"http://tapir-{name}.example/" for name in ("collection", "file", "digest", "years")
+}
+"""Pages that are hidden by rules about something else than their URL and date."""
+
 SECRET = "okapi"
 """A word in titles, texts and anchors of what is hidden, and in no URL of a page."""
 
 COLLECTION = "stones"
+HIDDEN_COLLECTION = "tapirs"
+HIDDEN_FILE, COLLECTED_FILE = "tapir-file.warc.gz", "tapir.warc.gz"
 
 
 def page(url: str, date: str, title: str, body: str, **fields: str) -> bytes:
@@ -84,6 +91,16 @@ SHOWN = [
 ]
 
 
+def _scoped(name: str) -> list[bytes]:
+    url = SCOPED[name]
+    body = f"<p>An okapi of the quarry, {name}.</p><a href='{HOME}'>okapi</a><img src=/tapir.png>"
+    return [
+        page(url, LATER, f"Okapi {name}", body),
+        resource(f"{url}tapir.png", LATER, picture(text=name), "image/png"),
+        *renders(url, LATER, f"okapi {name}"),
+    ]
+
+
 def _planted() -> Iterator[bytes]:
     for action, url in PLANTED.items():
         yield page(
@@ -102,7 +119,25 @@ def _planted() -> Iterator[bytes]:
                f"<p>Open on Mondays.</p><a href='{HOME}'>Home</a>")  # fmt: skip
 
 
+def _digest_rules(archive: Engine) -> list[AccessRule]:
+    """Return rules about the digests of what is hidden by them."""
+    return [
+        AccessRule("", Action.EXCLUDE, Scope(digest=one.digest))
+        for one, _ in archive.captures_since("")
+        if "tapir-digest" in one.url
+    ]
+
+
 RULES = (
+    AccessRule("", Action.EXCLUDE, Scope(collection=HIDDEN_COLLECTION)),
+    AccessRule("", Action.EXCLUDE, Scope(source_file=HIDDEN_FILE)),
+    AccessRule(
+        "",
+        Action.EMBARGO,
+        Scope(prefix="example,tapir-years)/"),
+        years=900,
+        reason="told for embargo",
+    ),
     *(
         AccessRule(
             "",
@@ -164,7 +199,11 @@ def planted_pair(
     hidden.mkdir()
     never.mkdir()
     shown = write_records(folder / "quarry.warc.gz", SHOWN)
-    planted = write_records(folder / "quagga.warc.gz", list(_planted()))
+    planted = write_records(
+        folder / "quagga.warc.gz", [*_planted(), *_scoped("digest"), *_scoped("years")]
+    )
+    filed = write_records(folder / HIDDEN_FILE, _scoped("file"))
+    collected = write_records(folder / COLLECTED_FILE, _scoped("collection"))
     with (
         new_archive(kind, hidden, request) as first,
         new_archive(kind, never, request) as second,
@@ -173,10 +212,11 @@ def planted_pair(
     ):
         with_hidden = Archive(one, folder, hidden / "triples")
         without = Archive(other, folder, never / "triples")
-        fill(with_hidden, [shown, planted])
+        fill(with_hidden, [shown, planted, filed, collected])
         fill(without, [shown])
+        rules = (*RULES, *_digest_rules(one))
         for archive in (one, other):
-            archive.access_index().put(RULES, "test")
+            archive.access_index().put(rules, "test")
             archive.refresh()
         yield with_hidden, without
 
@@ -185,8 +225,9 @@ def fill(archive: Archive, files: Sequence[Path]) -> None:
     """Import files, and store something in every index."""
     engine = archive.engine
     engine.create()
-    options = ImportOptions(jobs=1, collection=COLLECTION)
     for file in files:
+        hidden = file.name == COLLECTED_FILE
+        options = ImportOptions(jobs=1, collection=HIDDEN_COLLECTION if hidden else COLLECTION)
         import_files(engine, settings_of(engine), expand([str(file)]), options)
     engine.refresh()
     captures = [one for one, _ in engine.captures_since("")]

@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from nwx.engine.access.rules import Action
 from nwx.engine.indices.picture_index import picture_from_entry
 from nwx.model import IndexName
-from tests.conformance.planted import HOME, PLANTED, SECRET, UNSEEN, Archive, planted_pair
+from tests.conformance.planted import HOME, PLANTED, SCOPED, SECRET, UNSEEN, Archive, planted_pair
 from tests.conformance.trace_answers import (
     Answer,
     Subject,
@@ -83,6 +83,8 @@ def pair(
 def _subjects(archive: Archive) -> Iterator[Subject]:
     captures = [one for one, _ in archive.engine.captures_since("")]
     actions = {url: action for action, url in PLANTED.items()} | {UNSEEN: Action.EXCLUDE}
+    actions |= dict.fromkeys(SCOPED.values(), Action.EXCLUDE)
+    actions[SCOPED["years"]] = Action.EMBARGO
     entries = archive.engine.scan(IndexName.PICTURES)
     pictures = [picture_from_entry(one) for one in entries if one["kind"] == "picture"]
     of_host = {one.host: one for one in pictures}

@@ -191,6 +191,10 @@ def test_hidden_pictures_and_the_words_of_hidden_pages_do_not_show(filled: Engin
     assert index.similar(0b1001, 10, hidden=of_span) == [(TOWER, 1)]
     elsewhere = HiddenDocuments("4", spans=(span._replace(collection="other"),))
     assert _found(filled, "ships", hidden=elsewhere) == {HARBOUR_NAME, TOWER_NAME}
+    always = HiddenDocuments("5", spans=(HiddenSpan("0" * 14, "9" * 14, "other"),))
+    assert _found(filled, "ships", hidden=always) == {HARBOUR_NAME, TOWER_NAME}
+    always = HiddenDocuments("6", spans=(HiddenSpan("0" * 14, "9" * 14),))
+    assert _found(filled, hidden=always) == set()
 
 
 def test_appearances_are_kept_by_page_and_urlkey(filled: Engine) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tests.conformance.planted import COLLECTION, SECRET
+from tests.conformance.planted import COLLECTION, HIDDEN_COLLECTION, HIDDEN_FILE, SECRET
 
 ROUTES: Mapping[str, Sequence[str]] = {
     "search.home": ["/"],
@@ -17,6 +17,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/search?q=inlinks:[1+TO+99]&sort=inlinks",
         "/search?q=host:{host}",
         "/search?q=url:%22{url}%22",
+        f"/search?q=&collection={HIDDEN_COLLECTION}",
+        f"/search?q=collection:{HIDDEN_COLLECTION}",
         "/search?q={url}",
     ],
     "exports.results": [
@@ -44,7 +46,12 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/api/search?q=host:{host}",
     ],
     "api.stats": ["/api/stats"],
-    "explore.show": ["/explore", "/explore?by=site", "/explore?by=month&where=site:{host}"],
+    "explore.show": [
+        "/explore",
+        "/explore?by=site",
+        "/explore?by=collection",
+        "/explore?by=month&where=site:{host}",
+    ],
     "explore.change": ["/explore/change?by=site&criterion=site&value={host}"],
     "explore.captures": ["/explore/captures", "/explore/captures?where=site:{host}"],
     "explore.table": ["/explore/table.csv?by=site", "/explore/table.json?by=year"],
@@ -54,6 +61,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/api/facets?by=year&by=content_type",
         "/api/facets",
         "/api/facets?where=site:{host}",
+        "/api/facets?by=collection&by=source",
+        f"/api/facets?where=collection:{HIDDEN_COLLECTION}",
     ],
     "facets.captures": ["/api/facets/captures", "/api/facets/captures?where=site:{host}"],
     "facets.criteria": ["/api/facets/criteria"],
@@ -64,7 +73,11 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "link_api.missing": ["/api/missing", "/api/missing?host={host}"],
     "missing.show": ["/missing"],
     "missing.export_missing": ["/missing/urls.csv", "/missing/urls.json"],
-    "quality.show": ["/quality", "/quality?host={host}"],
+    "quality.show": [
+        "/quality",
+        "/quality?host={host}",
+        f"/quality?collection={HIDDEN_COLLECTION}",
+    ],
     "quality.page": ["/quality/page?id={capture}"],
     "quality.export": ["/quality/scores.csv", "/quality/scores.json"],
     "quality.picture": ["/quality/picture?id={capture}"],
@@ -101,12 +114,17 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "cdx.collection_captures": [
         f"/{COLLECTION}/cdx?url={{url}}",
         f"/{COLLECTION}/cdx/ia?url=*.example",
+        f"/{HIDDEN_COLLECTION}/cdx?url={{url}}",
     ],
     "cdx.as_internet_archive": ["/cdx/search/cdx?url={url}", "/cdx/search/cdx?url=*.example"],
     "cdx.as_timemap": [f"/{COLLECTION}/timemap/cdx?url={{url}}"],
     "cdx.as_outback": [f"/{COLLECTION}?url={{url}}", f"/{COLLECTION}?q=type:urlquery+url:{{url}}"],
     "dedup.dedup": ["/dedup?digest={digest}", "/dedup?digest={digest}&url={url}"],
-    "memento.timegate": ["/timegate/{raw_url}", f"/{COLLECTION}/timegate/{{raw_url}}"],
+    "memento.timegate": [
+        "/timegate/{raw_url}",
+        f"/{COLLECTION}/timegate/{{raw_url}}",
+        f"/{HIDDEN_COLLECTION}/timegate/{{raw_url}}",
+    ],
     "memento.timemap": [
         "/timemap/link/{raw_url}",
         "/timemap/json/{raw_url}",
@@ -116,7 +134,10 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "crawls.show_crawl": ["/crawls/stones"],
     "crawl_api.crawls": ["/api/crawls"],
     "crawl_api.scored_links": ["/api/crawls/stones/links", "/api/crawls/stones/links?host={host}"],
-    "comparison.show": [f"/crawls/compare?a={COLLECTION}&spec=stones"],
+    "comparison.show": [
+        f"/crawls/compare?a={COLLECTION}&spec=stones",
+        f"/crawls/compare?a={COLLECTION}&b={HIDDEN_COLLECTION}&spec=stones",
+    ],
     "comparison.numbers": [f"/crawls/compare/numbers.json?a={COLLECTION}&spec=stones"],
     "comparison.chart_picture": [f"/crawls/compare/freshness.svg?a={COLLECTION}&spec=stones"],
     "entities.show": ["/entities", "/entities?name=Slate"],
@@ -200,11 +221,15 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         "export links {out} --quiet",
         "export results - quarry --format json --field dates --field url --field title",
         "export results {out}.warc.gz quarry --with-resources --quiet",
+        "export results {out}.csv quarry --quiet",
+        f"export captures {{out}} --collection {HIDDEN_COLLECTION} --quiet",
+        f"export links {{out}} --collection {HIDDEN_COLLECTION} --quiet",
     ],
     "wacz": [
         "wacz {out}.wacz quarry --quiet",
         "wacz {out}.wacz host:{host} --quiet",
         "wacz {out}.wacz quarry --with-resources --quiet",
+        f"wacz {{out}}.wacz collection:{HIDDEN_COLLECTION} --quiet",
     ],
     "search": [
         "search quarry",
@@ -212,10 +237,17 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         f"search {SECRET}",
         "search --scroll --csv",
         "search host:{host}",
+        f"search collection:{HIDDEN_COLLECTION} --json",
+        f"search source_file:{HIDDEN_FILE} --json",
         "search anchor:anchor --explain",
     ],
     "show": ["show {url}", "show {id} --json", "show {id} --text"],
-    "facets": ["facets --by site", "facets --json --by year", "facets --where site={host}"],
+    "facets": [
+        "facets --by site",
+        "facets --json --by year",
+        "facets --where site={host}",
+        "facets --by collection --json",
+    ],
     "links": ["links {url}", "links {host} --json", "links {url} --out"],
     "missing": ["missing", "missing --json", "missing --seeds"],
     "repair": ["repair", "repair --json"],
@@ -226,12 +258,20 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "trends": ["trends quarry --json"],
     "words": ["words quarry --json"],
     "pictures": ["pictures --json", f"pictures {SECRET} --json", "pictures chisel --json"],
-    "quality": ["quality", "quality --json", "quality --host {host}"],
+    "quality": [
+        "quality",
+        "quality --json",
+        "quality --host {host}",
+        f"quality --collection {HIDDEN_COLLECTION}",
+    ],
     "dates list": ["dates list --json"],
     "dates orphans": ["dates orphans --json"],
     "crawls links": ["crawls links stones --json", "crawls links stones --host {host}"],
     "crawls list": ["crawls list --json"],
-    "compare": [f"compare {COLLECTION} --spec stones --json --quiet"],
+    "compare": [
+        f"compare {COLLECTION} --spec stones --json --quiet",
+        f"compare {COLLECTION} {HIDDEN_COLLECTION} --spec stones --json --quiet",
+    ],
     "triples export": ["triples export {out}.nq"],
     "triples query": ["triples query 'SELECT * {{?s ?p ?o}} ORDER BY ?s ?p ?o' --format json"],
     "due": ["due --at 2030 --json --quiet"],

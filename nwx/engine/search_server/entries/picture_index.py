@@ -25,6 +25,8 @@ from nwx.engine.indices.picture_index import (
 from nwx.engine.search_server.blobs import ServerStates
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.documents.compile import digits_range
+from nwx.engine.search_server.documents.hidden_parts import span_condition
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
@@ -86,9 +88,9 @@ def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
         yield from ({"terms": {name: ids}} for ids in gone)
         others = [{"terms": {name: ids}} for ids in known]
         for span in hidden.spans:
-            inside: list[Body] = [{"range": {timestamp: {"gte": span.first, "lte": span.last}}}]
-            if span.collection:
-                inside.append({"term": {collection: span.collection}})
+            condition = span_condition(span)
+            inside = [digits_range(timestamp, *ends) for ends in condition.spans or ()]
+            inside += [{"term": {collection: one}} for one in condition.collections]
             yield {"bool": {"filter": inside, "must_not": others}}
 
 
