@@ -25,7 +25,8 @@ def _engine(error: Exception) -> Engine:
         raise error
 
     methods = dict.fromkeys(Engine.__abstractmethods__, fail)
-    kind = type("FailingEngine", (Engine,), {**methods, "traits": ElasticEngine.traits})
+    known = {"traits": ElasticEngine.traits, "address": "http://away.test"}
+    kind = type("FailingEngine", (Engine,), methods | known)
     engine: Engine = kind()
     return engine
 
@@ -101,6 +102,15 @@ def test_another_fault_of_the_engine_is_no_outage() -> None:
     assert "the index is of version 9" in answer.text
 
 
+CDX_ADDRESSES = (
+    "/cdx?url=example.org",
+    "/cdx/ia?url=example.org/*",
+    "/web/cdx?url=example.org",
+    "/web?url=example.org",
+    "/dedup?url=http://example.org/&digest=sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYD",
+)
+
+
 def test_an_archive_whose_folder_is_gone_is_no_archive_without_results(tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     with EmbeddedEngine(folder) as engine:
@@ -110,6 +120,7 @@ def test_an_archive_whose_folder_is_gone_is_no_archive_without_results(tmp_path:
         assert client.get("/health").status_code == 200
         assert alone.test_client().get("/health").status_code == 200
         folder.rename(tmp_path / "elsewhere")
-        for address in ("/health", "/search?q=quarry", "/api/search?q=quarry"):
+        for address in ("/health", "/search?q=quarry", "/api/search?q=quarry", *CDX_ADDRESSES):
             assert client.get(address).status_code == 503
-        assert alone.test_client().get("/health").status_code == 503
+        for address in ("/health", *CDX_ADDRESSES):
+            assert alone.test_client().get(address).status_code == 503

@@ -18,7 +18,7 @@ from nwx.engine.base import Engine
 from nwx.errors import SettingsError
 from nwx.values.digests import DigestForm
 from webapp.headers import has_token
-from webapp.site.context import ArchivedPlaces
+from webapp.site.context import ArchivedPlaces, ArchiveFolder
 from webapp.site.viewer import viewer_of
 
 _ALL = "*"
@@ -89,10 +89,13 @@ class CdxService:
     )
     _servers: LRUCache[str, CdxServer] = field(default_factory=lambda: LRUCache(_SERVERS_KEPT))
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _folder: ArchiveFolder | None = None
 
     def __post_init__(self) -> None:
         if self.engines is None and self.engine is not None:
             self.engines = RestrictedEngines(self.engine)
+        if self.engine is not None:
+            self._folder = ArchiveFolder(self.engine)
 
     def server_for(self, app: Flask, environ: dict[str, Any]) -> CdxServer:
         """Return the server that answers a request: with what the viewer who asks may see."""
@@ -107,7 +110,12 @@ class CdxService:
             return found
 
     def engine_for(self, app: Flask, environ: dict[str, Any]) -> Engine | None:
-        """Return the archive as the viewer who asks may see it; None without an archive."""
+        """Return the archive as the viewer who asks may see it; None without an archive.
+
+        Raises EngineUnavailableError where its folder is gone.
+        """
+        if self._folder is not None:
+            self._folder.check()
         if self.engines is None or not self.engines.has_rules():
             return self.engine
         if has_token(environ.get("HTTP_AUTHORIZATION", ""), self.token):
