@@ -10,7 +10,7 @@ _SAMPLE = Path(__file__).parents[2] / "sample" / "archive"
 
 def test_mutated_files_are_read_to_their_end(tmp_path: Path) -> None:
     mutated = MutatedFiles([_SAMPLE])
-    for seed in range(40):
+    for seed in range(20):
         path = mutated.write(seed, tmp_path)
         before = path.read_bytes()
         assert mutated.write(seed, tmp_path).read_bytes() == before
