@@ -109,6 +109,7 @@ def _answer(name: str) -> ResponseReturnValue:
         if request.form.get("action") == "check":
             return _page(_with(edited, valid=specification))
         check_sender()
+        _check_queue(edited, specification)
         saved = archive().save_crawl(edited.text, "", edited.number)
     except SpecificationError as error:
         return _page(_with(edited, problems=error.problems[:_PROBLEMS_SHOWN]), 400)
@@ -138,6 +139,21 @@ def _checked(edited: _Edited) -> CrawlSpecification:
         reason = f"is {specification.name!r}; the name of {edited.name} cannot be changed"
         raise SpecificationError("", [SpecificationProblem("name", reason)])
     return specification
+
+
+def _check_queue(edited: _Edited, specification: CrawlSpecification) -> None:
+    """Raise SpecificationError if a curator names another queue: `nwx steer` sends the token there.
+
+    Who sends the token with the form knows it.
+    """
+    if not has_role(Role.CURATOR) or has_role(Role.ADMINISTRATOR):
+        return
+    last = archive().crawl_specification(edited.name).text if edited.name else ""
+    if specification.queue and (
+        not last or read_specification(last, "").queue != specification.queue
+    ):
+        reason = "can be changed by administrators only; the token of the queue is sent there"
+        raise SpecificationError("", [SpecificationProblem("queue", reason)])
 
 
 def check_sender() -> None:

@@ -75,6 +75,22 @@ def test_a_curator_saves_specifications_without_the_token(client: FlaskClient) -
     assert "nothing was saved" in refused.text
 
 
+def test_a_curator_cannot_have_the_token_sent_elsewhere(client: FlaskClient) -> None:
+    elsewhere = {"text": "name = 'votes'\nqueue = 'http://evil.example/'", "action": "save"}
+
+    def save(name: str, **fields: str) -> tuple[int, str]:
+        log_in(client, name)
+        form = {"number": "0", "csrf_token": token_of(client, "/help")} | elsewhere | fields
+        answer = client.post("/crawls/new", data=form)
+        return answer.status_code, answer.text
+
+    code, text = save(ZOE)
+    assert code == 400
+    assert "administrators only" in text
+    assert save(ZOE, text="name = 'votes'")[0] == 303
+    assert save(ADA, number="1")[0] == 303
+
+
 OPEN_TO_ALL = {
     "login.log_in": "has a form token, and limits",
     "login.log_out": "has a form token",
