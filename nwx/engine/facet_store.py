@@ -351,10 +351,16 @@ class BlobFolder(BlobStore):
             ) from error
 
     def get(self, blobs: Mapping[str, int]) -> None:
-        """Check that the blobs are there: the folder is the store itself."""
-        for name in blobs:
-            if not (self.folder / name).is_file():
-                raise BlobError.translated("%(folder)s is missing", folder=self.folder / name)
+        """Check that the blobs are there, with their sizes: the folder is the store itself."""
+        for name, size in blobs.items():
+            path = self.folder / name
+            if not path.is_file():
+                raise BlobError.translated("%(folder)s is missing", folder=path)
+            if (found := path.stat().st_size) != size:
+                reason = f"{found:,} bytes instead of {size:,}; `nwx check` finds other damage"
+                raise BlobError.translated(
+                    "%(path)s cannot be read (%(reason)s)", path=path, reason=reason
+                )
 
     def delete(self, names: Collection[str]) -> None:
         for name in names:

@@ -34,3 +34,11 @@ def test_what_a_stopped_swap_left_is_a_blob_to_delete(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     store = BlobFolder(tmp_path / "missing")
     assert (store.version(), store.current(), store.blobs()) == ("", None, set())
+
+
+def test_a_blob_of_another_size_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "201301").write_bytes(b"short")
+    store = BlobFolder(tmp_path)
+    store.get({"201301": 5})
+    with pytest.raises(BlobError, match="5 bytes instead of 6"):
+        store.get({"201301": 6})
