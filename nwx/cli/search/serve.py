@@ -141,7 +141,7 @@ def command(
         prepare_archive(settings)
     kept = settings.users
     known = user_options(users or kept.users, trusted_proxies, access_token or kept.access_token)
-    file = account_file_path(settings.engine, users_file or kept.file)
+    file = account_file_path(settings.engine, users_file or kept.file) if known.has_users else None
     service = ServiceSettings(
         workers=workers or usual_workers(),
         cdx_token=cdx_token or settings.cdx_token,
@@ -150,7 +150,7 @@ def command(
         queue_limits=LeaseLimits(queue_delay, queue_in_flight or None),
         title=title or DEFAULT_TITLE,
         users=known,
-        users_file=file if known.has_users else None,
+        users_file=file,
         **given,
     )
     for risk in login_risks(service):
