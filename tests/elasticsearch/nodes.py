@@ -110,13 +110,30 @@ class Cluster:
                 time.sleep(0.2)
         raise ServerError(f"the cluster is not {status}: {self.nodes[0].log()}")
 
-    def holder(self, index: str, *, primary: bool = True) -> Node:
-        """Return a node, not the first, that holds a copy of a shard of an index."""
-        for copy in self.get(f"/_cat/shards/{index}?format=json"):
+    def holder(self, index: str) -> Node:
+        """Return a node, not the first, that holds a primary shard of an index.
+
+        Where only the first does, after others were killed, one is handed to its copy.
+        """
+        for _ in range(2):
+            copies = self.get(f"/_cat/shards/{index}?format=json&h=index,shard,node,prirep")
+            primaries = [copy for copy in copies if copy["prirep"] == "p"]
             for node in self.nodes[1:]:
-                if copy["node"] == node.name and (copy["prirep"] == "p") == primary:
+                if any(copy["node"] == node.name for copy in primaries):
                     return node
+            self._hand_over(primaries[0])
         raise ServerError(f"only the first node holds shards of {index}")
+
+    def _hand_over(self, primary: dict[str, str]) -> None:
+        place = {"index": primary["index"], "shard": int(primary["shard"]), "node": primary["node"]}
+        commands = {"commands": [{"cancel": place | {"allow_primary": True}}]}
+        request = urllib.request.Request(
+            f"{self.address}/_cluster/reroute",
+            json.dumps(commands).encode(),
+            {"Content-Type": "application/json"},
+        )
+        urllib.request.urlopen(request, timeout=60).close()
+        self.wait()
 
 
 @contextmanager
