@@ -2,7 +2,8 @@
 
 A file is identified by its content, not by name or inode: by a hash of its first bytes and of
 the bytes before the position reached. So it is found again after it was renamed, copied and
-truncated (`copytruncate` of logrotate), or packed with gzip.
+truncated (`copytruncate` of logrotate), or packed with gzip. Files whose first bytes read are the
+same, a few in each, cannot be told apart.
 """
 
 import hashlib

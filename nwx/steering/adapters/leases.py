@@ -11,7 +11,6 @@ from typing import Protocol
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import NO_LIMITS, CrawlQueue, LimitsOf, QueuedUrl, no_limits
 from nwx.errors import CrawlerError
-from nwx.steering.specifications.specification_store import SpecificationLimits
 
 
 class UrlSource(Protocol):
@@ -47,6 +46,9 @@ class ArchiveUrls(UrlSource):
 
 def archive_urls(engine: Engine, crawl: str) -> UrlSource:
     """Return the queue of an archive for a crawler with its own politeness."""
+    # A crawler that asks a service has fewer packages.
+    from nwx.steering.specifications.specification_store import SpecificationLimits
+
     return ArchiveUrls(
         engine.crawl_queue(), crawl, SpecificationLimits(engine.crawl_index(), NO_LIMITS)
     )

@@ -11,14 +11,14 @@ from nwx.bulk.log_follower import FollowedPlace, LogFollower
 
 
 def line(number: int) -> bytes:
-    """Return a line of a log, of a time of its own."""
-    return f"{number:017} a line\n".encode()
+    """Return a line of a log, of a time of its own; its end, too, is like that of no other."""
+    return f"{number:017} line {number:06}\n".encode()
 
 
 def time_of(text: bytes) -> str:
     """Return the time of a line."""
     digits = text[:17]
-    whole = len(digits) == 17 and digits.isdigit() and text[17:] == b" a line"
+    whole = len(digits) == 17 and digits.isdigit() and text[17:] == b" line %06d" % int(digits)
     return digits.decode() if whole else ""
 
 

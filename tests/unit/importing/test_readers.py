@@ -74,7 +74,7 @@ def test_a_reader_answers_until_it_is_ended(tmp_path: Path) -> None:
 def test_a_reader_ends_when_its_parent_lets_go(tmp_path: Path) -> None:
     reader = reader_in(tmp_path)
     reader.connection.close()
-    assert reader.cause_of_death() == "failed: no reason given"
+    assert reader.cause_of_death() == ("failed: no reason given", False)
     reader.end()
 
 

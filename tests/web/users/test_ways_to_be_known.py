@@ -94,16 +94,16 @@ def test_playback_knows_a_user_until_their_session_ends(make_app: MakeApp) -> No
     app, passes = make_app(), ViewerPasses("key")
     app.extensions[PASSES_EXTENSION] = passes
     client = app.test_client()
-    log_in(client)
+    log_in(client, ZOE)
     with client:
         client.get("/who")
         name = playback_name()
     assert name
-    assert ADA not in name
+    assert ZOE not in name
     asking = {"X-Nwx-Viewer": passes.header("192.0.2.9", name)}
     playback = app.test_client()
     found = playback.get("/who", headers=asking).json
-    assert found == {"address": "192.0.2.9", "user": ADA, "role": "administrator"}
+    assert found == {"address": "192.0.2.9", "user": ZOE, "role": "curator"}
     assert playback.get("/settings/access", headers=asking).status_code == 403
     for made_up in (ViewerPasses("other").header("192.0.2.9", name), passes.cookie(name), name):
         found = playback.get("/who", headers={"X-Nwx-Viewer": made_up}).json

@@ -12,6 +12,7 @@ from nwx.engine.search_server.cluster.shards import Resharding, ServerShards
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.schema import Schema
 from nwx.errors import EngineError, EngineUnavailableError, UsageError
+from nwx.model import IndexName
 from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
 
@@ -130,7 +131,7 @@ def test_a_run_that_was_killed_after_its_swap_leaves_nothing_for_ever() -> None:
     indices = Indices(NEW, (OLD,))
     with serving(indices.answer) as (fake, server):
         with pytest.raises(UsageError, match="has 2 shards already"):
-            Resharding(server, "nwx-captures").run(2, no_progress)
+            Resharding(server, "nwx-captures", IndexName.CAPTURES).run(2, no_progress)
         assert f"/{OLD}" in [path for path, *_ in fake.requests], "it is deleted"
         assert f"/{NEW}" not in [path for path, *_ in fake.requests]
 
@@ -138,7 +139,7 @@ def test_a_run_that_was_killed_after_its_swap_leaves_nothing_for_ever() -> None:
 def test_what_is_noted_in_the_mapping_meanwhile_is_taken_along() -> None:
     indices = Indices(OLD)
     with serving(indices.answer) as (fake, server):
-        assert Resharding(server, "nwx-captures").run(4, no_progress) == "split"
+        assert Resharding(server, "nwx-captures", IndexName.CAPTURES).run(4, no_progress) == "split"
         asked = {path: json.loads(body or b"{}") for path, _, body in fake.requests}
         assert asked[f"/{NEW}/_mapping"] == MAPPING
         paths = [path for path, *_ in fake.requests]
@@ -149,7 +150,7 @@ def test_an_index_that_could_be_written_to_meanwhile_stays() -> None:
     indices = Indices(OLD, block="false")
     with serving(indices.answer) as (fake, server):
         with pytest.raises(EngineError, match="could be written to meanwhile"):
-            Resharding(server, "nwx-captures").run(4, no_progress)
+            Resharding(server, "nwx-captures", IndexName.CAPTURES).run(4, no_progress)
         assert "/_aliases" not in [path for path, *_ in fake.requests]
         assert f"/{NEW}" in [path for path, *_ in fake.requests], "it is deleted"
 
@@ -159,7 +160,7 @@ def test_writes_that_do_not_end_are_waited_for() -> None:
     indices.is_blocked = False
     with serving(indices.answer) as (fake, server):
         with pytest.raises(EngineUnavailableError, match="stopped to take writes"):
-            Resharding(server, "nwx-captures").run(4, no_progress)
+            Resharding(server, "nwx-captures", IndexName.CAPTURES).run(4, no_progress)
         asked = [path for path, *_ in fake.requests]
         assert not any("_split" in path for path in asked)
         assert asked[-1] == f"/{OLD}/_settings", "it may be written to again"
@@ -178,4 +179,4 @@ def test_a_new_index_that_others_delete_is_not_waited_for() -> None:
         serving(answer) as (_, server),
         pytest.raises(EngineError, match="was deleted meanwhile"),
     ):
-        Resharding(server, "nwx-captures").run(4, no_progress)
+        Resharding(server, "nwx-captures", IndexName.CAPTURES).run(4, no_progress)
