@@ -41,6 +41,7 @@ class ArchiveWork:
         self.settings = settings
         self.viewer = viewer
         self._engine: Engine | None = None
+        self._is_writing = False
         self._shown: RestrictedEngines | None = None
         self._files: FilePlaces | None = None
         self._guard = Lock()
@@ -80,15 +81,17 @@ class ArchiveWork:
 
     @contextmanager
     def _writable(self) -> "Iterator[Engine]":
-        """Give the archive opened for writing, with all that rules hide."""
-        if self._is_shared:
+        """Give the archive opened for writing, with all that rules hide; may be nested."""
+        if self._is_shared or self._is_writing:
             yield self._whole()
             return
         self.close()
         self._engine = open_engine(self.settings)
+        self._is_writing = True
         try:
             yield self._engine
         finally:
+            self._is_writing = False
             self.close()
 
     @contextmanager

@@ -12,7 +12,7 @@ import nwx
 from nwx.answers.rows import column_types
 from nwx.archive import Archive
 from nwx.bulk.progress import WorkProgress
-from nwx.model import Inlink
+from nwx.model import IndexName, Inlink
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 HOME = "http://www.lantern.example/"
@@ -262,3 +262,10 @@ def test_a_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
     )
     found = subprocess.run([sys.executable, script], capture_output=True, check=True)
     assert found.stdout.decode().split() == ["run", "56"] and not found.stderr
+
+
+def test_work_within_work_keeps_the_archive_open(tmp_path: Path) -> None:
+    archive = nwx.open(tmp_path / "archive")
+    with archive._writable() as outer:
+        archive.create()
+        assert outer.count(IndexName.CAPTURES) == 0
