@@ -31,7 +31,10 @@ CHANGED = "changed"
 SHARD = "shard"
 """The kind of a shard that is lost, without which nothing can be compared."""
 
-NO_FAULTS = frozenset((UNCHECKED,))
+OLDER_WORDS = "words"
+"""The kind of an index whose texts an older nwx has analysed."""
+
+NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS))
 """The kinds of findings that are no faults."""
 
 
@@ -77,7 +80,7 @@ def check(
 
 
 def check_shards(shards: Shards) -> Iterator[Disagreement]:
-    """Yield the lost shards, and the remains of killed commands."""
+    """Yield the lost shards, older words, and the remains of killed commands."""
     health = shards.health()
     for index, found in health.items():
         for number in found.lost:
@@ -91,6 +94,12 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
             yield _wrong("blocked", index, found.name, message)
     if BULK_LOADING in health and health[BULK_LOADING].lost:
         return
+    for name in shards.analysed_otherwise():
+        message = (
+            "has the words of an older nwx (`school` does not find `school's`); `nwx reshard"
+            " documents --shards N` analyses its texts anew, the same N too"
+        )
+        yield _wrong(OLDER_WORDS, IndexName.DOCUMENTS, name, message)
     for loader in shards.loaders():
         message = (
             "loads in bulk, without replicas and refreshing; where it was killed, put the"

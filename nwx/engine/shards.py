@@ -47,6 +47,10 @@ class Shards:
         """
         return {}
 
+    def analysed_otherwise(self) -> tuple[str, ...]:
+        """Return the names of the indices whose texts are analysed as an older nwx did."""
+        return ()
+
     def loaders(self) -> tuple[str, ...]:
         """Return the names of the imports that load in bulk, killed ones included."""
         return ()

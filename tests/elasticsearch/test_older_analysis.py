@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from nwx import mappings
+from nwx.checks.agreement import OLDER_WORDS, check
 from nwx.engine.open import open_engine
 from nwx.errors import UsageError
 from nwx.model import IndexName
@@ -33,7 +34,9 @@ def test_reshard_analyses_older_documents_anew(
             engine.write(batch([page("http://example.org/a", "2010", "the children's room")]))
             engine.refresh()
             assert ask(engine, Term("", "children")) == set()
+            assert [one.kind for one in check(engine)] == [OLDER_WORDS]
             assert engine.shards().reshard(IndexName.DOCUMENTS, 1) == "copied"
+            assert list(check(engine)) == []
             assert ask(engine, Term("", "children")) == {"a"}
             with pytest.raises(UsageError, match="has 1 shards already"):
                 engine.shards().reshard(IndexName.DOCUMENTS, 1)

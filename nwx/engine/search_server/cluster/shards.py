@@ -79,6 +79,10 @@ class Resharding:
         self._delete_unread(old)
         return how
 
+    def is_analysed(self) -> bool:
+        """Return whether the texts of the index are analysed as this version of nwx does."""
+        return all(map(self._is_analysed, self._state(self._alias).values()))
+
     def _is_analysed(self, state: Body) -> bool:
         return bool(self._analysis.items() <= state["settings"]["index"].items())
 
@@ -261,6 +265,10 @@ class ServerShards(Shards):
         dates = self._dates.addresses() if has_dates else {}
         named = {f"{IndexName.DATES}@{name}": index for name, index in dates.items()}
         return files | {BULK_LOADING: self._loading.index} | named
+
+    def analysed_otherwise(self) -> tuple[str, ...]:
+        name = self._schema.name(IndexName.DOCUMENTS)
+        return () if Resharding(self._server, name, IndexName.DOCUMENTS).is_analysed() else (name,)
 
     def loaders(self) -> tuple[str, ...]:
         return self._loading.holders()
