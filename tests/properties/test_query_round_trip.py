@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nwx.query.cost import MAX_COST, cost
+from nwx.query.escapes import with_address
 from nwx.query.parser import parse_query
 from nwx.query.tree import Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 
@@ -66,7 +67,10 @@ _NUMBERS = st.integers(-(10**9), 10**9).map(str)
 _DATES = st.datetimes(min_value=datetime(1996, 1, 1)).map(lambda moment: f"{moment:%Y%m%d%H%M%S}")
 _LEAVES = st.one_of(
     st.builds(Term, _FIELDS, _WORDS),
-    st.builds(Term, st.just("url"), _WORDS),
+    # A host without a scheme is looked up by its urlkey.
+    st.builds(
+        Term, st.just("url"), _WORDS.filter(lambda text: with_address("url", text)[0] == "url")
+    ),
     st.builds(Term, st.just("status_code"), _NUMBERS),
     st.builds(
         Phrase, _FIELDS, st.from_regex(r"[a-z]+( [a-zé']+){1,3}", fullmatch=True), st.integers(0, 9)
