@@ -158,9 +158,8 @@ class ArchiveWork:
             return report_of_errors(missing)
         lists = _paths(exclude)
         excluded = ExclusionList.load(lists, progress=progress) if lists else None
-        self.close()
         try:
-            with open_engine(self.settings) as engine, hidden_main_module():
+            with self._writable() as engine, hidden_main_module():
                 engine.create()
                 return import_files(
                     engine, self.settings, sources, wanted, progress, stopping, excluded
@@ -246,8 +245,7 @@ class ArchiveWork:
         from nwx.pictures.build import build_pictures
 
         self._whole()  # no archive is made here
-        self.close()
-        with open_engine(self.settings) as engine:
+        with self._writable() as engine:
             return build_pictures(engine, workers=workers, anew=anew, progress=progress)
 
     def export_captures(

@@ -12,7 +12,7 @@ import nwx
 from nwx.answers.rows import column_types
 from nwx.archive import Archive
 from nwx.bulk.progress import WorkProgress
-from nwx.model import IndexName, Inlink
+from nwx.model import Inlink
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 HOME = "http://www.lantern.example/"
@@ -268,4 +268,9 @@ def test_work_within_work_keeps_the_archive_open(tmp_path: Path) -> None:
     archive = nwx.open(tmp_path / "archive")
     with archive._writable() as outer:
         archive.create()
-        assert outer.count(IndexName.CAPTURES) == 0
+        assert archive._engine is outer
+        archive.import_(SAMPLE / "LANTERN-2008-00000.arc.gz")
+        assert archive._engine is outer
+        archive.build("pictures")
+        assert archive._engine is outer
+    assert archive._engine is None
