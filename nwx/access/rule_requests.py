@@ -17,6 +17,7 @@ from nwx.values.timestamps import to_timestamp
 __all__ = [
     "AccessChange",
     "AccessRule",
+    "AskedCapture",
     "Decision",
     "RuleFileReport",
     "UrlDecisions",
@@ -33,7 +34,7 @@ _NAMING = ("url", "prefix", "digest", "source_file")
 
 
 @dataclass(frozen=True, slots=True)
-class _AskedCapture:
+class AskedCapture:
     """A capture that may not exist, to be decided about."""
 
     urlkey: str
@@ -92,7 +93,7 @@ def url_decisions(
 ) -> UrlDecisions:
     """Return what is decided about a capture of a URL, whether it exists or not."""
     scope = between(asked_scope("", **narrowing), date, "")
-    asked = _AskedCapture(
+    asked = AskedCapture(
         url_scope(url.rstrip("*")).prefix,
         url,
         scope.digest,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from flask import (
     Blueprint,
@@ -21,6 +20,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
 from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.rule_requests import AskedCapture
 from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
 from nwx.engine.access.planned_changes import ChangeKind
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role
@@ -245,17 +245,6 @@ def _mark(everybody: RestrictedEngine, id: str, hidden: int, captures: int) -> H
     return HiddenMark(hidden, captures, decision.action, reason)
 
 
-class _Place(NamedTuple):
-    """What rules look at in a capture."""
-
-    urlkey: str
-    url: str
-    digest: str
-    collection: str
-    source_file: str
-    timestamp: str
-
-
 def prepare_hidden_marks(app: Flask) -> None:
     """Let templates mark what they show."""
     app.jinja_env.globals.update(
@@ -274,7 +263,7 @@ def mark_of_capture(
     if decisions.hides_nothing:
         return None
     with suppress(FormatError):
-        place = _Place(urlkey(url), url, digest, collection, source_file, timestamp)
+        place = AskedCapture(urlkey(url), url, digest, collection, source_file, timestamp)
         decision = decisions.decide(place)
         if decision.is_hidden:
             reason = decision.rule.reason if decision.rule else ""
