@@ -37,7 +37,6 @@ from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import PageLink
 from nwx.steering.running.pages import StoredPages
-from nwx.steering.simulation.archived_web import AnalysedWeb, archived_web, seeds_within
 from nwx.steering.simulation.crawl_orders import (
     GraphPage,
     PageGraph,
@@ -45,6 +44,7 @@ from nwx.steering.simulation.crawl_orders import (
     breadth_first,
     oracle_order,
 )
+from nwx.steering.simulation.simulation import AnalysedWeb, archived_web, seeds_within
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     ScoreWeights,

@@ -123,7 +123,7 @@ class ArchiveCrawls(ArchiveWork):
         self, crawl: str, form: str, limit: int, least: float, *, take: bool
     ) -> Iterator[str]:
         """Yield waiting URLs as a seed file, best first; with `take` they count as fetched."""
-        from nwx.steering.queue.seed_exports import export_queue
+        from nwx.steering.queue.queue_work import export_queue
 
         with self._work(writes=take) as engine:
             yield from export_queue(engine, crawl, form, limit, least, take=take)

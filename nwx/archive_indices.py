@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison
-    from nwx.checks.imported_files import ImportedFile
+    from nwx.checks.holdings import ImportedFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.exports import PackOptions, PackReport, WaczSelection
@@ -86,7 +86,7 @@ class ArchiveIndices(ArchiveWork):
 
     def imported_files(self) -> "list[ImportedFile]":
         """Return the files of the archive, those being imported too."""
-        from nwx.checks.imported_files import imported_files
+        from nwx.checks.holdings import imported_files
 
         return imported_files(self._seen())
 
@@ -113,7 +113,7 @@ class ArchiveIndices(ArchiveWork):
 
     def sizes(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return entries and bytes of each index, and how its shards do on a search server."""
-        from nwx.checks.sizes import sizes_and_health
+        from nwx.checks.holdings import sizes_and_health
 
         return sizes_and_health(self._whole().shards(), self._seen)
 
@@ -121,7 +121,7 @@ class ArchiveIndices(ArchiveWork):
         self, index: str, shards: int | None, progress: ShowProgress = no_progress
     ) -> dict[str, Any]:
         """Give an index on a search server another number of shards, or undo a killed attempt."""
-        from nwx.checks.sizes import resharded
+        from nwx.checks.holdings import resharded
 
         with self._writable() as engine:
             return resharded(engine.shards(), IndexName(index), shards, progress)

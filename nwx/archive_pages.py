@@ -15,7 +15,7 @@ from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.hits import Hits
-    from nwx.answers.score_list import PlaybackScores
+    from nwx.answers.rows import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.exports import PackReport, WaczSelection
     from nwx.facets.answers import FacetAnswers
@@ -199,7 +199,7 @@ class ArchivePages(ArchiveWork):
 
         `order` is worst (first), or newest: the last checked first.
         """
-        from nwx.answers.score_list import PlaybackScores
+        from nwx.answers.rows import PlaybackScores
         from nwx.engine.indices.quality_index import QualityOrder
         from nwx.quality.scores import asked_scores
 

@@ -9,7 +9,7 @@ from nwx.engine.access.rules import Viewer
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.access.rule_requests import RuleFileReport, UrlDecisions
-    from nwx.engine.access.planned_changes import AccessChange
+    from nwx.engine.access.access_index import AccessChange
     from nwx.engine.access.rules import AccessRule
     from nwx.takedown.purge import Takedown
 

@@ -14,7 +14,7 @@ from nwx.engine.facet_store import FacetStore
 from nwx.errors import UrlError
 from nwx.keys import capture_id, holds
 from nwx.model import Capture, Dates
-from nwx.query.hidden import HiddenSpan, SeenDate
+from nwx.query.question import HiddenSpan, SeenDate
 from nwx.values.urlkeys import method_prefix, urlkey
 
 _KEYS_KEPT = 4_096

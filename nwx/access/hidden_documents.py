@@ -24,8 +24,7 @@ from nwx.engine.base import Engine
 from nwx.errors import EngineError, StaleMarkError
 from nwx.keys import capture_id, document_id, document_key
 from nwx.model import Capture, IndexName
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan
-from nwx.query.question import Question
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments, HiddenSpan, Question
 
 _AT_ONCE = 1_000
 _UNCOUNTED = -(1 << 62)

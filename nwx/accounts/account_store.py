@@ -1,14 +1,123 @@
-"""The accounts in a file: added, changed, removed, and asked at a login."""
+"""Accounts and their passwords in a file: added, changed, removed, and asked at a login."""
 
+import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from nwx.accounts.account import Account, AccountError, check_account_name, is_account_name
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
 from nwx.accounts.account_file import AccountFile
-from nwx.accounts.passwords import check_password, hash_password, is_outdated, is_password
 from nwx.engine.access.rules import Role
+from nwx.errors import UsageError
 from nwx.values.timestamps import to_timestamp
+
+__all__ = ["Role"]
+
+MOST_NAME_CHARACTERS = 100
+_NAME = re.compile(r"[^\s,;:\"'<>\\/|*?]+")
+
+
+class AccountError(UsageError):
+    """An account that cannot be: unknown, already there, of a wrong name or password."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user account; without a password only a reverse proxy can authenticate it.
+
+    Times are timestamps of 14 digits.
+    """
+
+    name: str
+    role: Role
+    password_hash: str = field(default="", repr=False)
+    made_at: str = ""
+    changed_at: str = ""
+
+    @property
+    def has_password(self) -> bool:
+        """Return whether the account can log in with a password."""
+        return bool(self.password_hash)
+
+
+def is_account_name(name: str) -> bool:
+    """Return whether a text is a valid account name."""
+    return (
+        0 < len(name) <= MOST_NAME_CHARACTERS
+        and name.isprintable()
+        and _NAME.fullmatch(name) is not None
+    )
+
+
+def check_account_name(name: str) -> str:
+    """Return the name of an account; raises AccountError where it cannot be one."""
+    if not is_account_name(name):
+        raise AccountError.translated(
+            "%(name)s cannot name an account; use up to %(most)s "
+            "letters, digits and signs such as . - _ @, without blanks, commas or "
+            "slashes",
+            name=repr(name[:40]),
+            most=MOST_NAME_CHARACTERS,
+        )
+    return name
+
+
+LEAST_PASSWORD_CHARACTERS = 10
+MOST_PASSWORD_CHARACTERS = 1_000
+"""Longer ones would only cost time to hash."""
+
+_hasher = PasswordHasher()
+
+
+def check_password(password: str, name: str) -> str:
+    """Return a password that an account may have; raises AccountError on weak ones."""
+    if len(password) < LEAST_PASSWORD_CHARACTERS:
+        raise AccountError.translated(
+            "the password is short; use %(least)s or more signs", least=LEAST_PASSWORD_CHARACTERS
+        )
+    if len(password) > MOST_PASSWORD_CHARACTERS:
+        raise AccountError.translated(
+            "the password is longer than %(most)s signs", most=MOST_PASSWORD_CHARACTERS
+        )
+    if password.casefold() == name.casefold() or len(set(password)) < 4:
+        raise AccountError.translated("the password is easy to guess; choose another")
+    return password
+
+
+def hash_password(password: str) -> str:
+    """Return the hash of a password, with its salt and the cost of making it."""
+    return _hasher.hash(password.encode("utf-8", "surrogatepass"))
+
+
+def is_password(password_hash: str, password: str) -> bool:
+    """Return whether a password matches a hash.
+
+    Takes as long for "", the hash of an account that does not exist or has no password, so that
+    response times do not reveal which accounts have one.
+    """
+    known, nobody = bool(password_hash), _hash_of_nobody()
+    if len(password) > MOST_PASSWORD_CHARACTERS:
+        password, known = "", False
+    try:
+        same = _hasher.verify(password_hash or nobody, password.encode("utf-8", "surrogatepass"))
+    except (VerificationError, InvalidHashError):
+        return False
+    return same and known
+
+
+def is_outdated(password_hash: str) -> bool:
+    """Return whether a hash was made at another cost than hashes are now."""
+    return _hasher.check_needs_rehash(password_hash)
+
+
+@lru_cache(1)
+def _hash_of_nobody() -> str:
+    return hash_password("nobody has this password")
+
 
 _COLUMNS = "name, role, password_hash, made_at, changed_at"
 

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from nwx.answers.markup import html_table
+from nwx.answers.tables import html_table
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.model import Capture

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nwx.answers.markup import bar_chart, line_chart
-from nwx.answers.tables import ResultTable, frame_of
+from nwx.answers.tables import ResultTable, bar_chart, frame_of, line_chart
 from nwx.facets.question import FacetAnswer, FacetRow, Feature, Features
 from nwx.searching.trends import TREND_COLUMNS, PeriodCounts, QueryTrend, Trends
 

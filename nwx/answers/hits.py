@@ -8,8 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.answers.markup import bar_chart
-from nwx.answers.tables import ColumnTypes, ResultTable, frames_of
+from nwx.answers.tables import ColumnTypes, ResultTable, bar_chart, frames_of
 from nwx.bulk.whole_files import whole_file
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
@@ -112,7 +111,7 @@ class Hits(ResultTable[Hit]):
 
     def explain(self, limit: int = 10) -> list[str]:
         """Return text explanations of the scores of the first hits."""
-        from nwx.searching.highlights import score_words
+        from nwx.searching.answers import score_words
 
         return [f"{hit.url}: {score_words(hit)}" for hit in self[:limit]]
 

@@ -1,15 +1,24 @@
-"""A lazy list of records of one kind."""
+"""Lazy lists of records of one kind: any, and scores of playback."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from nwx.answers.markup import bar_chart
-from nwx.answers.tables import ColumnTypes, ResultTable, frames_of
+from nwx.answers.options import first_of
+from nwx.answers.tables import ColumnTypes, ResultTable, bar_chart, frames_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from nwx.engine.indices.quality_index import (
+        PlaybackScore,
+        QualityFilter,
+        QualityIndex,
+        QualityOrder,
+        QualityTotals,
+    )
+
 
 _T = TypeVar("_T")
 _CELL_TYPES = (str, int, float, bool)
@@ -90,3 +99,31 @@ def _column_type(hint: Any) -> type | tuple[type] | None:
     if not isinstance(hint, type):
         return None
     return next((one for one in (bool, *_CELL_TYPES) if issubclass(hint, one)), None)
+
+
+class PlaybackScores(Rows["PlaybackScore"]):
+    """The scores of the pages that match, worst first or those checked last first."""
+
+    def __init__(
+        self,
+        index: "QualityIndex",
+        wanted: "QualityFilter",
+        order: "QualityOrder",
+        limit: int | None,
+    ) -> None:
+        # Imported here: other lists do without.
+        from nwx.engine.indices.quality_index import PlaybackScore
+
+        super().__init__(PlaybackScore, lambda: first_of(index.scan(wanted, order), limit))
+        self._index, self._wanted, self._order = index, wanted, order
+
+    @cached_property
+    def totals(self) -> "QualityTotals":
+        """The totals of all pages that match, whatever the limit."""
+        return self._index.totals(self._wanted)
+
+    def page(self, offset: int, limit: int) -> "list[PlaybackScore]":
+        """Return a part of the list, without reading what comes before."""
+        if not limit or offset >= self.totals.pages:
+            return []
+        return self._index.scores(self._wanted, limit, offset, self._order)

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from nwx.bulk.process_limits import (
+from nwx.bulk.resources import (
     forbid_core_dumps,
 )
 

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, and the errors of writing them.
+"""Files that appear complete or not at all, the errors of writing them, and checksums.
 
 Unfinished files and temporary folders have the host and the process in their names. The process
 holds a lock on them while it runs, which processes in other containers and on other hosts that
@@ -16,7 +16,8 @@ import shutil
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
@@ -27,6 +28,7 @@ from nwx.errors import EngineBusyError, EngineError, EngineFullError, SourceErro
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 LEFT_SECONDS = 3_600
 """After so long what nobody holds goes, whoever made it."""
@@ -244,3 +246,38 @@ def locked_folder(folder: Path, work: str) -> Iterator[Path]:
         ) from error
     finally:
         os.close(handle)
+
+
+_SEAL = "crc32"
+_STRETCH = 1 << 20
+
+
+def file_checksum(path: Path, end: int | None = None) -> int:
+    """Return the CRC-32 of a file, up to the position `end` if given."""
+    checksum = 0
+    with path.open("rb") as file:
+        left = path.stat().st_size if end is None else end
+        while left > 0 and (block := file.read(min(left, _STRETCH))):
+            checksum = zlib.crc32(block, checksum)
+            left -= len(block)
+    return checksum
+
+
+def sealed_json(entry: Mapping[str, Any], indent: int | None = None) -> str:
+    """Return an object as JSON that holds its own checksum."""
+    text = json.dumps(entry)
+    return json.dumps({**entry, _SEAL: zlib.crc32(text.encode())}, indent=indent)
+
+
+def unsealed_json(text: str) -> dict[str, Any]:
+    """Return the object of a JSON text without its checksum, which those of older versions lack.
+
+    Raises ValueError if it was changed since, or is no JSON object.
+    """
+    entry = json.loads(text)
+    if not isinstance(entry, dict):
+        raise ValueError("it is no JSON object")
+    seal = entry.pop(_SEAL, None)
+    if seal is not None and seal != zlib.crc32(json.dumps(entry).encode()):
+        raise ValueError("its checksum differs")
+    return entry

@@ -1,26 +1,80 @@
-"""Whether the indices of an archive agree with each other and with the import ledger."""
+"""Whether the indices of an archive agree with each other, the ledger and the archive files."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.checks.records import check_records
 from nwx.engine.base import Engine
 from nwx.engine.damage import DAMAGED, ROW, UNCHECKED
-from nwx.engine.entries import capture_from_entry, document_from_entry
+from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.engine.shards import BULK_LOADING, Shards
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
-from nwx.keys import capture_key, document_id, document_key, makes_document, precedence
+from nwx.keys import capture_id, capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.checks import check_inlinks
-from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName
+from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName, ReadError, SourceFile
 from nwx.quality.scores import check_scores
 from nwx.query.question import Question
 from nwx.steering.specifications.specification_store import check_crawls
+from nwx.warc.reader import ArchiveReader
+from nwx.warc.sources import ArchiveSource
+
+RecordProblem = tuple[str, str]
+"""The id of a capture, or of a file, and what is wrong."""
+
+_COMPARED = (
+    *("record_type", "url", "urlkey", "timestamp", "digest"),
+    *("status_code", "content_type", "record_length"),
+)
+_PUT_BACK = "put the file back, or import it again from where it is"
+
+
+def check_records(engine: Engine, progress: ShowProgress) -> Iterator[RecordProblem]:
+    """Yield the captures of imported files that are not those of their records.
+
+    Reads all imported files. Captures of other files are from CDX lines, and are not checked.
+    """
+    files = {(file.collection, file.name): file for file in engine.files()}
+    done, total = 0, engine.count(IndexName.CAPTURES)
+    captures = map(capture_from_entry, engine.scan(IndexName.CAPTURES))
+    for key, group in groupby(captures, key=lambda one: (one.collection, one.source_file)):
+        held = {one.source_file_offset: one for one in group}
+        if key in files:
+            yield from _file_problems(files[key], held)
+        done += len(held)
+        progress(WorkProgress("reading records", done, max(done, total)))
+
+
+def _file_problems(file: SourceFile, held: Mapping[int, Capture]) -> Iterator[RecordProblem]:
+    source = ArchiveSource(file.name, file.path, file.size, file.name.partition("#")[2])
+    errors, remaining = [], dict(held)
+    for item in ArchiveReader(source, file.collection):
+        if isinstance(item, ReadError):
+            errors.append(item)
+            continue
+        capture = remaining.pop(item.capture.source_file_offset, None)
+        if capture and (different := ", another ".join(_differences(capture, item.capture))):
+            id = capture_id(file.collection, file.name, capture.source_file_offset)
+            yield id, f"its record in {file.path} has another {different}"
+    id = file_id(file.collection, file.name)
+    if len(errors) > file.counts.get("errors", 0):
+        places = "; ".join(f"{one.message} (at {one.offset})" for one in errors[:3])
+        yield id, f"{file.path} has {len(errors)} errors now: {places}; {_PUT_BACK}"
+    elif remaining:
+        places = ", ".join(map(str, list(remaining)[:3]))
+        yield id, f"{file.path} has no capture at {places}: {len(remaining)} are missing"
+
+
+def _differences(held: Capture, read: Capture) -> Iterator[str]:
+    for name in _COMPARED:
+        expected, found = getattr(held, name), getattr(read, name)
+        if expected != found:
+            yield f"{name} ({found!r}, held is {expected!r})"
+
 
 _AT_ONCE = 1_000
 _MOST_HELD = 10_000

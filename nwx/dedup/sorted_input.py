@@ -1,4 +1,4 @@
-"""Duplicates of sorted input, found in a single read.
+"""Duplicates of sorted input, found in a single read, and captures that archives hold.
 
 Sorted means: all captures of a URL are in one run of lines with the same urlkey. The input need
 not promise this. The URL numbers of each run are written to disk; if one is later found in two
@@ -6,7 +6,7 @@ runs, the input was not sorted and is read again as unsorted input.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments
-from nwx.bulk.process_limits import keep_memory
+from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.bulk.resources import keep_memory
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns
 from nwx.cdx.files import lines_of, open_cdx
 from nwx.cdx.inputs import CdxSource, FileReading, ReadTask
+from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import RANK, Passed, keep_selected, mark_duplicates, numbered_entries
 from nwx.dedup.key_hashes import KeyHash, Words
 from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
+from nwx.engine.open import is_server, open_engine
+from nwx.model import IndexName
+from nwx.settings import Settings, load_settings
 
 _FIRST_LINES = 5000
 _WORD = 8
@@ -163,3 +168,30 @@ def _whole_words() -> NDArray[np.uint64]:
 
 
 _WHOLE_WORDS = _whole_words()
+
+
+_SHOWN_EVERY = 1_000
+
+
+def is_archive(place: str) -> bool:
+    """Return whether a place is a folder or the address of a search server."""
+    return is_server(place) or Path(place).is_dir()
+
+
+def held_lines(
+    settings: Settings | None, archives: Sequence[str], progress: ShowProgress
+) -> Iterator[CdxRow]:
+    """Yield a line for each capture that archives hold."""
+    settings = settings or load_settings({})
+    for place in archives:
+        with open_engine(replace(settings, engine=place), read_only=True) as engine:
+            total = engine.count(IndexName.CAPTURES)
+            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
+                if not number % _SHOWN_EVERY:
+                    progress(WorkProgress("reading what is held", number, max(number, total)))
+                yield CdxRow(
+                    urlkey=entry["urlkey"],
+                    timestamp=entry["timestamp"],
+                    url=entry["url"],
+                    digest=entry.get("digest", ""),
+                )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nwx.bulk.checksums import file_checksum
+from nwx.bulk.whole_files import file_checksum
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.indices.declarations import INDICES
 from nwx.errors import EngineError

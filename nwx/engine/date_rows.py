@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.query.dates import Period
-from nwx.query.hidden import HiddenSpan, SeenDate
-from nwx.query.question import DateCondition
+from nwx.query.question import DateCondition, HiddenSpan, SeenDate
 
 DateNumbers = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.bool_]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nwx.bulk.checksums import file_checksum, sealed_json, unsealed_json
+from nwx.bulk.whole_files import file_checksum, sealed_json, unsealed_json
 from nwx.engine.entry_columns import EntryColumns
 from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Capture

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.engine.access.planned_changes import rule_entry
+from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import AccessRule, Scope
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from nwx.checks import sizes
+from nwx.checks import holdings
 from nwx.cli import main
 from nwx.engine.open import open_engine
 from nwx.engine.shards import ShardHealth, Shards
@@ -36,7 +36,7 @@ def test_shards_are_shown_where_the_rules_of_access_are_lost(
     def refuse(_: Any) -> None:
         raise PartialAnswerError("1 of 1 shards did not answer")
 
-    monkeypatch.setattr(sizes, "measure", refuse)
+    monkeypatch.setattr(holdings, "measure", refuse)
     ran = CliRunner().invoke(main.cli, ["stats", "--json"], standalone_mode=False)
     assert ran.return_value == 1
     found = json.loads(ran.stdout)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from nwx.query.hidden import HiddenDocuments, HiddenSpan
+from nwx.query.question import HiddenDocuments, HiddenSpan
 from tests.conformance.oracle import Shown
 from tests.conformance.test_chance import SHOWN
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nwx.engine.access.planned_changes import ChangeKind
+from nwx.engine.access.access_index import ChangeKind
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import Engine
 from nwx.errors import UsageError

@@ -8,8 +8,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.model import Batch, Sort
-from nwx.query.hidden import HiddenDocuments
-from nwx.query.question import Question
+from nwx.query.question import HiddenDocuments, Question
 from tests.conformance import chance, oracle
 from tests.conformance.archive import also, batch, page
 from tests.conformance.engines import new_archive

@@ -11,7 +11,7 @@ from nwx.errors import QueryError, WindowError
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Dates, Document, Extract, IndexName, SourceFile
 from nwx.pictures.build import build_pictures
-from nwx.query.hidden import HiddenDocuments, HiddenSpan
+from nwx.query.question import HiddenDocuments, HiddenSpan
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 from tests.pictured import CHART, image_records, page_records

@@ -224,7 +224,7 @@ def _cdx_lines(archive: Archive) -> bytes:
 
 
 def test_hostile_texts_are_escaped_in_notebooks() -> None:
-    from nwx.answers.markup import bar_chart, html_table, line_chart
+    from nwx.answers.tables import bar_chart, html_table, line_chart
 
     bad = '<script>\x1b\u202e&"'
     for html in (

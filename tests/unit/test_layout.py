@@ -37,9 +37,9 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
-    "nwx/checks/imported_files.py": "tests/cli/test_shared_import.py",
-    "nwx/checks/sizes.py": "tests/unit/checks/test_agreement.py",
+    "nwx/checks/holdings.py": "tests/cli/test_shared_import.py",
     "nwx/engine/question_pool.py": "tests/unit/engine/test_work.py",
+    "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",
     "nwx/archive_pages.py": "tests/web",
@@ -48,11 +48,8 @@ TESTED_ELSEWHERE = {
     "nwx/archive_renders.py": "tests/cli/test_pictures.py",
     "nwx/archive_rules.py": "tests/cli/test_access.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",
-    "nwx/dedup/held_archives.py": "tests/cli/test_dedup_cdx.py",
     "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_access_rules.py",
-    "nwx/engine/access/matches.py": "tests/unit/engine/access/test_decisions.py",
-    "nwx/engine/access/planned_changes.py": "tests/conformance/test_access_rules.py",
     "nwx/engine/anchors": "tests/conformance/test_linked_search.py",
     "nwx/engine/date_rows.py": "tests/unit/engine/search_server/test_further_dates.py",
     "nwx/engine/document_index.py": "tests/conformance",
@@ -64,7 +61,6 @@ TESTED_ELSEWHERE = {
     "nwx/engine/search_server": "tests/conformance",
     "nwx/engine/shards.py": "tests/elasticsearch/test_nodes.py",
     "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
-    "nwx/checks/records.py": "tests/unit/checks/test_damage.py",
     "nwx/engine/damage.py": "tests/unit/checks/test_damage.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
@@ -74,7 +70,6 @@ TESTED_ELSEWHERE = {
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",
     "nwx/facets": "tests/conformance/test_facets.py",
     "nwx/importing/worker.py": "tests/unit/importing/test_importer.py",
-    "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/jobs/dedup_lists.py": "tests/spark/test_lists.py",
     "nwx/jobs/facets.py": "tests/spark/test_facets.py",
     "nwx/links": "tests/conformance/test_inlinks.py",
@@ -87,11 +82,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/renders/page_pictures.py": "tests/web/test_pictures.py",
     "nwx/takedown": "tests/conformance/test_takedown.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
-    "nwx/steering/analysis/word_lists.py": "tests/unit/steering/analysis/test_lemmas.py",
     "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_steering_run.py",
-    "nwx/steering/specifications/file_values.py": (
-        "tests/unit/steering/specifications/test_specification_files.py"
-    ),
     "nwx/steering/specifications/parts.py": (
         "tests/unit/steering/specifications/test_specification_files.py"
     ),
@@ -101,7 +92,6 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/quality.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
     "nwx/steering/queue/queue_work.py": "tests/cli/test_queue.py",
-    "nwx/steering/queue/seed_exports.py": "tests/cli/test_seed_files.py",
     "nwx/version.py": "tests/unit/test_archive.py",
     "webapp": "tests/web",
 }

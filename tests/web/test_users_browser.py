@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 from playwright.sync_api import Browser, Page, expect
 
-from nwx.accounts import passwords
+from nwx.accounts import account_store
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
 from nwx.accounts.user_options import user_options
@@ -42,7 +42,7 @@ def service(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
     """The address of a service with an administrator."""
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(1, 8, 1))
+    monkeypatch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
     with ExitStack() as stack:
         file = AccountFile(tmp_path_factory.mktemp("accounts") / "users.db")
         stack.callback(file.close)

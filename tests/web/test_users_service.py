@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 
-from nwx.accounts import passwords
+from nwx.accounts import account_store
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
 from nwx.accounts.user_options import user_options
@@ -25,7 +25,7 @@ PASSWORD = "correct horse 1"
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings of a small archive."""
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(1, 8, 1))
+    monkeypatch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
     folder = tmp_path / "archive"
     with EmbeddedEngine(folder) as engine:
         engine.create()

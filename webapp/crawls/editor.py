@@ -9,7 +9,7 @@ from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineConflictError, SpecificationError
-from nwx.steering.specifications.problems import SpecificationProblem
+from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification
 from nwx.steering.specifications.specification_store import StoredSpecification, UnknownCrawlError

@@ -12,8 +12,8 @@ from nwx.errors import QueryError, UsageError
 from nwx.model import Dates, Document
 from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
+from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
-from nwx.searching.highlights import highlighted
 from webapp.headers import root_url
 from webapp.pictures.routes import MOST_RENDERS, listed_renders
 from webapp.replay.routes import address as replay_address

@@ -21,8 +21,8 @@ from flask_babel import gettext, lazy_gettext
 
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.access.rule_requests import AskedCapture
+from nwx.engine.access.access_index import ChangeKind
 from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
-from nwx.engine.access.planned_changes import ChangeKind
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role
 from nwx.engine.access.scope_texts import scope_words
 from nwx.errors import ErrorText, FormatError, UsageError

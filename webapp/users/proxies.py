@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from nwx.accounts.account import is_account_name
+from nwx.accounts.account_store import is_account_name
 from nwx.accounts.user_options import Network
 from webapp.headers import Application, ShortAnswers
 

@@ -20,7 +20,7 @@ from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.inlinks.visible_table import VisibleTable
 from nwx.errors import EngineError
 from nwx.model import Capture
-from nwx.query.hidden import HiddenDocuments
+from nwx.query.question import HiddenDocuments
 
 _STAMP_BYTES = 12
 

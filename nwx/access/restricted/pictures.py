@@ -22,7 +22,7 @@ from nwx.engine.indices.picture_index import (
     picture_entry,
     picture_from_entry,
 )
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 
 
 class RestrictedPictureIndex(PictureIndex):

@@ -15,7 +15,7 @@ from nwx.model import IndexName
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.checks.imported_files import ImportedFile
+    from nwx.checks.holdings import ImportedFile
 
 _Health = Mapping[str, Mapping[str, Any]]
 

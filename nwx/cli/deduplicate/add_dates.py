@@ -75,7 +75,7 @@ def command(
     folder, or the address of a search server), the arguments are
     KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
     """
-    from nwx.dedup.held_archives import is_archive
+    from nwx.dedup.sorted_input import is_archive
 
     settings = settings or load_settings({})
     if lists and is_archive(lists[0]):

@@ -50,7 +50,7 @@ def dedup_cdx_command(
     """
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.duplicates import find_duplicates
-    from nwx.dedup.held_archives import held_lines, is_archive
+    from nwx.dedup.sorted_input import held_lines, is_archive
 
     selected = {name: given.pop(name) for name in SELECTION_OPTIONS}
     archives = list(filter(is_archive, against))

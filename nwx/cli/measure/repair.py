@@ -133,7 +133,7 @@ def _print(
         for line in csv_of_repairs(repairs):
             click.echo(clean(line.rstrip()))
     elif seeds is not None:
-        from nwx.steering.queue.seed_exports import seed_lines
+        from nwx.steering.queue.queue_work import seed_lines
 
         for line in seed_lines((one.url for one in repairs), seeds, "repair"):
             click.echo(line)

@@ -11,9 +11,9 @@ from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, 
 from nwx.cli.terminal import OneLine, console
 from nwx.model import Capture, Document, Hit, SearchResult
 from nwx.query.fields import FACET_FIELDS, FILTERS
+from nwx.searching.answers import found_by_words, score_words
 from nwx.searching.distinctive_words import DistinctiveWords
 from nwx.searching.documents import Shown, UrlVersion
-from nwx.searching.highlights import found_by_words, score_words
 from nwx.searching.trends import Trends
 
 

@@ -14,8 +14,7 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.accounts.account import Account
-    from nwx.accounts.account_store import AccountStore
+    from nwx.accounts.account_store import Account, AccountStore
 
 
 _ROLES = ("reader", "curator", "administrator")
@@ -52,7 +51,7 @@ def add_account(
 
     A running service knows it at once.
     """
-    from nwx.accounts.account import Role, check_account_name
+    from nwx.accounts.account_store import Role, check_account_name
 
     if no_password and from_input:
         raise UsageError("an account has either no password or one; drop one of the options")
@@ -103,7 +102,7 @@ def change_password(settings: Settings, name: str, from_input: bool, users_file:
 @click.pass_obj
 def change_role(settings: Settings, name: str, role: str, users_file: str) -> None:
     """Change the role of an account, from its next request on."""
-    from nwx.accounts.account import Role
+    from nwx.accounts.account_store import Role
 
     with _accounts(settings, users_file) as store:
         changed = store.set_role(name, Role(role))
@@ -126,9 +125,8 @@ def _accounts(
     settings: Settings, users_file: str, *, make: bool = False
 ) -> "Iterator[AccountStore]":
     """Give the accounts of the file that is meant; it is made if that is wanted."""
-    from nwx.accounts.account import AccountError
     from nwx.accounts.account_file import AccountFile, account_file_path
-    from nwx.accounts.account_store import AccountStore
+    from nwx.accounts.account_store import AccountError, AccountStore
 
     path = account_file_path(settings.engine, users_file or settings.users.file)
     if not (make or path.exists()):

@@ -57,7 +57,7 @@ def spark_dedup(
     many captures, in whatever files, is no more work for one executor than
     others.
     """
-    from nwx.dedup.held_archives import held_lines, is_archive
+    from nwx.dedup.sorted_input import held_lines, is_archive
     from nwx.jobs.dedup_lists import ListOptions, list_duplicates
     from nwx.jobs.inputs import cdx_tasks, held_tasks
 

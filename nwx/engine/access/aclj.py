@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from warcio.timeutils import timestamp_to_datetime
 
+from nwx.engine.access.access_index import rule_fields, rule_from_entry
 from nwx.engine.access.matches import reached_keys
-from nwx.engine.access.planned_changes import rule_fields, rule_from_entry
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.access.scope_texts import EXACT_MARK, scope_of, surt_scope
 from nwx.errors import FormatError, NwxError

@@ -6,16 +6,53 @@ precedes one without, then a rule that names its viewers, then the stricter rule
 """
 
 import hashlib
+import ipaddress
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
 from nwx.engine.access.matches import RuleMatcher, TimedRule
 from nwx.engine.access.rules import STRICTNESS, AccessRule, Action, Viewer
-from nwx.engine.access.viewers import ViewerClasses
 from nwx.values.timestamps import to_timestamp
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_ADDRESSES_KEPT = 4_096
+
+
+class ViewerClasses:
+    """Groups viewers named by the same rules into classes, identified by rule numbers."""
+
+    def __init__(self, rules: Sequence[AccessRule]) -> None:
+        users, networks = defaultdict(set), defaultdict(set)
+        for number, rule in enumerate(rules):
+            for user in rule.users:
+                users[user].add(number)
+            for text in rule.addresses:
+                networks[ipaddress.ip_network(text)].add(number)
+        self._users: dict[str, set[int]] = dict(users)
+        self._networks: list[tuple[_Network, set[int]]] = list(networks.items())
+        self._at = lru_cache(_ADDRESSES_KEPT)(self._rules_at)
+
+    def named(self, viewer: Viewer) -> frozenset[int]:
+        """Return the numbers of the rules that name a viewer."""
+        by_address = self._at(viewer.address) if self._networks else frozenset[int]()
+        by_user = self._users.get(viewer.user) if viewer.user else None
+        return by_address | by_user if by_user else by_address
+
+    def _rules_at(self, text: str) -> frozenset[int]:
+        try:
+            # An address may have the name of an interface behind it: fe80::1%eth0.
+            address = ipaddress.ip_address(text.partition("%")[0])
+        except ValueError:
+            return frozenset()
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        found = (numbers for network, numbers in self._networks if address in network)
+        return frozenset().union(*found)
+
 
 _DAY_DIGITS = 8
 _END_OF_DAY = "240000"

@@ -1,14 +1,95 @@
-"""Rules looked up by scope, in time that hardly grows with their number."""
+"""Rules looked up by scope, in time that hardly grows with their number.
+
+Renders, look-ups of hosts and requests with a body lie below other urlkeys than the URLs that they
+show; rules on these URLs apply.
+"""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from nwx.engine.access.prefix_set import PrefixSet
 from nwx.engine.access.rules import AccessRule, Action, Scope
-from nwx.engine.access.subjects import BODY_MARK, SUBJECT_STARTS, subject_key
+from nwx.errors import UrlError
+from nwx.values.render_names import RENDER_KEY_STARTS, render_name
+from nwx.values.urlkeys import urlkey as urlkey_of
+
+
+class PrefixSet:
+    """Sorted prefixes, each with the longest other prefix that it starts with.
+
+    The candidate for a text is the prefix just before its insertion point, or a prefix of this
+    candidate: everything sorted between a prefix and a text that starts with it starts with it too.
+    """
+
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._prefixes = sorted(prefixes)
+        self._parents = _parents(self._prefixes)
+
+    def of(self, text: str) -> Iterator[str]:
+        """Yield the prefixes that a text has, the longest first."""
+        place = bisect_right(self._prefixes, text) - 1
+        while place >= 0:
+            prefix = self._prefixes[place]
+            if text.startswith(prefix):
+                yield prefix
+            place = self._parents[place]
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text starts with any of the prefixes."""
+        return any(True for _ in self.of(text))
+
+    def reaches(self, start: str, end: str) -> bool:
+        """Return whether any text from `start` up to, excluding, `end` has one of the prefixes."""
+        place = bisect_left(self._prefixes, start)
+        return start < end and (
+            (place < len(self._prefixes) and self._prefixes[place] < end) or self.holds(start)
+        )
+
+
+def _parents(prefixes: list[str]) -> list[int]:
+    """Return the place of the longest other that each of sorted prefixes begins with, or -1."""
+    parents: list[int] = []
+    open_places: list[int] = []
+    for place, prefix in enumerate(prefixes):
+        while open_places and not prefix.startswith(prefixes[open_places[-1]]):
+            open_places.pop()
+        parents.append(open_places[-1] if open_places else -1)
+        open_places.append(place)
+    return parents
+
+
+_HOST_STARTS = ("dns:", "whois:")
+SUBJECT_STARTS = (*RENDER_KEY_STARTS, *_HOST_STARTS)
+"""How the urlkeys of renders and of look-ups begin."""
+
+BODY_MARK = "__wb_method="
+"""What the urlkeys of requests with a body have in them."""
+
+
+def subject_key(urlkey: str, url: str) -> str:
+    """Return the urlkey of the URL that a capture shows, "" if it is its own urlkey.
+
+    `url` is its URL, or "" if only the urlkey is known.
+    """
+    uri = url or urlkey
+    if BODY_MARK in urlkey:
+        page = url
+    elif not urlkey.startswith(SUBJECT_STARTS):
+        return ""
+    elif urlkey.startswith(_HOST_STARTS):
+        host = uri.partition(":")[2].strip("/")
+        page = f"http://{host}/" if host else ""
+    else:
+        name = render_name(uri)
+        page = name.url if name else ""
+    try:
+        return urlkey_of(page) if page else ""
+    except UrlError:
+        return ""
+
 
 _BEHIND = chr(0x10FFFF)
 

@@ -23,7 +23,7 @@ from nwx.engine.inlinks.counts import Texts
 from nwx.engine.inlinks.notes import inlink_notes
 from nwx.errors import BlobError
 from nwx.model import Anchor
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 
 if TYPE_CHECKING:
     from nwx.engine.inlinks.visible_table import DatesOf

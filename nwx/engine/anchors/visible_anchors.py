@@ -15,7 +15,7 @@ from nwx.engine.anchors.table_writer import write_anchor_table
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.table import InlinkTable, inlink_table
 from nwx.engine.inlinks.visible_table import DatesOf, VisibleTable
-from nwx.query.hidden import HiddenDocuments
+from nwx.query.question import HiddenDocuments
 
 _FOLDER = "visible"
 _KEPT_FILES = 4

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx import mappings
-from nwx.bulk.checksums import sealed_json, unsealed_json
+from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
 from nwx.engine.embedded.checks.sums import add_sums

@@ -28,7 +28,7 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.model import FoundByLinks, ScoreParts, Sort
 from nwx.query.fields import ANCHOR
-from nwx.query.hidden import HiddenDocuments
+from nwx.query.question import HiddenDocuments
 from nwx.query.tree import Leaf, Node
 from nwx.settings import RankingSettings
 

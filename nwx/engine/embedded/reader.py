@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 
-from nwx.bulk.checksums import unsealed_json
+from nwx.bulk.whole_files import unsealed_json
 from nwx.captures import capture_of_values
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, connect, count_rows
 from nwx.engine.embedded.documents import tantivy_index

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nwx.bulk.checksums import sealed_json
+from nwx.bulk.whole_files import sealed_json
 from nwx.captures import values_of
 from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry

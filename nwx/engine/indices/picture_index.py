@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.keys import document_id
 from nwx.model import Total
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-from nwx.query.picture_words import picture_words
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments
+from nwx.query.words import picture_words
 
 MOST_APPEARANCES = 1_000
 """So many appearances are kept of the images of one URL: a logo is on every page of a site."""

@@ -9,7 +9,7 @@ from nwx.engine.inlinks.counts import CellCounts, chosen_texts, count_linked_cel
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.model import Dates, LinkCell
-from nwx.query.hidden import HiddenDocuments, SeenDate
+from nwx.query.question import HiddenDocuments, SeenDate
 
 _LINK_COLUMNS = ("document", "anchor", "kind", "flags")
 _COUNTS = CellCounts._fields

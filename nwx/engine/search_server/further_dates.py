@@ -19,8 +19,7 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
 from nwx.query.dates import Period
-from nwx.query.hidden import HiddenSpan, SeenDate
-from nwx.query.question import DateCondition
+from nwx.query.question import DateCondition, HiddenSpan, SeenDate
 
 DatedCounts = tuple[Counter[str], Counter[str]]
 """Captures by period, and documents that have any in it."""

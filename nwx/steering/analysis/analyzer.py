@@ -1,8 +1,13 @@
 """The analysis of a page by a specification: its score, and the relevance of its links."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.document_scorer import (
@@ -12,19 +17,216 @@ from nwx.steering.analysis.document_scorer import (
     TermStatistics,
 )
 from nwx.steering.analysis.language_models import DictionaryModel
-from nwx.steering.analysis.link_classifier import LinkClassifier
-from nwx.steering.analysis.link_roles import LinkAddress, LinkRole, LinkRoles, link_address
+from nwx.steering.analysis.link_classifier import (
+    LinkAddress,
+    LinkClassifier,
+    LinkRole,
+    LinkRoles,
+    link_address,
+)
 from nwx.steering.analysis.names import LanguageModel
 from nwx.steering.analysis.page_view import PageLink, PageView
-from nwx.steering.analysis.relevance import (
-    LinkEvidence,
-    NearTerms,
-    RelevanceFormula,
-    side_text,
-    text_without,
-)
 from nwx.steering.analysis.site_types import SiteType, site_type
-from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification import CrawlSpecification, ScoreWeights
+
+ROLE_WORTH = {
+    LinkRole.CONTENT: 1.0,
+    LinkRole.PAGINATION: 0.6,
+    LinkRole.NAVIGATION: 0.4,
+    LinkRole.COMMENT: 0.2,
+    LinkRole.CALENDAR: 0.1,
+    LinkRole.ADVERTISEMENT: 0.0,
+    LinkRole.LOGIN: 0.0,
+}
+"""How much a role counts for the relevance of a link."""
+
+ANCHOR, LINE, HEADING, AROUND = 1.0, 0.6, 0.4, 0.25
+"""How much a term counts in the anchor or the URL, in the same line, the heading above, around."""
+
+_LIKELY = 2.0  # times the threshold of relevant pages, at which a document score counts in full
+_DIGITS = 6
+
+
+def near_score(strengths: Iterable[float]) -> float:
+    """Return the score of the text near a link, in [0, 1).
+
+    `strengths` are the strengths of the terms found, multiplied by a factor for their position: one
+    of mean weight in the anchor gives 0.63, two 0.86.
+    """
+    total = math.fsum(strengths)
+    return 1 - math.exp(-total) if total > 0 else 0.0
+
+
+class LinkEvidence(NamedTuple):
+    """The evidence on a link: the score of the text near it in [0, 1], its role, and more.
+
+    `preferred` is whether a rule prefers it, `new` whether the URL is not captured yet.
+    """
+
+    near: float
+    role: LinkRole
+    preferred: bool = False
+    new: bool = True
+
+
+class RelevanceFormula:
+    """The relevance of the links of one page.
+
+    Each part is a value in [0, 1] times its share of the weights. `score` is the page's score,
+    `relevant` the threshold from which a page is relevant.
+    """
+
+    def __init__(self, weights: ScoreWeights, relevant: float, score: float) -> None:
+        total = weights.document + weights.near + weights.role + weights.preferred + weights.novelty
+        share = 1 / total if total > 0 else 0.0
+        likely = _LIKELY * relevant
+        document = min(1.0, score / likely) if likely > 0 else 1.0
+        self._document = round(weights.document * share * document, _DIGITS)
+        self._near = weights.near * share
+        self._role = weights.role * share
+        self._preferred = round(weights.preferred * share, _DIGITS)
+        self._novelty = round(weights.novelty * share, _DIGITS)
+
+    def relevance(self, evidence: LinkEvidence) -> tuple[float, dict[str, float]]:
+        """Return the relevance of a link, in [0, 1], and its parts, which add up to it."""
+        document = self._document
+        near = round(self._near * evidence.near, _DIGITS)
+        role = round(self._role * ROLE_WORTH[evidence.role], _DIGITS)
+        preferred = self._preferred if evidence.preferred else 0.0
+        novelty = self._novelty if evidence.new else 0.0
+        total = round(document + near + role + preferred + novelty, _DIGITS)
+        parts = {
+            "document": document,
+            "near": near,
+            "role": role,
+            "preferred": preferred,
+            "novelty": novelty,
+        }
+        return min(1.0, total), parts
+
+
+_SEPARATORS = re.compile(r"[-_./?&=+:;,~|]+")
+_LONGEST_URL = 300
+
+
+def text_without(content: str, links: Iterable[PageLink]) -> str:
+    """Return a text with blanks in place of the anchors of some of its links, in their order."""
+    pieces = []
+    done = 0
+    for link in links:
+        if link.place >= done and link.text:
+            end = min(link.place + len(link.text), len(content))
+            pieces += [content[done : link.place], " " * (end - link.place)]
+            done = end
+    return "".join([*pieces, content[done:]]) if pieces else content
+
+
+class SideText(NamedTuple):
+    """The parts of a page to read in addition to its text.
+
+    Each link has a line with the words of its URL, and of its anchor if that is not part of the
+    text; then each heading has a line. `places` are the starts of the lines and the end of the last
+    one; `headings` maps headings to line indices.
+    """
+
+    text: str
+    places: Sequence[int]
+    headings: Mapping[str, int]
+
+
+def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
+    """Return the text to read in addition, including the anchors of links in `apart`."""
+    host = _host(page.url)
+    lines = []
+    headings: dict[str, int] = {}
+    for link, is_apart in zip(page.links, apart, strict=True):
+        words = words_of_url(link.url, host)
+        lines.append(f"{words} . {link.text}\n" if is_apart else f"{words}\n")
+        headings.setdefault(link.heading, len(page.links) + len(headings))
+    lines += [f"{heading}\n" for heading in headings]
+    return SideText("".join(lines), list(accumulate(map(len, lines), initial=0)), headings)
+
+
+def words_of_url(url: str, host: str) -> str:
+    """Return the words of a URL, without the host's if it is `host`."""
+    rest = url[:_LONGEST_URL].partition("://")[2]
+    if rest.startswith(host):
+        rest = rest[len(host) :]
+    if "%" in rest:
+        rest = unquote(rest).replace("\n", " ")
+    return _SEPARATORS.sub(" ", rest)
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]
+
+
+class NearTerms:
+    """The terms of a page by position, queried for each link.
+
+    `matches` are in its text, `side_matches` in its side text.
+    """
+
+    def __init__(
+        self,
+        page: PageView,
+        matches: Sequence[TermMatch],
+        side: SideText,
+        side_matches: Sequence[TermMatch],
+        strengths: Sequence[float],
+    ) -> None:
+        self._page = page
+        self._matches = matches
+        self._starts = [match.start for match in matches]
+        self._lines: defaultdict[int, list[int]] = defaultdict(list)
+        for match in side_matches:
+            self._lines[bisect_right(side.places, match.start) - 1].append(match.term)
+        self._headings = {
+            heading: self._lines[line]
+            for heading, line in side.headings.items()
+            if line in self._lines
+        }
+        self._strengths = strengths
+
+    def score(self, index: int) -> float:
+        """Return the score of the text near the link at an index, in [0, 1)."""
+        found: dict[int, float] = {}
+        link = self._page.links[index]
+        if link.heading in self._headings:
+            found = dict.fromkeys(self._headings[link.heading], HEADING)
+        if index in self._lines:
+            found |= dict.fromkeys(self._lines[index], ANCHOR)
+        if link.start >= 0 and self._starts:
+            self._add_content(link, found)
+        if not found:
+            return 0.0
+        return near_score([self._strengths[term] * near for term, near in found.items()])
+
+    def _add_content(self, link: PageLink, found: dict[int, float]) -> None:
+        first = bisect_left(self._starts, link.start)
+        last = bisect_left(self._starts, link.end)
+        if first == last:
+            return
+        end, line_start, line_end = self._line(link)
+        for match in self._matches[first:last]:
+            if match.end > link.end:
+                continue
+            if link.place <= match.start < end:
+                near = ANCHOR
+            elif line_start <= match.start and (line_end < 0 or match.start < line_end):
+                near = LINE
+            else:
+                near = AROUND
+            found[match.term] = max(found.get(match.term, 0.0), near)
+
+    def _line(self, link: PageLink) -> tuple[int, int, int]:
+        """Return where the anchor ends, and where its line begins and ends (-1: further on)."""
+        if link.place < 0:
+            return -1, link.end, link.end
+        end = link.place + len(link.text)
+        content = self._page.content
+        line_start = content.rfind("\n", link.start, link.place) + 1 or link.start
+        return end, line_start, content.find("\n", end, link.end)
 
 
 class _PlacedLink(NamedTuple):

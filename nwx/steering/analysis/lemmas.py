@@ -1,15 +1,48 @@
 """Words of a text folded and lemmatised, and terms found by their letters."""
 
 import re
+import tomllib
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import ahocorasick
 
-from nwx.steering.analysis.word_lists import WORD_LISTS
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """WordLists in lower case; `months` has their numbers, others are by role or language."""
+
+    particles: frozenset[str]
+    person_titles: frozenset[str]
+    organisation_ends: frozenset[str]
+    organisation_starts: frozenset[str]
+    not_in_compounds: frozenset[str]
+    advertisers: frozenset[str]
+    months: Mapping[str, int]
+    link_roles: Mapping[str, frozenset[str]]
+    closed_words: Mapping[str, frozenset[str]]
+
+
+def _read() -> WordLists:
+    found = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
+    months = found.pop("months")
+    values: dict[str, Any] = {
+        name: {key: frozenset(words.split()) for key, words in value.items()}
+        if isinstance(value, dict)
+        else frozenset(value.split())
+        for name, value in found.items()
+    }
+    numbers = {name: number for number, names in enumerate(months, 1) for name in names.split()}
+    return WordLists(months=numbers, **values)
+
+
+WORD_LISTS = _read()
+
 
 _MANY = 48  # distinct letters to replace, from which one look at each character is faster
 # Scripts whose marks are accents; in others they are vowels or make another letter.

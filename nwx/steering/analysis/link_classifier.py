@@ -1,14 +1,203 @@
-"""Links that rules, spam lists or crawler traps forbid."""
+"""The roles of links in a page, and links that rules, spam lists or crawler traps forbid."""
 
 import re
 from collections import Counter
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from nwx.errors import SourceError
-from nwx.steering.analysis.link_roles import LinkAddress, LinkRole
+from nwx.steering.analysis.lemmas import WORD_LISTS
+from nwx.steering.analysis.page_view import PageLink
+from nwx.steering.analysis.site_types import SiteType
 from nwx.steering.specifications.link_rules import LinkRules, covering_hosts, normal_host
 from nwx.steering.specifications.specification import CrawlSpecification
+
+_LONGEST = 2_000  # characters that are looked at
+
+
+class LinkAddress(NamedTuple):
+    """Parts of a URL, in lower case: host with port, path without its first slash, query."""
+
+    host: str
+    path: str
+    query: str
+
+
+def link_address(url: str) -> LinkAddress:
+    """Return the parts of an absolute URL; a very long one is cut off."""
+    rest = url[:_LONGEST].partition("://")[2].lower()
+    place, _, query = rest.partition("?")
+    host, _, path = place.partition("/")
+    return LinkAddress(host.rpartition("@")[2], path, query)
+
+
+class LinkRole(StrEnum):
+    """The purpose of a link; if several roles fit, the first in this list counts."""
+
+    ADVERTISEMENT = "advertisement"
+    LOGIN = "login"
+    PAGINATION = "pagination"
+    COMMENT = "comment"
+    CALENDAR = "calendar"
+    NAVIGATION = "navigation"
+    CONTENT = "content"
+
+
+_MOST_KNOWN = 20_000  # surroundings whose role is kept
+_LONGEST_NUMBER = 3  # digits; numbers of four are years
+_PARTS = re.compile(r"[-_]+")
+_ORDER = {role: place for place, role in enumerate(LinkRole)}
+_OF_NAME = {name: LinkRole(role) for role, names in WORD_LISTS.link_roles.items() for name in names}
+
+_END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
+"""Behind a whole segment or value, with or without an extension."""
+
+_ANY_SITE = {
+    LinkRole.LOGIN: rf"(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)|register|registration"
+    rf"|lost-?password|create-?account|(?:user|account)/(?:register|password)){_END}",
+    LinkRole.COMMENT: rf"comments?{_END}|comment-page-\d",
+    LinkRole.CALENDAR: rf"(?:calendar|kalender|calendrier|calendario){_END}"
+    r"|(?:month|monat|mois|tribe-bar-date)=\d",
+    LinkRole.PAGINATION: rf"page[/-]?\d+{_END}"
+    r"|(?:page|paged|pg|start|offset|skip|seite|pagina|startat|pagenum|pageno)=\d",
+    LinkRole.ADVERTISEMENT: rf"(?:adclick|ads?|adserver|banners?){_END}",
+}
+"""Parts of URLs that follow one of `/ = ? & ; :`, by role, on any site."""
+
+_SITES: dict[SiteType, dict[LinkRole, str]] = {
+    SiteType.WORDPRESS: {
+        LinkRole.LOGIN: r"wp-(?:login|signup|admin)\b",
+        LinkRole.COMMENT: r"replytocom=|comments/feed",
+        LinkRole.NAVIGATION: r"(?:tag|category|author|archives?|feed)/|(?:cat|m|tag)=",
+    },
+    SiteType.DRUPAL: {
+        LinkRole.LOGIN: r"user(?:/(?:login|register|password))?(?:[?&]|$)",
+        LinkRole.COMMENT: r"comment/reply/",
+        LinkRole.NAVIGATION: r"taxonomy/|(?:print|rss)",
+    },
+    SiteType.JOOMLA: {
+        LinkRole.LOGIN: r"com_(?:users?|login|registration)\b",
+        LinkRole.PAGINATION: r"limitstart=",
+        LinkRole.NAVIGATION: r"com_(?:mailto|search|banners)\b|tmpl=component|format=feed",
+    },
+    SiteType.MEDIAWIKI: {
+        LinkRole.LOGIN: r"(?:userlogin|createaccount|userlogout)\b",
+        LinkRole.PAGINATION: r"(?:from|pagefrom|pageuntil|offset)=",
+        LinkRole.NAVIGATION: r"(?:action|oldid|diff|veaction|printable|redlink|curid)="
+        r"|(?:special|help|talk|user|[a-z]+_talk|template|mediawiki|portal|project|wikipedia"
+        r"|spezial|hilfe|diskussion|benutzer|sp%c3%a9cial|aide|discussion)(?::|%3a)",
+    },
+    SiteType.PHPBB: {
+        LinkRole.LOGIN: r"(?:ucp|login)\.php|mode=(?:login|register)",
+        LinkRole.COMMENT: r"posting\.php|p=\d",
+        LinkRole.NAVIGATION: r"(?:memberlist|search|faq|viewonline|profile|groupcp|privmsg|index)"
+        r"\.php|view=(?:next|previous|print|newest|unread)",
+    },
+    SiteType.VBULLETIN: {
+        LinkRole.LOGIN: r"(?:login|register)\.php|do=lostpw",
+        LinkRole.CALENDAR: r"calendar\.php",
+        LinkRole.COMMENT: r"(?:newreply|newthread|showpost)\.php|p=\d",
+        LinkRole.NAVIGATION: r"(?:member|memberlist|search|faq|online|private|usercp|sendmessage"
+        r"|printthread|subscription|misc|profile|report|forumdisplay|index)\.php",
+    },
+    SiteType.DISCOURSE: {
+        LinkRole.COMMENT: r"t/[^/]+/\d+/\d+",
+        LinkRole.NAVIGATION: r"(?:u|c|tags?|latest|top|categories|faq|about|tos|privacy|badges|g)"
+        r"(?:/|$)",
+    },
+    SiteType.BLOGGER: {
+        LinkRole.LOGIN: r"(?:post-edit|comment-iframe|rearrange|blogger)\.(?:g|do)\b",
+        LinkRole.COMMENT: r"showcomment=|comment\.g|feeds/\d+/comments",
+        LinkRole.PAGINATION: r"updated-(?:max|min)=",
+        LinkRole.NAVIGATION: r"search/label/|[\d_]+archive\.html|feeds/|\d{4}/(?:\d\d/)?(?:$|\?)",
+    },
+}
+"""What else stands in URLs of sites of a type."""
+
+
+class _UrlRoles:
+    """The roles that expressions find in paths and queries, all searched for at once."""
+
+    def __init__(self, urls: dict[LinkRole, str]) -> None:
+        # One class of characters in front lets `re` skip what cannot begin a match.
+        self._any = re.compile(f"[/=?&;:](?:{'|'.join(urls.values())})")
+        ordered = sorted(urls, key=_ORDER.__getitem__)
+        self._roles = [(role, re.compile(f"[/=?&;:](?:{urls[role]})")) for role in ordered]
+
+    def of(self, place: str) -> LinkRole | None:
+        """Return the first role of a path with its query, None where nothing is found."""
+        if self._any.search(place) is None:
+            return None
+        return next(role for role, expression in self._roles if expression.search(place))
+
+
+_ON_ANY_SITE = _UrlRoles(_ANY_SITE)
+_ON_SITES = {kind: _UrlRoles(urls) for kind, urls in _SITES.items()}
+
+
+class LinkRoles:
+    """The roles of links; one for many pages, as surroundings are the same again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, LinkRole | None] = {}
+
+    def of(
+        self, link: PageLink, address: LinkAddress, page: LinkAddress, site: SiteType
+    ) -> LinkRole:
+        """Return the role of a link on a page of a type of site.
+
+        Its URL decides, then the innermost enclosing element with a known name. Pages of the same
+        list are on the same host.
+        """
+        is_own = address.host == page.host
+        place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
+        if is_own and site in _ON_SITES and (found := _ON_SITES[site].of(place)):
+            return found
+        if not is_own and _is_advertiser(address.host):
+            return LinkRole.ADVERTISEMENT
+        if (found := _ON_ANY_SITE.of(place)) and (is_own or found is not LinkRole.PAGINATION):
+            return found
+        if is_own and place == "/":
+            return LinkRole.NAVIGATION
+        found = self._by_surroundings(link.classes)
+        return found or (_by_anchor(link.text, address, page) if is_own else LinkRole.CONTENT)
+
+    def _by_surroundings(self, classes: str) -> LinkRole | None:
+        if classes not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            roles = map(_role_of_name, reversed(classes.split()))
+            self._known[classes] = next(filter(None, roles), None)
+        return self._known[classes]
+
+
+def _role_of_name(name: str) -> LinkRole | None:
+    """Return the role of a name, or else of one of its parts."""
+    found = _OF_NAME.get(name)
+    if found is not None or not ("-" in name or "_" in name):
+        return found
+    parts = set(_PARTS.split(name)) - WORD_LISTS.not_in_compounds
+    roles = [_OF_NAME[part] for part in parts if part in _OF_NAME]
+    return min(roles, key=_ORDER.__getitem__, default=None)
+
+
+def _is_advertiser(host: str) -> bool:
+    while host:
+        if host in WORD_LISTS.advertisers:
+            return True
+        host = host.partition(".")[2]
+    return False
+
+
+def _by_anchor(text: str, address: LinkAddress, page: LinkAddress) -> LinkRole:
+    """Return pagination for a number that leads to a URL much like that of the page."""
+    if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+        return LinkRole.CONTENT
+    folder = page.path.partition("/")[0]
+    is_alike = address.path.partition("/")[0] == folder
+    return LinkRole.PAGINATION if is_alike else LinkRole.CONTENT
+
 
 _LONGEST_URL = 2_000
 _MOST_SEGMENTS = 25

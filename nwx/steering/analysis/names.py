@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from nwx.steering.analysis.word_lists import WORD_LISTS
+from nwx.steering.analysis.lemmas import WORD_LISTS
 
 
 class NameKind(StrEnum):

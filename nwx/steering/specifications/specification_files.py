@@ -13,7 +13,12 @@ import tomli_w
 from nwx.errors import SpecificationError, UsageError
 from nwx.keys import check_collection
 from nwx.steering.specifications import parts
-from nwx.steering.specifications.file_values import FileValue, shown_value
+from nwx.steering.specifications.file_values import (
+    FileValue,
+    FoundProblems,
+    SpecificationProblem,
+    shown_value,
+)
 from nwx.steering.specifications.link_rules import (
     LinkRules,
     SurtPrefixes,
@@ -21,10 +26,6 @@ from nwx.steering.specifications.link_rules import (
     normal_host,
     normal_surt,
     rule_conditions,
-)
-from nwx.steering.specifications.problems import (
-    FoundProblems,
-    SpecificationProblem,
 )
 from nwx.steering.specifications.specification import (
     CrawlSpecification,

@@ -22,7 +22,7 @@ from nwx.engine.indices.crawl_index import (
 from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.errors import SourceError, SpecificationError, UsageError
 from nwx.model import IndexName
-from nwx.steering.specifications.problems import SpecificationProblem
+from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from nwx.steering.specifications.specification_files import (
     MOST_SPECIFICATION_CHARACTERS,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nwx.bulk.checksums import unsealed_json
+from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.base import Engine
 from nwx.engine.open import open_engine
 from nwx.settings import Settings

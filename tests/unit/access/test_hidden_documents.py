@@ -13,8 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates
-from nwx.query.hidden import HiddenDocuments
-from nwx.query.question import Question
+from nwx.query.question import HiddenDocuments, Question
 from tests.conformance.archive import capture, document
 from tests.unit.access.restricted.archives import archive_of_pages
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from nwx.accounts import passwords
+from nwx.accounts import account_store
 from nwx.accounts.account_file import AccountFile
 
 
@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Iterator[AccountFile]:
 @pytest.fixture
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hash in a millisecond."""
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(1, 8, 1))
-    passwords._hash_of_nobody.cache_clear()
+    monkeypatch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
+    account_store._hash_of_nobody.cache_clear()
     yield
-    passwords._hash_of_nobody.cache_clear()
+    account_store._hash_of_nobody.cache_clear()

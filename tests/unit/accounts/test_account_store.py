@@ -5,10 +5,16 @@ from datetime import UTC, datetime
 import pytest
 from argon2 import PasswordHasher
 
-from nwx.accounts import passwords
-from nwx.accounts.account import AccountError
+from nwx.accounts import account_store
 from nwx.accounts.account_file import AccountFile
-from nwx.accounts.account_store import AccountStore
+from nwx.accounts.account_store import (
+    AccountError,
+    AccountStore,
+    check_password,
+    hash_password,
+    is_outdated,
+    is_password,
+)
 from nwx.accounts.session_store import SessionStore
 from nwx.engine.access.rules import Role
 
@@ -84,9 +90,51 @@ def test_a_login_brings_an_old_hash_up_to_date(
     store: AccountStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = store.add("ada", Role.READER, PASSWORD)
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(2, 16, 1))
+    monkeypatch.setattr(account_store, "_hasher", PasswordHasher(2, 16, 1))
     now = store.logged_in("ada", PASSWORD)
     assert now is not None
     assert now.password_hash != before.password_hash
     assert store.account("ada") == now
     assert store.logged_in("ada", PASSWORD) == now
+
+
+_HASHED = "correct horse 1"
+
+
+def test_a_password_opens_its_hash_only() -> None:
+    hashed = hash_password(_HASHED)
+    assert hashed.startswith("$argon2id$")
+    assert hash_password(_HASHED) != hashed
+    assert is_password(hashed, _HASHED)
+    assert not is_password(hashed, _HASHED + " ")
+    assert not is_outdated(hashed)
+
+
+def test_a_hash_is_computed_where_there_is_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Hasher:
+        def verify(self, hashed: str, password: bytes) -> bool:
+            asked.append(hashed)
+            return True
+
+    nobody = account_store._hash_of_nobody()
+    monkeypatch.setattr(account_store, "_hasher", Hasher())
+    assert not is_password("", "nobody has this password")
+    assert not is_password("", "x" * 2_000)
+    assert asked == [nobody, nobody]
+
+
+@pytest.mark.parametrize("hashed", ["no hash", "$argon2id$v=19$m=8,t=1,p=1$AAAA$", "$1$x$y"])
+def test_a_damaged_hash_opens_nothing(hashed: str) -> None:
+    assert not is_password(hashed, _HASHED)
+
+
+@pytest.mark.parametrize("password", ["short", "x" * 1_001, "a" * 12, "Long.Name.42"])
+def test_weak_passwords_are_refused(password: str) -> None:
+    with pytest.raises(AccountError):
+        check_password(password, "long.name.42")
+
+
+def test_other_passwords_are_taken() -> None:
+    assert check_password("пароль из слов", "ada") == "пароль из слов"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nwx.checks.agreement import CHANGED, check
-from nwx.checks.sizes import measure, unknown_sizes
+from nwx.checks.holdings import measure, unknown_sizes
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.open import open_engine
 from nwx.model import Batch, IndexName, SourceFile

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nwx.bulk.checksums import sealed_json, unsealed_json
+from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.cli.main import cli
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.open import open_engine

@@ -2,10 +2,21 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.query.words import most_edits, nearest_words, stand_near
+from nwx.errors import QueryError
+from nwx.query.tree import Bool, Phrase, Wildcard
+from nwx.query.words import (
+    FieldCondition,
+    PictureQuery,
+    most_edits,
+    nearest_words,
+    picture_words,
+    resolve_picture_query,
+    stand_near,
+)
 
 _WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=4)
 
@@ -41,3 +52,32 @@ def test_a_word_is_not_like_itself_and_short_ones_like_none() -> None:
 def test_the_highest_number_of_several_fields_counts() -> None:
     found = [("quarry", 1), ("quarrel", 3), ("quarry", 7)]
     assert nearest_words("quarre", found, 5) == ["quarry", "quarrel"]
+
+
+def test_words_are_lower_case_without_accents_and_signs_stand_alone() -> None:
+    assert picture_words("São_Paulo-2010, STRASSE straße") == [
+        *("sao", "paulo", "2010", "strasse", "strasse")
+    ]
+    assert picture_words("東京 tower塔") == ["東", "京", "tower", "塔"]
+    assert picture_words("... !?") == []
+    assert picture_words("x" * 500) == ["x" * 100]
+
+
+def test_a_query_is_words_and_conditions() -> None:
+    assert resolve_picture_query("") == PictureQuery(None)
+    assert resolve_picture_query("...") == PictureQuery(None)
+    assert resolve_picture_query('"Old Town" host:a.org') == PictureQuery(
+        Phrase("", "old town"), (FieldCondition("host", "a.org"),)
+    )
+    assert resolve_picture_query("flow* -domain:a.org") == PictureQuery(
+        Wildcard("", "flow*"), (FieldCondition("domain", "a.org", is_not=True),)
+    )
+    assert resolve_picture_query("a^2 OR title:b").words == Bool(
+        should=(Phrase("", "a"), Phrase("", "b"))
+    )
+
+
+@pytest.mark.parametrize("query", ["fl?w", "*ow", "url:x", "a OR host:b", "roam~", "date:2010"])
+def test_what_pictures_cannot_be_asked_is_refused(query: str) -> None:
+    with pytest.raises(QueryError):
+        resolve_picture_query(query)

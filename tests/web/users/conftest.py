@@ -8,7 +8,7 @@ from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 
-from nwx.accounts import passwords
+from nwx.accounts import account_store
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
 from nwx.accounts.user_options import UserOptions, user_options
@@ -25,10 +25,10 @@ from webapp.users.user_service import user_service
 def cheap_hashes() -> Iterator[None]:
     """Hash in a millisecond."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_hasher", PasswordHasher(1, 8, 1))
-        passwords._hash_of_nobody.cache_clear()
+        patch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
+        account_store._hash_of_nobody.cache_clear()
         yield
-    passwords._hash_of_nobody.cache_clear()
+    account_store._hash_of_nobody.cache_clear()
 
 
 @pytest.fixture

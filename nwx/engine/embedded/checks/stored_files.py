@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from nwx.bulk.checksums import file_checksum
+from nwx.bulk.whole_files import file_checksum
 from nwx.engine.damage import RESTORE, UNCHECKED, Damage
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.documents.stored_columns import load_columns_file

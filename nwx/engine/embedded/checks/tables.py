@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nwx.bulk.checksums import unsealed_json
+from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.damage import RESTORE, ROW, UNCHECKED, Damage
 from nwx.engine.embedded.checks.sums import SUM_OF_CAPTURE, SUM_OF_SEEN
 from nwx.engine.embedded.database import (

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from nwx import mappings
-from nwx.bulk.checksums import sealed_json, unsealed_json
+from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded.database import connect, erase_deleted, make_dates_tables
 from nwx.engine.embedded.folder import LOCK, Folder, bring_forward

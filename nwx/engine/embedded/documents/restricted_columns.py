@@ -6,7 +6,7 @@ import numpy as np
 
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.stored_columns import Ints, Seen
-from nwx.query.hidden import HiddenDocuments, SeenDate
+from nwx.query.question import HiddenDocuments, SeenDate
 
 _ID_DIGITS = 16
 """The hexadecimal digits of an id that `id_start` is made of."""

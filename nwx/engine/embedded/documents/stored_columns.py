@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.arrays import narrow, read_arrays, write_arrays
-from nwx.bulk.checksums import file_checksum
+from nwx.bulk.whole_files import file_checksum
 from nwx.engine.embedded.database import COLUMNS_SUM, DOCUMENT_FACETS, count_rows
 from nwx.errors import BlobError
 

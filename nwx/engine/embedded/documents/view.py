@@ -50,8 +50,8 @@ from nwx.engine.embedded.documents.word_sets import (
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
-from nwx.query.hidden import HiddenDocuments
 from nwx.query.inlinks import joined_leaves
+from nwx.query.question import HiddenDocuments
 from nwx.query.tree import All, Node
 
 _MOST_LISTED = 262_144

@@ -36,8 +36,8 @@ from nwx.engine.indices.picture_index import (
 from nwx.engine.work import Work, current_work
 from nwx.errors import WindowError
 from nwx.model import Total
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-from nwx.query.picture_words import resolve_picture_query
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments
+from nwx.query.words import resolve_picture_query
 
 if TYPE_CHECKING:
     import numpy as np

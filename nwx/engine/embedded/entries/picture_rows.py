@@ -20,9 +20,9 @@ from nwx.engine.indices.picture_index import (
     picture_entry,
     words_of_appearance,
 )
-from nwx.query.hidden import HiddenDocuments
-from nwx.query.picture_words import FieldCondition, PictureQuery
+from nwx.query.question import HiddenDocuments
 from nwx.query.tree import Bool, Node, Phrase, Wildcard
+from nwx.query.words import FieldCondition, PictureQuery
 
 EVERY = "picture"
 """The word that all entries have in a column of its own."""

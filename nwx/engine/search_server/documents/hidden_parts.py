@@ -18,8 +18,7 @@ from nwx.engine.search_server.documents.compile import (
 )
 from nwx.engine.search_server.schema import NUMBER
 from nwx.query.dates import Period
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments, HiddenSpan, SeenDate
-from nwx.query.question import DateCondition
+from nwx.query.question import NONE_HIDDEN, DateCondition, HiddenDocuments, HiddenSpan, SeenDate
 
 
 @dataclass(frozen=True, slots=True)

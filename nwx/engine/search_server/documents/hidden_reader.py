@@ -23,7 +23,7 @@ from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
-from nwx.query.hidden import HiddenDocuments, SeenDate
+from nwx.query.question import HiddenDocuments, SeenDate
 
 _KEPT = 8
 _DATED: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER, "seen"]}

@@ -32,9 +32,9 @@ from nwx.engine.search_server.schema import BITS, Schema
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import WindowError
 from nwx.model import IndexName, Total
-from nwx.query.hidden import NONE_HIDDEN, HiddenDocuments
-from nwx.query.picture_words import PictureQuery, resolve_picture_query
+from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 from nwx.query.tree import Bool, Node, Phrase, Wildcard
+from nwx.query.words import PictureQuery, resolve_picture_query
 from nwx.settings import ServerSettings
 
 IS_PICTURE: Body = {"term": {"kind": "picture"}}

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from nwx.engine.access.decisions import ALLOWED, SHOWS_ALL, AccessRules
+from nwx.engine.access.decisions import ALLOWED, SHOWS_ALL, AccessRules, ViewerClasses
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer, checked_rule
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
@@ -274,3 +274,28 @@ def test_urls_are_excluded_by_rules_about_them_alone() -> None:
     assert not excludes(rule("exclude", Scope(prefix="com,example", date_to="2020")))
     assert not excludes(rule("exclude", domain), rule("allow", Scope(digest="sha1:" + "A" * 32)))
     assert not excludes(rule("exclude", Scope(collection="web")))
+
+
+RULES = [
+    AccessRule("a", Action.BLOCK, Scope()),
+    AccessRule("b", Action.LOCAL, Scope(), addresses=("10.0.0.0/8", "2001:db8::/32")),
+    AccessRule("c", Action.LOCAL, Scope(), addresses=("10.1.0.0/16",), users=("eva",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("viewer", "named"),
+    [
+        (Viewer(), set()),
+        (Viewer("10.2.0.1"), {1}),
+        (Viewer("10.1.0.1"), {1, 2}),
+        (Viewer("::ffff:10.1.0.1"), {1, 2}),
+        (Viewer("2001:db8::7%eth0"), {1}),
+        (Viewer("not an address"), set()),
+        (Viewer("10.2.0.1", "eva"), {1, 2}),
+        (Viewer("", "Eva"), set()),
+    ],
+    ids=str,
+)
+def test_rules_name_viewers_by_address_and_user(viewer: Viewer, named: set[int]) -> None:
+    assert ViewerClasses(RULES).named(viewer) == named

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.bulk.checksums import sealed_json, unsealed_json
+from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns

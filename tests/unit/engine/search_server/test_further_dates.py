@@ -4,8 +4,7 @@ import pytest
 
 from nwx.engine.search_server.further_dates import DatesCollector, FurtherDates
 from nwx.query.dates import Period
-from nwx.query.hidden import HiddenSpan
-from nwx.query.question import DateCondition
+from nwx.query.question import DateCondition, HiddenSpan
 
 ANY = DateCondition()
 JULY, AUGUST, NEXT_YEAR = "20100701000000", "20100801000000", "20110101000000"

@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from nwx.errors import SpecificationError
+from nwx.steering.specifications.file_values import MOST_PROBLEMS
 from nwx.steering.specifications.parts import MOST_ENTRIES
-from nwx.steering.specifications.problems import MOST_PROBLEMS
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     DueInterval,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.access.planned_changes import ChangeKind
+from nwx.engine.access.access_index import ChangeKind
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineError

@@ -5,7 +5,7 @@ from nwx.engine.search_server.documents.hidden_parts import (
     PartlyHidden,
     PartlyHiddenDates,
 )
-from nwx.query.hidden import HiddenDocuments, HiddenSpan
+from nwx.query.question import HiddenDocuments, HiddenSpan
 
 OLD, MIDDLE, NEW = ("20100101000000", "web"), ("20120101000000", "web"), ("20200101000000", "web")
 DATES = PartlyHiddenDates(

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from nwx.engine.access.prefix_set import PrefixSet
+from nwx.engine.access.matches import PrefixSet, subject_key
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -20,3 +20,20 @@ def test_prefixes_are_found_as_by_looking_at_each(seed: int) -> None:
         start, end = sorted((text, other))
         reached = any(start.startswith(prefix) or start <= prefix < end for prefix in prefixes)
         assert found.reaches(start, end) == (reached and start < end)
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://example.com/a", ""),
+        ("urn:view:https://www.Example.com/A", "com,example)/a"),
+        ("urn:pageinfo:http://example.com:8080/", "com,example:8080)/"),
+        ("urn:X-wpull:snapshot?url=http://example.com/a%3Fb=1", "com,example)/a?b=1"),
+        ("dns:www.example.com", "com,example)/"),
+        ("whois://example.com/", "com,example)/"),
+        ("dns:", ""),
+        ("urn:view:nothing", ""),
+    ],
+)
+def test_the_key_of_what_a_capture_tells_of(url: str, key: str) -> None:
+    assert subject_key(url.lower(), url) == subject_key(url.lower(), "") == key

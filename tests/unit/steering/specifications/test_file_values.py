@@ -2,7 +2,7 @@
 
 import json
 
-from nwx.steering.specifications.problems import MOST_SCANNED_CHARACTERS, value_lines
+from nwx.steering.specifications.file_values import MOST_SCANNED_CHARACTERS, value_lines
 
 TOML = """\
 # a comment with ] and "quotes

@@ -1,14 +1,15 @@
-"""The sizes of the indices of an archive, and how their shards do."""
+"""What an archive holds: the sizes of its indices, their shards, and its files."""
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from nwx.bulk.progress import ShowProgress
 from nwx.engine.base import Engine
+from nwx.engine.ledger import Claim
 from nwx.engine.shards import Shards
 from nwx.errors import EngineError
-from nwx.model import MAIN_DATES, IndexName
+from nwx.model import MAIN_DATES, UNREADABLE, IndexName, SourceFile
 
 
 def measure(engine: Engine) -> dict[str, Any]:
@@ -66,3 +67,35 @@ def resharded(
         return {"index": index.value, "shards": shards.health()[index].shards, "how": "undone"}
     how = shards.reshard(index, wanted, progress)
     return {"index": index.value, "shards": wanted, "how": how}
+
+
+class ImportedFile(NamedTuple):
+    """A file, and the claim of the importer that has it now."""
+
+    file: SourceFile
+    claim: Claim | None
+
+    @property
+    def state(self) -> str:
+        """How far it is, in words."""
+        file = self.file
+        if self.claim and not file.finished:
+            host, pid = (*self.claim.holder.split("/"), "")[:2]
+            return f"at {file.done_to}, importing on {host} (process {pid})"
+        if file.counts.get(UNREADABLE):
+            return "unreadable"
+        return "done" if file.finished else f"stopped at {file.done_to}"
+
+
+def imported_files(engine: Engine) -> list[ImportedFile]:
+    """Return the files of the ledger, and those of which nothing was imported yet."""
+    shared = engine.claims()
+    # An entry of no collection is no file: an import that must be alone.
+    held = [one for one in shared.held() if one.collection] if shared else []
+    files: dict[tuple[Any, ...], SourceFile] = {
+        (one.collection, one.name): SourceFile(one.collection, one.name, "", None, "")
+        for one in held
+    }
+    files |= {(file.collection, file.name): file for file in engine.files()}
+    claims = {(one.collection, one.name): one.claim for one in held}
+    return [ImportedFile(files[key], claims.get(key)) for key in sorted(files)]
