@@ -8,7 +8,7 @@ from typing import cast
 
 from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
 from nwx.cdx.files import CdxParser, open_cdx, whole_line_blocks
-from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.layouts import CDX11, NO_VALUE
 from nwx.cdx.rows import (
     CdxRow,
     extra_fields,
@@ -29,7 +29,11 @@ from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
+_READ_BEFORE = 5
+"""So many batches are read before an archive is locked; more would take too much memory."""
 _ERRORS_KEPT = 20
+_PLAIN_LAYOUTS = (None, CDX11)
+"""Layouts of plain lines: an unknown one is chosen by the number of fields."""
 _METHOD = "__wb_method="
 _METHOD_NAME = '"method"'  # in the JSON of a row
 _LONGEST_METHOD = 20
@@ -85,7 +89,9 @@ def load_lines(
     reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
     batches = _without_purged(engine, reading.batches(blocks), loaded)
     if not at_once:
-        loaded.changed = engine.load_captures(batches)
+        # Read before the archive is locked, so that several processes read at once.
+        read = list(islice(batches, _READ_BEFORE))
+        loaded.changed = engine.load_captures(chain(read, batches))
         return loaded
     further = -(-at_once // _AT_ONCE) - 1
     for first in batches:
@@ -142,8 +148,7 @@ def read_captures(
     """
     for number, line in enumerate(lines, first):
         try:
-            # An unknown layout is that of the fields' number, and so usual for eleven.
-            if parser.layout is None and (plain := plain_capture(line, collection)):
+            if parser.layout in _PLAIN_LAYOUTS and (plain := plain_capture(line, collection)):
                 loaded.lines += 1
                 yield plain
                 continue
@@ -189,8 +194,7 @@ class _Reading:
             yield CaptureValues(rows)
 
     def _values(self, block: bytes) -> Iterable[CaptureTuple]:
-        # An unknown layout is that of the fields' number, and so usual for eleven.
-        if self._parser.layout is None:
+        if self._parser.layout in _PLAIN_LAYOUTS:
             rows = plain_values(block, self._collection)
             if all(rows):
                 self._number += len(rows)
@@ -214,7 +218,7 @@ class _Reading:
                 yield row
                 continue
             yield from self._one_by_one(lines[place : place + 1], number + place)
-            if self._parser.layout is not None:
+            if self._parser.layout not in _PLAIN_LAYOUTS:
                 rows = rows[: place + 1]
                 break
         yield from self._one_by_one(lines[len(rows) :], number + len(rows))

@@ -1,53 +1,126 @@
 """A fast path from plain CDX lines to captures, many times as fast as the parser.
 
 A plain line has eleven fields of printable ASCII, as nearly all do: a whole timestamp, an http
-URL, a MIME type, a status, a bare SHA-1 digest. All others are read by `nwx.cdx.files` and
-`capture_of`, which give the same captures for plain lines. The lines of a block are read
-together, by column.
+URL, a MIME type or `warc/revisit`, a status, a bare SHA-1 digest. All others are read by
+`nwx.cdx.files` and `capture_of`, which give the same captures for plain lines. The lines of a
+block are read together, by column.
 """
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import NamedTuple
 
 from nwx.captures import CaptureTuple, capture_of_values
-from nwx.errors import TimestampError, UrlError
+from nwx.cdx.layouts import NO_VALUE
+from nwx.cdx.rows import REVISIT
+from nwx.errors import UrlError
 from nwx.model import Capture
 from nwx.values.media_types import EMPTY_TYPES, ZIP_TYPES, normal_type
-from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import UrlParts, host_parts, url_parts
 
+_LONGEST_LINE = 4_096
+_METHOD = "__wb_method="
+_UNTYPED = frozenset((NO_VALUE, "unk", REVISIT))
+_TOLD_BY_URL = EMPTY_TYPES | ZIP_TYPES | _UNTYPED
+"""MIME types that leave the family of a payload to its URL."""
+
+_DAY = (
+    r"(?!0000)(?:[0-9]{4}(?:(?:0[13578]|1[02])(?:0[1-9]|[12][0-9]|3[01])"
+    r"|(?:0[469]|11)(?:0[1-9]|[12][0-9]|30)|02(?:0[1-9]|1[0-9]|2[0-8]))"
+    r"|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)0229)"
+)
 # Of the URLs that `nwx.values.urlkeys` calls plain those without port, query, escapes and
-# empty segments, in lower case; one on each line.
-_USUAL = re.compile(
-    r"^https?://((?:[a-z0-9_-]++\.)*+[a-z][a-z0-9-]*+)"
-    r"((?:/(?!\.)[a-z0-9_.~,!*'+:@=$&|-]++)*+)/?$|^.*$",
+# empty segments, with a host in lower case.
+_HOST_AND_PATH = (
+    r"((?:[a-z0-9_-]++\.)*+[a-z][a-z0-9-]*+)"
+    r"((?:/(?!\.)[A-Za-z0-9_.~,!*'+:@=$&|-]++)*+)/?(?= )"
+)
+_LINE = re.compile(
+    rf"^[!-~]++ ({_DAY}(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
+    rf" (https?://(?:{_HOST_AND_PATH}|[!-~]++))"
+    rf" ({REVISIT}|(?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*+/[a-z0-9.+-]++|unk|-)"
+    r" ([1-9][0-9]{2}|-) (?:sha1:)?([A-Z2-7]{32}) ([!-~]++) [!-~]++ ([0-9]{1,15}+|-)"
+    r" ([0-9]{1,15}+) (?!-\r*$)([!-~]++)\r*$|^.*$",
     re.MULTILINE,
 )
 
 
-class UrlColumns(NamedTuple):
-    """Urlkeys ("" if missing), hosts, domains and public suffixes of URLs, by column."""
-
-    urlkeys: Sequence[str]
-    hosts: Sequence[str]
-    domains: Sequence[str]
-    public_suffixes: Sequence[str]
+def plain_capture(line: bytes, collection: str) -> Capture | None:
+    """Return the capture of a plain line, None for any other line."""
+    rows = plain_values(line, collection)
+    return capture_of_values(rows[0]) if rows and rows[0] else None
 
 
-def url_columns(urls: Sequence[str]) -> UrlColumns:
-    """Return what captures say of http URLs of printable ASCII without blanks, at least one."""
-    found = _USUAL.findall("\n".join(urls).lower())
-    places = [_place(host) for host, _ in found]
-    keys = [f"{start}{path or '/'}" for (start, _), (_, path) in zip(places, found, strict=True)]
-    parts = [parts for _, parts in places]
-    for number, (host, _) in enumerate(found):
-        if not host:
-            keys[number], parts[number] = _urlkey(urls[number]), url_parts(urls[number])
-    return UrlColumns(keys, *zip(*parts, strict=True))
+def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
+    """Return the capture values of plain lines, None for any other line.
+
+    `block` has at least one whole line; the last may lack its newline.
+    """
+    text = block.removesuffix(b"\n").decode("latin-1")
+    lines = text.split("\n")
+    if _METHOD in text or max(map(len, lines)) > _LONGEST_LINE:
+        odd = (len(line) > _LONGEST_LINE or _METHOD in line for line in lines)
+        text = "\n".join("" if is_odd else line for line, is_odd in zip(lines, odd, strict=True))
+    found = _LINE.findall(text)
+    plain = [line for line in found if line[0]]
+    if not plain:
+        return [None] * len(found)
+    rows = _values(plain, collection)
+    if len(plain) == len(found):
+        return rows
+    following = iter(rows)
+    return [next(following) if line[0] else None for line in found]
+
+
+def _values(lines: Sequence[tuple[str, ...]], collection: str) -> list[CaptureTuple | None]:
+    """Return the values of captures, None for URLs without a urlkey."""
+    fields = zip(*lines, strict=True)
+    timestamps, urls, hosts, paths, mimes, statuses, digests, redirects, lengths, *where = fields
+    offsets, files = where
+    keys, *parts = _url_columns(urls, hosts, paths)
+    types = {mime: "" if mime in _UNTYPED else mime for mime in set(mimes)}
+    numbers = {status: None if status == NO_VALUE else int(status) for status in set(statuses)}
+    rows = zip(
+        repeat(collection),
+        files,
+        map(int, offsets),
+        [None if length == NO_VALUE else int(length) for length in lengths],
+        _record_types(mimes) if REVISIT in types else repeat("response"),
+        urls,
+        keys,
+        *parts,
+        timestamps,
+        [f"sha1:{digest}" for digest in digests],
+        map(numbers.__getitem__, statuses),
+        map(types.__getitem__, mimes),
+        _normal_types(types, mimes, urls),
+        repeat(None),
+        ["" if redirect == NO_VALUE else redirect for redirect in redirects],
+        strict=False,
+    )
+    if "" in keys:
+        return [row if key else None for key, row in zip(keys, rows, strict=True)]
+    return list(rows)
+
+
+def _url_columns(
+    urls: Sequence[str], hosts: Sequence[str], paths: Sequence[str]
+) -> tuple[Sequence[str], ...]:
+    """Return urlkeys ("" if missing), hosts, domains and public suffixes, by column.
+
+    URLs of other forms than the usual one have no host here.
+    """
+    places = [_place(host) for host in hosts]
+    keys = [f"{start}{path or '/'}" for (start, _), path in zip(places, paths, strict=True)]
+    keys = "\n".join(keys).lower().split("\n")
+    parts = [part for _, part in places]
+    if "" in hosts:
+        for number, (host, url) in enumerate(zip(hosts, urls, strict=True)):
+            if not host:
+                keys[number], parts[number] = _urlkey(url), url_parts(url)
+    return keys, *zip(*parts, strict=True)
 
 
 @lru_cache(65_536)
@@ -63,101 +136,17 @@ def _urlkey(url: str) -> str:
         return ""
 
 
-_LONGEST_LINE = 4_096
-_UNKNOWN = "unk"
-_LINE = re.compile(
-    r"^(?!\S*__wb_method=)[!-~]+ ([0-9]{8}(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
-    r" (https?://[!-~]+)"
-    r" ((?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*/[a-z0-9.+-]+|unk) ([1-9][0-9]{2})"
-    r" (?:sha1:)?([A-Z2-7]{32}) ([!-~]+) [!-~]+ ([0-9]{1,15}|-) ([0-9]{1,15}) ([!-~]+)\r*$|^.*$",
-    re.MULTILINE,
-)
-_TOLD_BY_URL = EMPTY_TYPES | ZIP_TYPES
-"""MIME types that leave the family of a payload to its URL."""
+def _record_types(mimes: Sequence[str]) -> list[str]:
+    return ["revisit" if mime == REVISIT else "response" for mime in mimes]
 
 
-class _Columns(NamedTuple):
-    """The fields of plain lines used for captures, one column each."""
-
-    timestamps: Sequence[str]
-    urls: Sequence[str]
-    mimes: Sequence[str]
-    statuses: Sequence[str]
-    digests: Sequence[str]
-    redirects: Sequence[str]
-    lengths: Sequence[str]
-    offsets: Sequence[str]
-    files: Sequence[str]
-
-
-def plain_capture(line: bytes, collection: str) -> Capture | None:
-    """Return the capture of a plain line, None for any other line."""
-    rows = plain_values(line, collection)
-    return capture_of_values(rows[0]) if rows and rows[0] else None
-
-
-def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
-    """Return the capture values of plain lines, None for any other line.
-
-    `block` has at least one whole line; the last may lack its newline.
-    """
-    lines = block.removesuffix(b"\n").decode("latin-1").split("\n")
-    if max(map(len, lines)) > _LONGEST_LINE:
-        lines = [line if len(line) <= _LONGEST_LINE else "" for line in lines]
-    found = _LINE.findall("\n".join(lines))
-    columns = _Columns(*zip(*found, strict=True))
-    if _are_plain(columns):
-        return _values(columns, collection)
-    plain = [line for line in found if _are_plain(_Columns(*zip(line, strict=True)))]
-    if not plain:
-        return [None] * len(found)
-    rows = dict(zip(plain, _values(_Columns(*zip(*plain, strict=True)), collection), strict=True))
-    return list(map(rows.get, found))
-
-
-def _are_plain(columns: _Columns) -> bool:
-    """Return whether lines that were found are plain."""
-    days = {time[:8] for time in columns.timestamps}
-    return all(map(_is_day, days)) and "-" not in set(columns.files)
-
-
-def _values(columns: _Columns, collection: str) -> list[CaptureTuple | None]:
-    """Return the values of captures, None for URLs without a urlkey."""
-    urls = url_columns(columns.urls)
-    rows = zip(
-        repeat(collection),
-        columns.files,
-        map(int, columns.offsets),
-        [None if length == "-" else int(length) for length in columns.lengths],
-        repeat("response"),
-        columns.urls,
-        *urls,
-        columns.timestamps,
-        [f"sha1:{digest}" for digest in columns.digests],
-        map(int, columns.statuses),
-        ["" if mime == _UNKNOWN else mime for mime in columns.mimes],
-        _normal_types(columns.mimes, columns.urls),
-        repeat(None),
-        ["" if redirect == "-" else redirect for redirect in columns.redirects],
-        strict=False,
-    )
-    if "" in urls.urlkeys:
-        return [row if key else None for key, row in zip(urls.urlkeys, rows, strict=True)]
-    return list(rows)
-
-
-def _normal_types(mimes: Sequence[str], urls: Sequence[str]) -> Sequence[str]:
-    table = {mime: normal_type(mime) for mime in set(mimes)}
+def _normal_types(
+    types: dict[str, str], mimes: Sequence[str], urls: Sequence[str]
+) -> Sequence[str]:
+    table = {mime: normal_type(shown) for mime, shown in types.items()}
     if table.keys() & _TOLD_BY_URL:
-        return list(map(normal_type, mimes, urls))
+        return [
+            normal_type(types[mime], url) if mime in _TOLD_BY_URL else table[mime]
+            for mime, url in zip(mimes, urls, strict=True)
+        ]
     return [table[mime] for mime in mimes]
-
-
-@lru_cache(10_000)
-def _is_day(digits: str) -> bool:
-    """Return whether there was such a day, as timestamps spell it."""
-    whole = f"{digits}000000"
-    try:
-        return normal_timestamp(whole) == whole
-    except TimestampError:
-        return False

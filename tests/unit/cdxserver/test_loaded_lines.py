@@ -62,6 +62,25 @@ def test_bad_lines_can_be_left_out_and_are_counted(engine: Engine) -> None:
     assert _load(engine, NO_FILE, PAGE, skip_bad=True) == (1, 1, 1)
 
 
+def test_lines_below_the_usual_header_are_read_together(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(loaded_lines, "capture_of")
+    lines = b"\n".join((b" CDX N b a m s k r M S V g", PAGE, REVISIT))
+    assert _load(engine, lines) == (2, 2, 0)
+    assert _load(engine, PAGE, REVISIT) == (2, 0, 0)
+
+
+def test_lines_are_read_before_the_archive_is_locked(engine: Engine) -> None:
+    with open_engine(Settings(engine=engine.address)) as other:
+
+        def blocks() -> Iterator[bytes]:
+            yield PAGE
+            assert _load(other, REVISIT) == (1, 1, 0)
+
+        assert load_lines(engine, blocks(), "web", skip_bad=False, name="sent").changed == 1
+
+
 def test_lines_are_unloaded_by_the_records_they_name(engine: Engine) -> None:
     _load(engine, PAGE, REVISIT)
     done = unload_lines(engine, [REVISIT], "web", skip_bad=False, name="sent")
