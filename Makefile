@@ -48,10 +48,11 @@ dev: .venv/dev
 test: dev browser elasticsearch
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going lint crawlers run-tests
 
-# Tests that need a crawler wait until it is there. Many processes load the modules, and some environments
-# let none of them keep what it compiled.
+# Tests that need a crawler wait until it is there. Many processes load the modules: they keep what they
+# compiled, also where the environment has PYTHONDONTWRITEBYTECODE.
+run-tests: export PYTHONDONTWRITEBYTECODE =
 run-tests:
-	$(BIN)/python -m compileall -q -j 0 nwx webapp tests
+	$(BIN)/python -m compileall -q -j 0 nwx webapp
 	$(BIN)/python -m pytest -n 4 --dist loadgroup
 
 unit: dev

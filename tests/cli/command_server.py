@@ -94,6 +94,11 @@ class CommandServer:
                 file.seek(0)
             return Ended(code, out.read(), err.read())
 
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the socket, for processes that inherit it and send requests."""
+        return self._socket.fileno()
+
     def end(self) -> None:
         """End the server."""
         self._socket.close()

@@ -2,7 +2,8 @@
 
 A block holds commands (`$ …`, continued by lines that begin with `> `) and
 what they print. In the output `...` stands for any text, also over lines.
-All blocks of a document run in one folder, one after the other.
+All blocks of a document run in one folder, one after the other. `nwx` in them is
+forked from a process that has loaded all modules.
 """
 
 import os
@@ -11,7 +12,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tests.cli.command_server import COMMAND, CommandServer
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -38,11 +42,19 @@ def commands(document: str) -> Iterator[Command]:
 
 def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
     """Return what a command prints as its result; what it tells on the way is not compared."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = (Path(__file__).parent / "bin", Path(sys.executable).parent, os.environ["PATH"])
+    set_here = {
+        "PATH": os.pathsep.join(map(str, folders)),
+        "NWX_COMMAND": COMMAND,
+        "NWX_COMMANDS": str(_server().descriptor),
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+    }
     done = subprocess.run(
         ["bash", "-c", command.text],
         cwd=folder,
-        env={**os.environ, **environment, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
+        env={**os.environ, **environment, **set_here},
+        pass_fds=[_server().descriptor],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -50,6 +62,11 @@ def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
         check=False,
     )
     return done.stdout.decode()
+
+
+@cache
+def _server() -> CommandServer:
+    return CommandServer(os.environ)
 
 
 def matches(expected: str, printed: str) -> bool:
