@@ -75,6 +75,7 @@ def given_host(environ: dict[str, Any]) -> str:
     return str(environ.get(_GIVEN) or environ.get("HTTP_HOST") or "")
 
 
+@lru_cache(1_000)
 def hostname(netloc: str) -> str:
     """Return the host of a host and port, an IPv6 address in its brackets."""
     host = urlsplit(f"//{netloc}").hostname or "localhost"

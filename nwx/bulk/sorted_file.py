@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from operator import eq
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ MAX_SORTED_LINE_BYTES = 1 << 20
 """Longer lines are no lines of a sorted file."""
 
 _PROBE_BYTES = 1 << 10
+_PROBES_KEPT = 4_096
+"""The first steps of searches, which all of them take, are read once."""
+
 _MOST_BYTES = 1 << 18
 
 
@@ -25,8 +29,8 @@ class PlacedLine(NamedTuple):
 class SortedFile:
     """Sorted lines in bytes read by `read(offset, length)`; empty lines are skipped.
 
-    `begin` is the offset of the first line to use. Thread-safe if `read` is. Each method raises
-    FormatError, with `name` and the offset, on a line that is too long.
+    The bytes must not change. `begin` is the offset of the first line to use. Thread-safe if `read`
+    is. Each method raises FormatError, with `name` and the offset, on a line that is too long.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class SortedFile:
         self.begin = begin
         self._name = name
         self._read = read
+        self._probes: dict[int, PlacedLine | None] = {}
 
     def lines(self, offset: int | None = None) -> Iterator[PlacedLine]:
         """Yield the lines from one that begins at `offset`, or from the first on."""
@@ -55,10 +60,12 @@ class SortedFile:
         The lines for which `is_before` is true must precede all others. The size of the file if
         there are no others.
         """
-        for offset, line in self.lines(self._near(is_before)):
-            if not is_before(line):
-                return offset
-        return self.size
+        return next((offset for offset, _ in self.lines_not_before(is_before)), self.size)
+
+    def lines_not_before(self, is_before: Callable[[bytes], bool]) -> Iterator[PlacedLine]:
+        """Yield the lines from the first that is not before the target."""
+        lines = self.lines(self._near(is_before))
+        return dropwhile(lambda placed: is_before(placed.line), lines)
 
     def last_before(self, is_before: Callable[[bytes], bool]) -> int:
         """Return the offset of the last line before the target, else that of the first line."""
@@ -74,12 +81,22 @@ class SortedFile:
         low, high = self.begin, self.size  # no line that begins at `high` or behind it is before
         while high - low > _PROBE_BYTES:
             middle = (low + high) // 2
-            found = self.line_at(middle)
+            found = self._probed(middle)
             if found is not None and found.offset < high and is_before(found.line):
                 low = found.offset
             else:
                 high = middle
         return low
+
+    def _probed(self, offset: int) -> PlacedLine | None:
+        """Return `line_at`, read once for as many offsets as are kept."""
+        try:
+            return self._probes[offset]
+        except KeyError:
+            found = self.line_at(offset)
+        if len(self._probes) < _PROBES_KEPT and (found is None or len(found.line) < _PROBE_BYTES):
+            self._probes[offset] = found
+        return found
 
     def _split(self, offset: int) -> Iterator[PlacedLine]:
         """Yield the lines from an offset on, empty ones included; reads grow in size."""

@@ -29,7 +29,7 @@ from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
-_READ_BEFORE = 5
+_READ_BEFORE = 2
 """So many batches are read before an archive is locked; more would take too much memory."""
 _ERRORS_KEPT = 20
 _PLAIN_LAYOUTS = (None, CDX11)

@@ -47,10 +47,12 @@ class Parameters:
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of a parameter; raises CdxQueryError for different ones."""
-        values = set(self._values.get(name, ()))
-        if len(values) > 1:
+        values = self._values.get(name)
+        if values is None:
+            return default
+        if len(values) > 1 and len(set(values)) > 1:
             raise CdxQueryError(f"{name} is given with different values; choose one")
-        return next(iter(values), "") or default
+        return values[0] or default
 
     def truth(self, name: str) -> bool:
         """Return whether a switch is on."""

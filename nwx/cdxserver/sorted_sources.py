@@ -267,8 +267,7 @@ class CdxFileSource:
 
     def _lines(self, opened: _Opened, span: CdxSpan) -> Iterator[bytes]:
         end = _bytes(span.end)
-        offset = opened.file.first_not_before(_bytes(span.start).__gt__)
-        lines = (line for _, line in opened.file.lines(offset))
+        lines = (line for _, line in opened.file.lines_not_before(_bytes(span.start).__gt__))
         for line in in_order(lines, str(self.path)):
             if line >= end:
                 return

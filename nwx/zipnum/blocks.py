@@ -1,7 +1,6 @@
 """Blocks of a ZipNum cluster: their index, their lines, and blocks found without an index."""
 
 import re
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -82,10 +81,17 @@ class BlockText:
                 self._error = error
                 raise
             if text is None:
+                self._drop_decoder()
                 return False
             self._kept.append(text)
             self.size += len(text)
             return True
+
+    def _drop_decoder(self) -> None:
+        """Drop what inflating takes, once all text is kept."""
+        if self._data:
+            self.size -= _DECODER_BYTES + 2 * len(self._data)
+            self._data, self._more = b"", iter(())
 
 
 class RecentBlocks:
@@ -118,12 +124,30 @@ def _between(texts: Iterable[bytes], start: bytes, end: bytes | None) -> Iterato
         last = text[text.rfind(b"\n") + 1 :]
         if last < start:
             continue
-        lines = text.split(b"\n")
-        begin = bisect_left(lines, start) if start else 0
-        stop = len(lines) if end is None or last < end else bisect_left(lines, end)
-        yield from lines[begin:stop]
-        if stop < len(lines):
+        begin = _first_not_before(text, start) if start else 0
+        stop = len(text) if end is None or last < end else _first_not_before(text, end, begin)
+        if begin < stop:
+            yield from text[begin:stop].removesuffix(b"\n").split(b"\n")
+        if stop < len(text):
             return
+
+
+def _first_not_before(text: bytes, key: bytes, low: int = 0) -> int:
+    """Return where the first line that is not before a key begins, from a line that begins at low.
+
+    The length of the text if all are before it.
+    """
+    high = len(text)
+    while low < high:
+        middle = (low + high) // 2
+        begin = text.rfind(b"\n", low, middle) + 1 or low
+        end = text.find(b"\n", middle)
+        end = len(text) if end < 0 else end
+        if text[begin:end] < key:
+            low = end + 1
+        else:
+            high = begin
+    return min(low, len(text))
 
 
 def _texts(data: bytes, place: str) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -114,14 +113,17 @@ def begin(answer: Callable[[], tuple[Iterator[bytes], str]], work: AnswerWork) -
     Raises EngineBusyError on a long answer while too many are under way,
     QuestionTimeoutError where reading finds nothing.
     """
-    with ExitStack() as stack:
-        stack.callback(work.close)
+    try:
         with working(work):
             pieces, media_type = answer()
             head, ended = beginning(pieces)
         if not ended:
             work.take_place()
-            stack.pop_all()
+    except BaseException:
+        work.close()
+        raise
+    if ended:
+        work.close()
     return BegunAnswer(media_type, head, ended, pieces, work)
 
 

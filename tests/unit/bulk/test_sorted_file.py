@@ -47,6 +47,22 @@ def test_places_are_those_of_a_walk_through_all_lines(
             assert found.last_before(wanted.__gt__) == (before or [7])[-1]
 
 
+def test_searches_read_their_first_steps_once() -> None:
+    content = b"".join(b"%06d %s\n" % (number, b"x" * 100) for number in range(5_000))
+    reads: list[int] = []
+
+    def read(offset: int, length: int) -> bytes:
+        reads.append(offset)
+        return content[offset : offset + length]
+
+    found = SortedFile("a file", read, len(content))
+    for number in (3_333, 3_334, 4_999):
+        reads.clear()
+        assert next(found.lines_not_before((b"%06d" % number).__gt__)).line[:6] == b"%06d" % number
+        if number == 3_334:
+            assert len(reads) < 3
+
+
 def test_gaps_between_lines_lead_nobody_astray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorted_file, "_PROBE_BYTES", 4)
     content = b"a\n" + b"\n" * 100 + b"b\n" + b"\n" * 300 + b"c\n"

@@ -59,6 +59,13 @@ def test_of_a_large_block_only_the_first_megabytes_are_kept() -> None:
     assert kept.size < 6 << 20
 
 
+def test_a_block_that_is_read_to_its_end_takes_no_more_than_its_text() -> None:
+    kept = BlockText(STORED, "here")
+    for _ in range(2):
+        assert list(kept.lines()) == LINES
+        assert kept.size <= sum(map(len, LINES)) + len(LINES)
+
+
 def test_damage_is_told_each_time() -> None:
     kept = BlockText(STORED[: len(STORED) // 2], "here")
     for _ in range(2):
