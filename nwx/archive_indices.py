@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.engine.open import is_server
+from nwx.engine.open import is_server, open_engine
 from nwx.model import MAIN_DATES, IndexName
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -141,6 +143,42 @@ class ArchiveIndices(ArchiveWork):
         from nwx.checks.agreement import check
 
         return check(self._whole(), progress, deep=deep)
+
+    def backup(
+        self,
+        place: str | PathLike[str],
+        *,
+        keep: int = 0,
+        check: bool = False,
+        progress: ShowProgress = no_progress,
+    ) -> str:
+        """Make a backup while others write to the archive; return its path, `place`/name.
+
+        `place` is a folder; of an archive on a server, the name of a snapshot repository. With
+        `keep` only so many backups stay there. With `check` one that does not agree is an error.
+        """
+        from nwx.checks.backups import back_up, checked
+
+        verify = partial(checked, self.settings, progress) if check else None
+        return back_up(self._whole(), fspath(place), keep, verify, progress)
+
+    def restore(
+        self,
+        backup: str | PathLike[str],
+        *,
+        replace: bool = False,
+        progress: ShowProgress = no_progress,
+    ) -> None:
+        """Make the archive what it was in a backup, once that is checked.
+
+        An existing archive is to `replace`; nobody may write to it meanwhile.
+        """
+        from nwx.checks.backups import checked, restore
+
+        self.close()
+        verify = partial(checked, self.settings, progress)
+        with open_engine(self.settings) as engine:
+            restore(engine, fspath(backup), verify, progress, replaced=replace)
 
     def cdx_comparison(
         self, collection: str = "", excluded: "ExclusionList | None" = None

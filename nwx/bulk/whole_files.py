@@ -15,6 +15,7 @@ import re
 import shutil
 import socket
 import stat
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,7 @@ LEFT_SECONDS = 3_600
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:40] or "host"
 _MOST_NAME_BYTES = 160
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _MADE_BY = r"(?:(?P<host>[A-Za-z0-9-]{1,40})\.)?(?P<pid>[0-9]{1,10})"
 _UNFINISHED = re.compile(rf"\..+?\.{_MADE_BY}\.unfinished", re.S)
 _TEMPORARY = re.compile(rf"nwx-{_MADE_BY}\.[a-z0-9_]{{8}}")
@@ -147,14 +149,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(path: Path, *, replaced: bool = False) -> Iterator[Path]:
     """Give a new folder that is renamed to `path` at the end, and removed on an error.
 
-    Removes folders that killed processes left next to it. Raises SourceError if `path` exists and
-    is not an empty folder, and if it cannot be written.
+    Removes folders that killed processes left next to it. An existing folder is `replaced` at once.
+    Raises SourceError if it is not to be and is not empty, and if `path` cannot be written.
     """
     try:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not replaced and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise SourceError.translated("%(path)s is there already; name a new folder", path=path)
         remove_leftovers(path.parent)
         new = unfinished_path(path)
@@ -166,12 +168,29 @@ def whole_folder(path: Path) -> Iterator[Path]:
     try:
         hold(descriptor)
         yield new
-        new.replace(path)
+        if replaced and path.exists():
+            _exchange(new, path)
+        else:
+            new.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
         os.close(descriptor)
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Exchange two folders in one step, so that neither name is ever missing."""
+    # Imported here: hardly any process replaces a folder.
+    import ctypes
+
+    libc, names = ctypes.CDLL(None, use_errno=True), (os.fsencode(one), os.fsencode(other))
+    if sys.platform == "darwin":
+        failed = libc.renamex_np(*names, _RENAME_EXCHANGE)
+    else:
+        failed = libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE)
+    if failed:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
 
 
 @contextmanager

@@ -23,6 +23,8 @@ GROUPS = {
         "stats": "Show the size of each index, and on a search server how its shards do.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "reshard": "Give an index on a search server another number of shards.",
+        "backup": "Copy the whole archive, while imports and the service go on.",
+        "restore": "Restore an archive from a backup.",
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, links or results of a search to files for other programs.",
         "takedown": "Take captures out of an archive.",
@@ -100,6 +102,7 @@ _FOLDERS = {
 _MODULES = {
     "import": "import_",
     **dict.fromkeys(("stats", "files", "dump", "reshard"), "indices"),
+    "restore": "backup",
     "words": "trends",
     "build-facets": "facets",
     "invert-links": "links",

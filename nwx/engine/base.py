@@ -17,6 +17,7 @@ from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex
     from nwx.engine.access.purger import Purger
+    from nwx.engine.backups import Backups
     from nwx.engine.damage import Damage
     from nwx.engine.facet_store import FacetStore
     from nwx.engine.indices.crawl_index import CrawlIndex
@@ -202,6 +203,10 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         Raises UsageError if the archive is opened only for callers that may not purge.
         """
         raise UsageError(f"nothing can be purged from {self.address} here")
+
+    def backups(self, place: str) -> "Backups":
+        """Return the backups at a place: a folder, or a snapshot repository of the server."""
+        raise UsageError(f"{self.address} cannot be backed up to {place} here")
 
     def shards(self) -> Shards:
         """Return the interface to inspect and change the shards of the indices."""

@@ -46,6 +46,7 @@ http.port: 0
 transport.port: 0
 path.data: {folder}/data
 path.logs: {folder}/logs
+path.repo: {folder}/snapshots
 cluster.routing.allocation.disk.threshold_enabled: false
 cluster.max_shards_per_node: 10000
 action.auto_create_index: false

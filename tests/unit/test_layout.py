@@ -37,6 +37,8 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/checks/backups.py": "tests/cli/test_backup.py",
+    "nwx/engine/backups.py": "tests/unit/engine/embedded/test_backups.py",
     "nwx/checks/holdings.py": "tests/cli/test_shared_import.py",
     "nwx/engine/question_pool.py": "tests/unit/engine/test_work.py",
     "nwx/values/zstd.py": "tests/unit/warc/test_members.py",

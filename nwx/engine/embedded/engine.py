@@ -39,6 +39,7 @@ from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
     from nwx.engine.damage import Damage
+    from nwx.engine.embedded.backups import FolderBackups
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
@@ -253,6 +254,12 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         self._check_writable()
         return EmbeddedPurger(self._writing, self._parallel, self._separate, self)
+
+    def backups(self, place: str) -> "FolderBackups":
+        from nwx.engine.embedded.backups import FolderBackups
+
+        self._commit()
+        return FolderBackups(self._folder, Path(place))
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
         from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex

@@ -71,6 +71,7 @@ READABLE_FORMAT = 1
 
 _MANIFEST = "nwx.json"
 LOCK = "lock"
+_COMMIT_LOCK = "commit.lock"
 _SPARE_BYTES = 4 << 20
 _PAUSE_SECONDS = 0.02
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -202,6 +203,22 @@ class Folder:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return handle
+
+    @contextmanager
+    def commit_lock(self, *, shared: bool = False) -> Iterator[None]:
+        """Keep commits of the writer from what must see tantivy and SQLite at one moment (`shared`).
+
+        Whoever only reads makes no file: in a folder without one nobody has committed anything.
+        """
+        path, flags = self.path / _COMMIT_LOCK, os.O_RDWR | os.O_CREAT
+        if shared:
+            path, flags = path if path.exists() else self.path, os.O_RDONLY
+        handle = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def is_full(self) -> bool:
         """Return whether the disk of the archive is nearly full."""

@@ -184,8 +184,9 @@ class ArchiveWriter:
             with self._storing():
                 if self._folder.is_full():  # before one of the two stores has what the other lacks
                     raise self._folder.full_error()
-                self._texts.commit()
-                self.db.execute("COMMIT")
+                with self._folder.commit_lock():
+                    self._texts.commit()
+                    self.db.execute("COMMIT")
                 self._fresh.clear()
                 self._texts.tidy()
             self._characters = 0

@@ -65,12 +65,13 @@ def document_damage(folder: Path) -> Iterator[Damage]:
 
 
 def _segment_faults(folder: Path, meta: dict[str, object]) -> Iterator[Damage]:
-    for path in _segment_files(folder, meta):
+    for path in segment_files(folder, meta):
         if fault := _segment_fault(path):
             yield Damage(IndexName.DOCUMENTS, str(path), f"{fault}; {RESTORE}")
 
 
-def _segment_files(folder: Path, meta: dict[str, object]) -> Iterator[Path]:
+def segment_files(folder: Path, meta: dict[str, object]) -> Iterator[Path]:
+    """Yield the files of the segments that an index of documents consists of."""
     segments = meta["segments"]
     assert isinstance(segments, list)
     for segment in segments:
