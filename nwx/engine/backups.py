@@ -32,9 +32,7 @@ class Backups(ABC):
         """Delete a backup."""
 
     @abstractmethod
-    def restore(
-        self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool
-    ) -> None:
+    def restore(self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool) -> None:
         """Make the archive what it was, checked with `verify`; an existing one is to be `replaced`.
 
         Raises SourceError, or UsageError, if it exists and is not to be replaced.

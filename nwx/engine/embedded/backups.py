@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from nwx.bulk.checksums import file_checksum
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.bulk.whole_files import remove_leftovers, unfinished_path, whole_folder
+from nwx.bulk.whole_files import unfinished_path, whole_folder
 from nwx.engine.backups import Backups, Verify
 from nwx.engine.embedded.checks.stored_files import segment_files
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
@@ -70,9 +70,7 @@ class FolderBackups(Backups):
         (self._place / name).rename(old)
         shutil.rmtree(old)
 
-    def restore(
-        self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool
-    ) -> None:
+    def restore(self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool) -> None:
         here, backup = self._folder, Folder(self._place / name)
         if here.exists():
             self._check_replaceable(replaced=replaced)
@@ -82,10 +80,14 @@ class FolderBackups(Backups):
     def _check_replaceable(self, *, replaced: bool) -> None:
         path = self._folder.path
         if not replaced:
-            raise UsageError(f"there is an archive at {path}; --replace puts the backup in its place")
+            raise UsageError(
+                f"there is an archive at {path}; --replace puts the backup in its place"
+            )
         for one in path.iterdir():
             if one.is_dir() and one.name not in _KNOWN:
-                raise UsageError(f"{one} is none of an archive's; move it away, it would be deleted")
+                raise UsageError(
+                    f"{one} is none of an archive's; move it away, it would be deleted"
+                )
 
     @staticmethod
     def _copy(

@@ -206,7 +206,7 @@ class Folder:
 
     @contextmanager
     def commit_lock(self, *, shared: bool = False) -> Iterator[None]:
-        """Keep commits of the writer from what must see tantivy and SQLite at one moment (`shared`).
+        """Keep commits of the writer apart from backups (`shared`), which need one moment.
 
         Whoever only reads makes no file: in a folder without one nobody has committed anything.
         """

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
@@ -52,6 +52,9 @@ from nwx.model import (
 from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.settings import RankingSettings, ServerSettings
+
+if TYPE_CHECKING:
+    from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
 
 _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
@@ -274,6 +277,12 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def purger(self) -> ServerPurger:
         return ServerPurger(self._server, self._schema, self._parallel, self.entry_store)
+
+    def backups(self, place: str) -> "ServerSnapshots":
+        # Imported here: hardly any command needs it.
+        from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
+
+        return ServerSnapshots(self._server, self.shards(), self._settings.prefix, place)
 
     def shards(self) -> ServerShards:
         return ServerShards(self._server, self._schema, self._parallel, self._settings)

@@ -254,10 +254,13 @@ class ServerShards(Shards):
         self._loading = BulkLoading(server, schema, settings)
 
     def health(self) -> Mapping[str, ShardHealth]:
+        return {index: shard_health(self._server, name) for index, name in self.names().items()}
+
+    def names(self) -> dict[str, str]:
+        """Return the concrete names of all indices of the archive, by the names of `health`."""
         made = self._schema.made_names()
         names = {index.value: made[index] for index in IndexName if index in made}
-        names |= self._schema.names_behind(self._further(has_dates=IndexName.DATES in made))
-        return {index: shard_health(self._server, name) for index, name in names.items()}
+        return names | self._schema.names_behind(self._further(has_dates=IndexName.DATES in made))
 
     def _further(self, *, has_dates: bool) -> dict[str, str]:
         """Return the aliases that an archive may have in addition to its indices."""

@@ -87,7 +87,9 @@ def test_what_is_the_same_is_stored_once(
     one, other = (files_of(backed_up(whole, tmp_path / "backups")) for _ in range(2))
     new = {name for name in other if other[name].st_ino != one.get(name, other[name]).st_ino}
     assert {name for name in new if not name.startswith(("triples/store", "documents/."))} == set()
-    assert other_disk == (other["columns.arrays"].st_ino != (whole / "columns.arrays").stat().st_ino)
+    assert other_disk == (
+        other["columns.arrays"].st_ino != (whole / "columns.arrays").stat().st_ino
+    )
     assert other["archive.sqlite"].st_ino != (whole / "archive.sqlite").stat().st_ino
 
 
@@ -171,7 +173,7 @@ def test_an_archive_is_replaced_only_when_told_and_whole(whole: Path, tmp_path: 
     (text,) = made.glob("documents/*.store")
     damaged = shutil.copytree(made, place / "20000101-000000-000")
     (damaged / "documents" / text.name).write_bytes(b"x" * text.stat().st_size)
-    with pytest.raises(EngineError, match="does not agree with itself .*checksum|cannot be read"):
+    with pytest.raises(EngineError, match="does not agree with itself"):
         opened.restore(damaged, replace=True)
     assert len(content(archive)["documents"]) == 2
     opened.restore(made, replace=True)
