@@ -173,12 +173,12 @@ class ArchiveIndices(ArchiveWork):
 
         An existing archive is to `replace`; nobody may write to it meanwhile.
         """
-        from nwx.checks.backups import checked, restore
+        from nwx.checks.backups import checked, restore_backup
 
         self.close()
         verify = partial(checked, self.settings, progress)
         with open_engine(self.settings) as engine:
-            restore(engine, fspath(backup), verify, progress, replaced=replace)
+            restore_backup(engine, fspath(backup), verify, progress, replaced=replace)
 
     def cdx_comparison(
         self, collection: str = "", excluded: "ExclusionList | None" = None

@@ -27,7 +27,7 @@ def back_up(
     return f"{place.rstrip('/')}/{name}"
 
 
-def restore(
+def restore_backup(
     engine: Engine, backup: str, verify: Verify, progress: ShowProgress, *, replaced: bool
 ) -> None:
     """Restore an archive from the backup at a path.
