@@ -18,9 +18,8 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.checksums import file_checksum
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.bulk.whole_files import unfinished_path, whole_folder
+from nwx.bulk.whole_files import file_checksum, unfinished_path, whole_folder
 from nwx.engine.backups import Backups, Verify
 from nwx.engine.embedded.checks.stored_files import segment_files
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
