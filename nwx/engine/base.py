@@ -142,7 +142,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         """Stream all entries of an index, as in its mapping, ordered by id.
 
-        Dates include all attached indices.
+        Captures may be ordered by collection, file and offset. Dates include all attached indices.
         """
 
     @abstractmethod

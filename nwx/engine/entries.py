@@ -73,7 +73,7 @@ def document_entry(document: Document) -> IndexEntry:
         "precedence": precedence(capture),
         "url_text": url_words(capture.url),
         **{name: getattr(capture, name) for name in _DOCUMENT_CAPTURE},
-        **_dated(capture.timestamp),
+        **dated(capture.timestamp),
         **{name: clean_text(getattr(extract, name)) for name in _TEXTS},
         "headings": [clean_text(text) for text in extract.headings],
         **_links(extract.links),
@@ -131,7 +131,7 @@ def capture_entry(capture: Capture) -> IndexEntry:
         {
             "id": capture_id(capture.collection, capture.source_file, capture.source_file_offset),
             **{name: getattr(capture, name) for name in _CAPTURE},
-            **_dated(capture.timestamp),
+            **dated(capture.timestamp),
         }
     )
 
@@ -221,7 +221,8 @@ def clean_text(text: str) -> str:
     return text
 
 
-def _dated(timestamp: str) -> IndexEntry:
+def dated(timestamp: str) -> IndexEntry:
+    """Return date and year of a timestamp, as fields of an entry."""
     day = f"{timestamp[:4]}-{timestamp[4:6]}-{timestamp[6:8]}"
     time = f"{timestamp[8:10]}:{timestamp[10:12]}:{timestamp[12:14]}"
     return {"crawl_date": f"{day}T{time}Z", "crawl_year": int(timestamp[:4])}

@@ -1,13 +1,14 @@
 """An archive of an older version opens, and is brought forward; only a newer one is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.errors import EngineVersionError
-from nwx.model import Batch, IndexName
+from nwx.engine.entries import capture_entry
+from nwx.errors import EngineVersionError, UsageError
+from nwx.model import Batch, Capture, IndexName
 from nwx.query.question import Question
 from nwx.query.tree import All
 from tests.conformance.archive import also, batch, capture, page
@@ -26,6 +27,12 @@ def older(kind: str, open_archive: Opener) -> Opener:
         engine.refresh()
     ENGINES[kind].make_older(engine)
     return open_archive
+
+
+STRANGE = [
+    capture("http://example.org/" + "x" * 9_000, "2016", offset=8),
+    capture("http://example.org/type", "2017", offset=9, content_type="t" * 300),
+]
 
 
 @pytest.fixture
@@ -83,6 +90,38 @@ def test_an_older_archive_is_brought_forward_when_it_is_written_to(older: Opener
         assert [one.url for one in engine.captures_by_digest(VIA.digest)] == [VIA.url]
         found = engine.search(Question(All(), date_from="2020"))
         assert [hit.url for hit in found.hits] == [PAGES[0].capture.url]
+
+
+def test_captures_of_an_older_archive_are_read_and_brought_forward(
+    kind: str, open_archive: Opener
+) -> None:
+    with open_archive() as engine:
+        engine.create()
+        engine.write(batch(PAGES))
+        engine.write(Batch(captures=tuple(STRANGE)))
+        engine.refresh()
+        stored = list(engine.scan(IndexName.CAPTURES))
+    ENGINES[kind].make_older(engine)
+    captures = [*STRANGE, PAGES[0].capture]
+    with open_archive() as engine:
+        assert list(engine.scan(IndexName.CAPTURES)) == stored
+        _check_lookups(engine, captures)
+        engine.load_captures([[VIA, *STRANGE]])
+        _check_lookups(engine, [*captures, VIA])
+        if not engine.traits.is_local:
+            assert engine.shards().reshard(IndexName.CAPTURES, 1) == "copied"
+            with pytest.raises(UsageError, match="has 1 shards already"):
+                engine.shards().reshard(IndexName.CAPTURES, 1)
+            engine.create()
+        _check_lookups(engine, [*captures, VIA])
+        engine.unload_captures([capture_entry(VIA)["id"]])
+        assert list(engine.scan(IndexName.CAPTURES)) == stored
+
+
+def _check_lookups(engine: Engine, captures: Sequence[Capture]) -> None:
+    for one in captures:
+        assert list(engine.captures(one.urlkey)) == [one]
+        assert list(engine.captures_by_digest(one.digest)) == [one]
 
 
 def test_dates_of_an_older_archive_are_added_to(older: Opener) -> None:

@@ -6,32 +6,34 @@ from typing import Any
 
 from nwx.engine.base import StagedBatch, Staging
 from nwx.engine.search_server.refusals import Refusal, entry_refused, read_refusal
-from nwx.engine.search_server.server import BUSY_ATTEMPTS, Server, pause, to_json, to_lines
+from nwx.engine.search_server.server import BUSY_ATTEMPTS, Server, from_json, pause, to_json
 from nwx.errors import EngineUnavailableError
 from nwx.model import Batch, SourceFile, Written
 
 CHUNK_ITEMS = 1_000
 CHUNK_BYTES = 8 << 20
 _OUTCOMES = {200, 201, 404, 409}
+_PARAMS = {"require_alias": "true", "filter_path": "items.*.status,items.*.result,items.*.error"}
 
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """One action of a bulk request: `entry` is written, or deleted if it is None.
+    """One action of a bulk request: `entry` (JSON) is written, or deleted if it is None.
 
     `control` are the version parameters, such as `if_seq_no`.
     """
 
     index: str
     id: str
-    entry: dict[str, Any] | None
+    entry: object
     operation: str = "index"
     control: tuple[tuple[str, Any], ...] = ()
 
     def lines(self) -> bytes:
         """Return the lines of the request."""
         head = {self.operation: {"_index": self.index, "_id": self.id, **dict(self.control)}}
-        return to_lines([head]) if self.entry is None else to_lines([head, self.entry])
+        entry = b"" if self.entry is None else to_json(self.entry) + b"\n"
+        return to_json(head) + b"\n" + entry
 
 
 def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
@@ -40,39 +42,41 @@ def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
     Outcomes are `created`, `updated`, `deleted`, `not_found`, and `conflict` if the version on the
     server forbids the action.
     """
-    return [outcome for chunk in _chunks(actions) for outcome in _send_chunk(server, chunk)]
+    return list(send_lines(server, (action.lines() for action in actions)))
 
 
-Encoded = tuple[BulkAction, bytes]
+def send_lines(server: Server, actions: Iterable[bytes]) -> Iterator[str]:
+    """Perform actions, each as its lines of a request, and yield the outcome of each."""
+    for chunk in _chunks(actions):
+        yield from _send_chunk(server, chunk)
 
 
-def _chunks(actions: Iterable[BulkAction]) -> Iterator[list[Encoded]]:
-    chunk: list[Encoded] = []
+def _chunks(actions: Iterable[bytes]) -> Iterator[list[bytes]]:
+    chunk: list[bytes] = []
     size = 0
-    for action in actions:
-        lines = action.lines()
+    for lines in actions:
         if chunk and (len(chunk) >= CHUNK_ITEMS or size + len(lines) > CHUNK_BYTES):
             yield chunk
             chunk, size = [], 0
-        chunk.append((action, lines))
+        chunk.append(lines)
         size += len(lines)
     if chunk:
         yield chunk
 
 
-def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
+def _send_chunk(server: Server, chunk: Sequence[bytes]) -> list[str]:
     outcomes = [""] * len(chunk)
     open_items = list(range(len(chunk)))
     for attempt in range(BUSY_ATTEMPTS):
         if attempt:
             pause(attempt)
-        body = b"".join(chunk[i][1] for i in open_items)
+        body = b"".join(chunk[i] for i in open_items)
         # An index that is missing must not be made by the server, without its mapping.
-        answer = server.request("POST", "/_bulk", body, params={"require_alias": "true"})
+        answer = server.request("POST", "/_bulk", body, params=_PARAMS)
         results = [next(iter(item.values())) for item in answer["items"]]
         refused: dict[int, Refusal] = {}
         for i, result in zip(open_items, results, strict=True):
-            outcome = _outcome(server, chunk[i][0], result)
+            outcome = _outcome(server, chunk[i], result)
             if isinstance(outcome, Refusal):
                 refused[i] = outcome
             else:
@@ -92,7 +96,7 @@ def _send_chunk(server: Server, chunk: Sequence[Encoded]) -> list[str]:
     )
 
 
-def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str | Refusal:
+def _outcome(server: Server, lines: bytes, result: dict[str, Any]) -> str | Refusal:
     """Return the outcome of an action, or the refusal if it is to be repeated.
 
     `_shards` of an entry can be ignored: before the server answers, it excludes a copy that failed
@@ -104,8 +108,10 @@ def _outcome(server: Server, action: BulkAction, result: dict[str, Any]) -> str 
     refusal = read_refusal(result, status)
     if refusal.busy or refusal.blocked:
         return refusal
-    size = len(to_json(action.entry))
-    does_not = f"does not take {action.id[:200]!r} for {action.index} ({size} bytes)"
+    head, _, entry = lines.partition(b"\n")
+    (action,) = from_json(head).values()
+    size = len(entry.rstrip(b"\n"))
+    does_not = f"does not take {action['_id'][:200]!r} for {action['_index']} ({size} bytes)"
     raise entry_refused(server.place, refusal, does_not)
 
 

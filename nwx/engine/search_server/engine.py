@@ -11,8 +11,8 @@ from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.entries import inlink_entries
 from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
-from nwx.engine.search_server.capture_lookups import CaptureLookups
-from nwx.engine.search_server.capture_store import CaptureStore
+from nwx.engine.search_server.captures.lookups import CaptureLookups
+from nwx.engine.search_server.captures.store import CaptureStore
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
@@ -220,6 +220,8 @@ class SearchServerEngine(CaptureLookups, Engine):
             return self.entry_store(index).find(INDICES[index].shown)
         if index is IndexName.FILES:
             return map(file_entry, self.files())
+        if index is IndexName.CAPTURES:
+            return self._capture_store.entries()
         if index is IndexName.INLINKS:
             return inlink_entries(self.inlink_index())
         return self._parallel.entries(self._name(index))

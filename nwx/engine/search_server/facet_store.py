@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from nwx.engine.entries import IndexEntry, capture_from_entry
+from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import (
     CAPTURE_ROW_FIELDS,
     AllOf,
@@ -26,10 +26,16 @@ from nwx.engine.facet_store import (
 )
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.blobs import ServerBlobs
+from nwx.engine.search_server.captures.entries import (
+    BY_PLACE,
+    captures_of,
+    fields_of,
+    read_fields,
+)
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
-from nwx.engine.search_server.pages import entries_by_id, pages, search_page
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.pages import pages, search_page
+from nwx.engine.search_server.server import Body, Server, from_json, quoted, to_json
 from nwx.errors import EngineError
 from nwx.model import Capture, IndexName
 from nwx.settings import ServerSettings, build_folder
@@ -79,7 +85,8 @@ def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"
     """Give the captures of an index as they are now."""
     refresh(server, index)
     scans = server.whole_scans(index)
-    selection = ServerLiveSelection(server, server.open_point(index, _KEEP_ALIVE), scans)
+    pit = server.open_point(index, _KEEP_ALIVE)
+    selection = ServerLiveSelection(server, index, pit, scans)
     try:
         yield selection
     finally:
@@ -91,7 +98,8 @@ def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"
 class ServerLiveSelection(LiveSelection):
     """The captures of a point in time."""
 
-    def __init__(self, server: Server, pit: str, scans: Sequence[Body]) -> None:
+    def __init__(self, server: Server, index: str, pit: str, scans: Sequence[Body]) -> None:
+        self._index = index
         self.pit = pit
         self._scans = scans
         self._too_long: Body = {"terms": {server.ignored_field: list(CAPTURE_ROW_FIELDS)}}
@@ -129,9 +137,9 @@ class ServerLiveSelection(LiveSelection):
         """Give the captures with values that no aggregation sees, one by one."""
         body: Body = {
             "query": self._too_long,
-            "_source": list(fields),
             "size": limits.PAGE,
             "track_total_hits": False,
+            **read_fields(fields),
         }
         for scan in self._scans:
             yield from self._rows(body | scan, fields)
@@ -140,7 +148,8 @@ class ServerLiveSelection(LiveSelection):
         while True:
             hits = self._search(body)["hits"]["hits"]
             if hits:
-                values = [_row(hit["_source"], fields) for hit in hits]
+                found = fields_of(self._server, self._index, hits)
+                values = [_row(entry, fields) for entry in found]
                 yield Groups(values, [1] * len(values))
             if len(hits) < limits.PAGE:
                 return
@@ -203,7 +212,7 @@ _PAGE = 10_000
 
 
 class ServerFacetStore(ServerBlobs, FacetStore):
-    """The captures of a server, and the blobs there; a mark is a month and the id of a capture."""
+    """The captures of a server, and the blobs there; a mark is a month and a capture's place."""
 
     def __init__(
         self, server: Server, captures: str, facets: str, settings: ServerSettings
@@ -253,27 +262,33 @@ class ServerFacetStore(ServerBlobs, FacetStore):
     def capture_rows(
         self, months: Collection[str] | None = None, after: str = ""
     ) -> Iterator[CaptureRows]:
-        last_month, _, last_id = after.partition(" ")
+        last_month, _, last = after.partition(" ")
         for month in sorted(self.month_stamps() if months is None else months):
             if month >= last_month:
-                yield from self._rows(month, last_id if month == last_month else "")
+                yield from self._rows(month, last if month == last_month else "")
 
-    def _rows(self, month: str, last_id: str) -> Iterator[CaptureRows]:
+    def _rows(self, month: str, last: str) -> Iterator[CaptureRows]:
         span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
-        filters: list[Body] = [{"range": span}, {"range": {"id": {"gt": last_id}}}]
-        body: Body = {
-            "query": {"bool": {"filter": filters}},
-            "_source": [*CAPTURE_ROW_FIELDS, "id"],
-        }
-        for page in pages(self._server, self._captures, body, [{"id": "asc"}], _PAGE):
-            entries = [hit["_source"] for hit in page]
+        body: Body = {"query": {"bool": {"filter": [{"range": span}]}}}
+        body |= read_fields(CAPTURE_ROW_FIELDS) | (
+            {"search_after": from_json(last)} if last else {}
+        )
+        for page in pages(self._server, self._captures, body, BY_PLACE, _PAGE):
+            entries = fields_of(self._server, self._captures, page)
             rows = [tuple(map(entry.get, CAPTURE_ROW_FIELDS)) for entry in entries]
-            yield CaptureRows(rows, f"{month} {entries[-1]['id']}")
+            place = page[-1]["sort"][: len(BY_PLACE)]
+            yield CaptureRows(rows, f"{month} {to_json(place).decode()}")
 
     def live_selection(self) -> AbstractContextManager[ServerLiveSelection]:
         return live_selection(self._server, self._captures)
 
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         ids = [f"{source}@{offset}" for source, offset in places]
-        found = entries_by_id(self._server, self._captures, ids, "true")
-        return [capture_from_entry(found[id]["_source"]) for id in ids if id in found]
+        found: dict[str, Capture] = {}
+        for start in range(0, len(ids), limits.PAGE):
+            some = ids[start : start + limits.PAGE]
+            body = {"query": {"ids": {"values": some}}, "size": len(some)} | read_fields()
+            hits = search_page(self._server, self._captures, body)["hits"]["hits"]
+            captures = captures_of(self._server, self._captures, hits)
+            found |= zip((hit["_id"] for hit in hits), captures, strict=True)
+        return [found[id] for id in ids if id in found]

@@ -124,12 +124,8 @@ def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
 
 
 def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
-    """Return the entries found by each of several searches, by one request.
-
-    A missing shard is an error.
-    """
-    answers = search_several(server, index, bodies)
-    return [[hit["_source"] for hit in one["hits"]["hits"]] for one in answers]
+    """Return the hits of each of several searches, by one request; missing shards are an error."""
+    return [one["hits"]["hits"] for one in search_several(server, index, bodies)]
 
 
 def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[Body]:

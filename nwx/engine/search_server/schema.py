@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from nwx import mappings
@@ -77,6 +76,9 @@ BITS = "bits"
 TOO_LONG = "too_long"
 """The fields of a capture with values too long to be indexed, where the server does not tell."""
 
+WHOLE = "whole"
+"""All values of a capture with values too long to be indexed, as JSON."""
+
 _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
     IndexName.DATES: {
@@ -86,14 +88,14 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         CHUNK: {"type": "keyword"},
         CHUNKS: {"type": "keyword"},
     },
-    IndexName.CAPTURES: {TOO_LONG: {"type": "keyword"}},
+    IndexName.CAPTURES: {TOO_LONG: {"type": "keyword"}, WHOLE: {"type": "binary", "store": True}},
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
     IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }
 OWN_FIELDS = sorted({name for fields in _OWN_FIELDS.values() for name in fields})
 """Fields of this engine alone, worked out from those of the mappings."""
 
-_OWN_VERSIONS = {IndexName.DATES: 1}
+_OWN_VERSIONS = {IndexName.DATES: 1, IndexName.CAPTURES: 1}
 """How often the fields of this engine alone changed so that an older nwx would read them wrong."""
 
 LAZY_INDICES = frozenset(indices_of(IndexKind.ENTRIES))
@@ -287,8 +289,14 @@ def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
         limits["gc_deletes"] = "0s"
     return {
         "settings": source.get("settings", {}) | {"index": limits},
-        "mappings": source["mappings"] | {"properties": _fields(index), "_meta": _meta(index, {})},
+        "mappings": index_mapping(index, {}),
     }
+
+
+def index_mapping(index: IndexName, notes: dict[str, Any]) -> dict[str, Any]:
+    """Return the mapping of an index, with these notes and the version."""
+    made: dict[str, Any] = mappings.mapping(index)["mappings"]
+    return made | {"properties": _fields(index), "_meta": _meta(index, notes)}
 
 
 def _bounded(field: dict[str, Any]) -> dict[str, Any]:
@@ -298,25 +306,15 @@ def _bounded(field: dict[str, Any]) -> dict[str, Any]:
     return field
 
 
-def own_of_capture(entry: IndexEntry) -> IndexEntry:
-    """Return an entry of captures that names its fields with values too long to be indexed."""
-    names = [name for name, most in _longest_values().items() if _is_longer(entry.get(name), most)]
-    return entry | {TOO_LONG: names} if names else entry
-
-
-@cache
-def _longest_values() -> dict[str, int]:
+def longest_values() -> dict[str, int]:
     """Return the most characters of the fields of captures that are indexed as a whole."""
     properties = mappings.properties(IndexName.CAPTURES)
     bounded = {name: _bounded(field) for name, field in properties.items()}
-    return {name: one["ignore_above"] for name, one in bounded.items() if "ignore_above" in one}
-
-
-def _is_longer(value: object, most: int) -> bool:
-    """Return whether a value has more than `most` Java characters (UTF-16 units)."""
-    if not isinstance(value, str) or 2 * len(value) <= most:
-        return False
-    return len(value.encode("utf-16-le", "surrogatepass")) // 2 > most
+    return {
+        name: one["ignore_above"]
+        for name, one in bounded.items()
+        if "ignore_above" in one and one.get("doc_values", True)
+    }
 
 
 def own_of_document(entry: IndexEntry) -> IndexEntry:

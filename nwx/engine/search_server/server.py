@@ -192,9 +192,9 @@ def to_json(body: object) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def _encoded(raw: msgspec.Raw) -> Any:
-    """Return the decoded value of a part of a body that is JSON already."""
-    return json.loads(bytes(raw))
+def _encoded(part: object) -> Any:
+    """Return the value of a part of a body that `json` does not know: JSON already, or a record."""
+    return json.loads(bytes(part)) if isinstance(part, msgspec.Raw) else msgspec.to_builtins(part)
 
 
 def from_json(text: bytes | str) -> Any:

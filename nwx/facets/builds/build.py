@@ -173,6 +173,7 @@ class _Builder:
             "base": self._base.notes.number if self._base else 0,
             "seeds": self._seeds,
             "hashed_by": pl.__version__,
+            "marks": "places",
             "sites": _by_key(self._options.sites),
             "checks": {month: self._checks[month] for month in months},
         }

@@ -11,11 +11,14 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.entries import capture_entry
 from nwx.engine.open import open_engine
 from nwx.engine.opensearch.server import OpenSearchServer
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.captures.entries import captures_of, read_fields
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.pages import ids_of_all, search_page
+from nwx.engine.search_server.schema import TOO_LONG, WHOLE
 from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineUnavailableError
 from nwx.model import IndexName
@@ -132,6 +135,9 @@ def _server(engine: Engine) -> Iterator[tuple[Server, str]]:
         yield server, prefix
 
 
+_LATER_OPTIONS = ("index", "doc_values")
+
+
 def _take_back_version(server: Server, prefix: str) -> None:
     later = quoted(f"{prefix}-facets,{prefix}-crawls")
     for name in server.request("GET", f"/{later}", params={"ignore_unavailable": "true"}):
@@ -139,13 +145,22 @@ def _take_back_version(server: Server, prefix: str) -> None:
     # A field cannot be taken out of a mapping: an index without it takes the place.
     captures = f"{prefix}-captures"
     (concrete,) = server.request("GET", f"/{quoted(captures)}")
-    mapping = server.request("GET", f"/{quoted(captures)}/_mapping")[concrete]["mappings"]
-    del mapping["properties"]["via"]
-    mapping["_meta"] = {"version": 0, "kept": "as it is"}
+    found = server.request("GET", f"/{quoted(captures)}/_mapping")[concrete]["mappings"]
+    fields = {
+        name: {option: value for option, value in field.items() if option not in _LATER_OPTIONS}
+        for name, field in found["properties"].items()
+        if name not in ("via", WHOLE)
+    }
+    notes = {"version": 0, "kept": "as it is"}
     older = f"{concrete}-older"
+    mapping = {"dynamic": "strict", "_meta": notes, "properties": fields}
     server.request("PUT", f"/{quoted(older)}", {"mappings": mapping})
-    for hit in search_page(server, concrete, {"size": 1_000})["hits"]["hits"]:
-        server.request("PUT", f"/{quoted(older)}/_doc/{quote(hit['_id'], safe='')}", hit["_source"])
+    hits = search_page(server, concrete, {"size": 1_000} | read_fields())["hits"]["hits"]
+    for hit, capture in zip(hits, captures_of(server, concrete, hits), strict=True):
+        entry = capture_entry(capture)
+        if names := hit["fields"].get(TOO_LONG):
+            entry[TOO_LONG] = names
+        server.request("PUT", f"/{quoted(older)}/_doc/{quote(hit['_id'], safe='')}", entry)
     server.request("POST", f"/{quoted(older)}/_refresh")
     actions = [
         {"remove_index": {"index": concrete}},

@@ -2,12 +2,14 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from nwx import mappings
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.captures import values_of
 from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.captures.entries import capture_action, captures_of, read_fields
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import (
     allow_writes,
@@ -19,7 +21,7 @@ from nwx.engine.search_server.cluster.copies import (
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
-from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.schema import Schema, index_mapping
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.shards import BULK_LOADING, ShardHealth, Shards
 from nwx.errors import EngineBusyError, EngineError, PartialAnswerError, UsageError
@@ -46,20 +48,21 @@ _SETTINGS_OF_ITS_OWN = (
 class Resharding:
     """Change of the number of shards of the index of an alias.
 
-    An index whose texts an older nwx analysed otherwise is copied, and analysed anew.
+    An index that an older nwx made otherwise is copied, and its texts are analysed anew.
     """
 
     def __init__(self, server: Server, alias: str, index: IndexName) -> None:
         self._server = server
         self._alias = alias
         self._filling = f"{alias}-resharding"
-        self._analysis: Body = mappings.mapping(index).get("settings", {})
+        self._index = index
+        self._form: Body = mappings.mapping(index).get("settings", {})
 
     def run(self, shards: int, progress: ShowProgress) -> str:
         """Return how it was done, as `Shards.reshard` does."""
         old, state = self._current()
         health = shard_health(self._server, old)
-        if health.shards == shards and self._is_analysed(state):
+        if health.shards == shards and self._has_form(state):
             self._remove_leftovers(old)  # of a run that was killed after its swap
             raise UsageError(f"{self._alias} has {shards} shards already")
         if health.lost:
@@ -73,7 +76,7 @@ class Resharding:
             how = self._make(old, state, new, (health.shards, shards), progress)
             self._wait_for_copies(new, progress)
             self._check_same(old, new)
-            self._follow_mapping(old, new)
+            self._follow_mapping(old, new, how)
             allow_writes(self._server, new)  # a split index takes the block over
             self._swap(old, state, new)
         self._delete_unread(old)
@@ -81,10 +84,11 @@ class Resharding:
 
     def is_analysed(self) -> bool:
         """Return whether the texts of the index are analysed as this version of nwx does."""
-        return all(map(self._is_analysed, self._state(self._alias).values()))
+        return all(map(self._has_form, self._state(self._alias).values()))
 
-    def _is_analysed(self, state: Body) -> bool:
-        return bool(self._analysis.items() <= state["settings"]["index"].items())
+    def _has_form(self, state: Body) -> bool:
+        settings = state["settings"]["index"]
+        return all(settings.get(name) == value for name, value in self._form.items())
 
     def undo(self) -> None:
         """Delete leftovers of a killed run, and allow writes to the index."""
@@ -134,7 +138,7 @@ class Resharding:
         self, old: str, state: Body, new: str, shards: tuple[int, int], progress: ShowProgress
     ) -> str:
         before, after = shards
-        can_split = after % before == 0 and self._is_analysed(state)
+        can_split = after % before == 0 and self._has_form(state)
         if can_split and self._is_split(old, state, new, after):
             return SPLIT
         self._copy(old, state, new, after, progress)
@@ -159,16 +163,18 @@ class Resharding:
         index = state["settings"]["index"]
         kept = {name: one for name, one in index.items() if name not in _SETTINGS_OF_ITS_OWN}
         filling = {"number_of_shards": shards, "number_of_replicas": 0, "refresh_interval": "-1"}
-        body = {
-            "settings": {"index": kept | self._analysis | filling},
-            "mappings": state["mappings"],
+        made: Body = {
+            "settings": {"index": kept | self._form | filling},
+            "mappings": self._mapping(state),
             "aliases": {self._filling: {"is_write_index": True}},
         }
-        self._server.request("PUT", f"/{quoted(new)}", body)
+        self._server.request("PUT", f"/{quoted(new)}", made)
         total, done = count_hits(self._server, old, _EVERYTHING), 0
-        body = {"query": _EVERYTHING, "version": True, "track_total_hits": False}
+        body: Body = {"query": _EVERYTHING, "version": True, "track_total_hits": False}
+        if self._index is IndexName.CAPTURES:
+            body |= read_fields()
         for page in walk(self._server, old, body):
-            send(self._server, (self._action(hit) for hit in page))
+            send(self._server, self._actions(old, page))
             done += len(page)
             progress(WorkProgress(f"copying {self._alias}", done, total))
         put_back = {
@@ -177,10 +183,21 @@ class Resharding:
         }
         self._server.request("PUT", f"/{quoted(new)}/_settings", {"index": put_back})
 
-    def _action(self, hit: Body) -> BulkAction:
-        # The version of a document is the precedence of its capture.
-        version = (("version", hit["_version"]), ("version_type", "external"))
-        return BulkAction(self._filling, hit["_id"], hit["_source"], control=version)
+    def _mapping(self, state: Body) -> Body:
+        """Return the mapping of a copy: of captures that of this version, else the same."""
+        if self._index is not IndexName.CAPTURES:
+            return dict(state["mappings"])
+        return index_mapping(self._index, state["mappings"].get("_meta", {}))
+
+    def _actions(self, old: str, page: Sequence[Body]) -> Iterator[BulkAction]:
+        if self._index is IndexName.CAPTURES:
+            for row in values_of(captures_of(self._server, old, page)):
+                yield capture_action(self._server, self._filling, row, "index")
+            return
+        for hit in page:
+            # The version of a document is the precedence of its capture.
+            version = (("version", hit["_version"]), ("version_type", "external"))
+            yield BulkAction(self._filling, hit["_id"], hit["_source"], control=version)
 
     def _wait_for_copies(self, new: str, progress: ShowProgress) -> None:
         """Wait until each shard is there, and each copy that a node can take."""
@@ -214,9 +231,10 @@ class Resharding:
                 f"{new} has {after} entries, {old} has {before}: it stays as it was; try again"
             )
 
-    def _follow_mapping(self, old: str, new: str) -> None:
+    def _follow_mapping(self, old: str, new: str, how: str) -> None:
         """Copy mapping notes made meanwhile, which the write block does not prevent."""
-        mapping = self._state(old)[old]["mappings"]
+        state = self._state(old)[old]
+        mapping = self._mapping(state) if how == COPIED else state["mappings"]
         self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
 
     def _swap(self, old: str, state: Body, new: str) -> None:

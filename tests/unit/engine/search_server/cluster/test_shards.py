@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from nwx import mappings
 from nwx.bulk.progress import no_progress
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.cluster.shards import Resharding, ServerShards
@@ -86,7 +87,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def index(alias: str = "") -> dict[str, Any]:
-    settings = {"index": {"number_of_replicas": "0"}}
+    form = mappings.mapping(IndexName.CAPTURES)["settings"]
+    settings = {"index": {"number_of_replicas": "0"} | form}
     return {"aliases": {alias: {}} if alias else {}, "settings": settings, "mappings": MAPPING}
 
 

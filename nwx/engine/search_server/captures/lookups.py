@@ -10,7 +10,12 @@ from typing import Any
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
-from nwx.engine.entries import capture_from_entry
+from nwx.engine.search_server.captures.entries import (
+    BY_PLACE,
+    captures_of,
+    fields_of,
+    read_fields,
+)
 from nwx.engine.search_server.pages import pages, search_page, search_pages
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import Capture
@@ -22,9 +27,7 @@ LONGEST = 8_000
 _SORT = [
     {"urlkey": "asc"},
     {"timestamp": "asc"},
-    {"source_file": "asc"},
-    {"source_file_offset": "asc"},
-    {"id": "asc"},
+    *BY_PLACE,
 ]
 
 
@@ -41,12 +44,7 @@ def _order(capture: Capture) -> tuple[Any, ...]:
 _FIRST_PAGE = 20
 """Whoever asks for captures by digest mostly takes the first."""
 
-_BY_TIME = [
-    {"timestamp": "desc"},
-    {"source_file": "asc"},
-    {"source_file_offset": "asc"},
-    {"id": "asc"},
-]
+_BY_TIME = [{"timestamp": "desc"}, *BY_PLACE]
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
@@ -62,6 +60,7 @@ def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
             "sort": [{"timestamp": order}],
             "size": most,
             "track_total_hits": False,
+            **read_fields(),
         }
 
 
@@ -72,7 +71,7 @@ FIRST_PAGE = 256
 _PAGE = 5_000
 MOST_COLLECTIONS = 10_000
 
-_ORDER = ("urlkey", "timestamp", "source_file", "source_file_offset", "id")
+_ORDER = ("urlkey", "timestamp", "source_file", "source_file_offset", "collection")
 _FIELDS = [
     "urlkey",
     "timestamp",
@@ -178,8 +177,9 @@ class CaptureLookups(CaptureIndex):
                 "must_not": [{"term": {"record_type": "revisit"}}],
             }
         }
-        for page in pages(self._server, self._captures, {"query": query}, _BY_TIME, _FIRST_PAGE):
-            for capture in (capture_from_entry(hit["_source"]) for hit in page):
+        body = {"query": query} | read_fields()
+        for page in pages(self._server, self._captures, body, _BY_TIME, _FIRST_PAGE):
+            for capture in captures_of(self._server, self._captures, page):
                 if urlkey in ("", capture.urlkey):
                     yield capture
 
@@ -189,7 +189,9 @@ class CaptureLookups(CaptureIndex):
         )
         sides = zip(asked, found[::2], found[1::2], strict=True)
         return [
-            nearest_captures(map(capture_from_entry, (*later, *earlier)), one.timestamp, most)
+            nearest_captures(
+                captures_of(self._server, self._captures, (*later, *earlier)), one.timestamp, most
+            )
             for one, later, earlier in sides
         ]
 
@@ -255,11 +257,11 @@ class CaptureLookups(CaptureIndex):
             "sort": _SORT,
             "size": _RANGE_PAGE,
             "track_total_hits": False,
+            **read_fields(),
         }
         while True:
             hits = search_page(self._server, self._captures, body)["hits"]["hits"]
-            for hit in hits:
-                yield capture_from_entry(hit["_source"])
+            yield from captures_of(self._server, self._captures, hits)
             if len(hits) < _RANGE_PAGE:
                 return
             body |= {"search_after": hits[-1]["sort"]}
@@ -283,12 +285,11 @@ class CaptureLookups(CaptureIndex):
             "sort": [{name: order} for name in _ORDER],
             "size": FIRST_PAGE,
             "track_total_hits": False,
-            "_source": fields,
+            **read_fields(fields),
         }
         while True:
             hits = search_page(self._server, self._captures, body)["hits"]["hits"]
-            for hit in hits:
-                yield hit["_source"]
+            yield from fields_of(self._server, self._captures, hits)
             if len(hits) < body["size"]:
                 return
             body |= {"search_after": hits[-1]["sort"], "size": _PAGE}

@@ -6,36 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from nwx.engine.entries import IndexEntry, capture_entry, capture_from_entry
-from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.captures import values_of
+from nwx.engine.entries import IndexEntry, capture_entry
+from nwx.engine.search_server.bulk import BulkAction, send, send_lines
+from nwx.engine.search_server.captures.entries import (
+    BY_PLACE,
+    capture_action,
+    captures_of,
+    read_fields,
+)
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.pages import entries_by_id
-from nwx.engine.search_server.schema import TOO_LONG, own_of_capture
-from nwx.engine.search_server.server import Body, Server, quoted, to_lines
-from nwx.errors import EngineError, EngineUnavailableError, StaleMarkError
+from nwx.engine.search_server.pages import pages
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.errors import EngineUnavailableError, StaleMarkError
 from nwx.model import Capture
 
 _AT_ONCE = 1_000
-_PLACE = ("collection", "source_file", "source_file_offset")
-
-
-def _check_same(entry: IndexEntry, other: IndexEntry) -> None:
-    if _place(entry) != _place(other):
-        files = " and ".join(
-            f"the file {one['source_file']!r} of the collection {one['collection']!r}"
-            for one in (other, entry)
-        )
-        raise EngineError(
-            f"two captures have the id {entry['id']!r}: {files}; "
-            f"give the collection or the file another name"
-        )
-
-
-def _place(entry: IndexEntry) -> tuple[str, str, int]:
-    collection, source_file, offset = map(entry.get, _PLACE)
-    return str(collection), str(source_file), int(offset or 0)
-
-
 _PAGE = 1_000
 _NONE = -1
 
@@ -72,27 +58,17 @@ class CaptureStore:
         self._index = index
 
     def add(self, captures: Iterable[Capture]) -> int:
-        """Add captures; return how many were new.
-
-        Stored captures stay unchanged. Raises EngineError if another capture's entry has the id of
-        one of these.
-        """
-        remaining = map(capture_entry, captures)
-        new = 0
-        while entries := list(islice(remaining, _AT_ONCE)):
-            new += self._add_entries(entries)
-        return new
+        """Add captures; return how many were new. Stored captures stay unchanged."""
+        return self._created(action.lines() for action in self._actions(captures))
 
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
         """Add captures, visible when it returns; return how many were new."""
         with tempfile.TemporaryFile(prefix="nwx-load-") as spool:
             # All of it first: what comes from outside may turn out to be wrong at its end.
             for batch in batches:
-                spool.write(to_lines(map(capture_entry, batch)))
+                spool.writelines(action.lines() for action in self._actions(batch))
             spool.seek(0)
-            new = 0
-            while lines := list(islice(spool, _AT_ONCE)):
-                new += self._add_entries(list(map(json.loads, lines)))
+            new = self._created(head + next(spool) for head in spool)
         refresh(self._server, self._index)
         return new
 
@@ -109,6 +85,12 @@ class CaptureStore:
                 deleted += send(self._server, actions).count("deleted")
         refresh(self._server, self._index)
         return deleted
+
+    def entries(self) -> Iterator[IndexEntry]:
+        """Stream the entries of all captures, by collection, file and offset."""
+        body: Body = {"query": {"match_all": {}}} | read_fields()
+        for page in pages(self._server, self._index, body, [BY_PLACE[-1], *BY_PLACE[:-1]]):
+            yield from map(capture_entry, captures_of(self._server, self._index, page))
 
     def mark(self, known: str = "") -> str:
         """Return the mark after all written captures, and make them visible to searches.
@@ -136,26 +118,17 @@ class CaptureStore:
             for capture, number in self._of_shard(shard, (first, final), collection):
                 yield capture, _Mark(end.uuid, (*done, number, *waiting)).text()
 
-    def _add_entries(self, entries: Sequence[IndexEntry]) -> int:
-        if self._server.ignored_field == TOO_LONG:
-            entries = list(map(own_of_capture, entries))
-        actions = (BulkAction(self._index, entry["id"], entry, "create") for entry in entries)
-        outcomes = send(self._server, actions)
-        known = {
-            entry["id"]: entry
-            for entry, outcome in zip(entries, outcomes, strict=True)
-            if outcome == "conflict"
-        }
-        found = entries_by_id(self._server, self._index, list(known), ",".join(_PLACE))
-        for id, entry in known.items():
-            if id in found:
-                _check_same(entry, found[id]["_source"])
-        return outcomes.count("created")
+    def _actions(self, captures: Iterable[Capture]) -> Iterator[BulkAction]:
+        return (capture_action(self._server, self._index, row) for row in values_of(captures))
+
+    def _created(self, actions: Iterable[bytes]) -> int:
+        return sum(outcome == "created" for outcome in send_lines(self._server, actions))
 
     def _of_shard(
         self, shard: int, span: tuple[int, int], collection: str
     ) -> Iterator[tuple[Capture, int]]:
         body: Body = {"sort": [{"_seq_no": "asc"}], "size": _PAGE, "track_total_hits": False}
+        body |= read_fields()
         params = {"preference": f"_shards:{shard}", "allow_partial_search_results": "false"}
         own = [{"term": {"collection": collection}}] if collection else []
         number, final = span
@@ -166,9 +139,11 @@ class CaptureStore:
                 "POST", f"/{quoted(self._index)}/_search", body, params=params
             )
             hits = answer["hits"]["hits"]
-            for hit in hits:
+            for capture, hit in zip(
+                captures_of(self._server, self._index, hits), hits, strict=True
+            ):
                 number = int(hit["sort"][0])
-                yield capture_from_entry(hit["_source"]), number
+                yield capture, number
             if len(hits) < _PAGE:
                 return
 
