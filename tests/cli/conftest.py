@@ -55,7 +55,7 @@ def run_nwx(
 ) -> Ran:
     """Run the command and return what it did; it must end with `code` if one is given."""
     asked = environment(engine, **more)
-    server = _command_server(asked["PYTHONWARNINGS"])
+    server = command_server(asked["PYTHONWARNINGS"])
     done = server.run(list(map(str, arguments)), asked, stdin, 300)
     ran = Ran(done.code, done.out.decode(), done.err.decode())
     assert code is None or ran.code == code, (ran.code, ran.out, ran.err)
@@ -63,7 +63,8 @@ def run_nwx(
 
 
 @cache
-def _command_server(warnings: str) -> CommandServer:
+def command_server(warnings: str = "error") -> CommandServer:
+    """Return the server that runs the commands of this process."""
     return CommandServer(environment("none", PYTHONWARNINGS=warnings))
 
 

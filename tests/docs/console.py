@@ -12,10 +12,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from tests.cli.command_server import COMMAND, CommandServer
+from tests.cli.conftest import COMMAND, command_server
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -42,11 +41,12 @@ def commands(document: str) -> Iterator[Command]:
 
 def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
     """Return what a command prints as its result; what it tells on the way is not compared."""
+    commands = command_server().descriptor
     folders = (Path(__file__).parent / "bin", Path(sys.executable).parent, os.environ["PATH"])
     set_here = {
         "PATH": os.pathsep.join(map(str, folders)),
         "NWX_COMMAND": COMMAND,
-        "NWX_COMMANDS": str(_server().descriptor),
+        "NWX_COMMANDS": str(commands),
         "NO_COLOR": "1",
         "COLUMNS": "100",
     }
@@ -54,7 +54,7 @@ def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
         ["bash", "-c", command.text],
         cwd=folder,
         env={**os.environ, **environment, **set_here},
-        pass_fds=[_server().descriptor],
+        pass_fds=[commands],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -62,11 +62,6 @@ def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
         check=False,
     )
     return done.stdout.decode()
-
-
-@cache
-def _server() -> CommandServer:
-    return CommandServer(os.environ)
 
 
 def matches(expected: str, printed: str) -> bool:
