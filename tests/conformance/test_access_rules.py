@@ -11,6 +11,8 @@ from nwx.errors import UsageError
 from nwx.model import IndexName
 from tests.conformance.engines import Opener
 
+ABOVE_ENGINES = True
+
 FULL = AccessRule(
     "",
     Action.LOCAL,

@@ -14,6 +14,8 @@ from tests.conformance.archive import also, batch, capture, page
 from tests.conformance.engines import ENGINES, Opener
 from tests.conformance.test_takedown import fill, planted, purge
 
+ABOVE_ENGINES = True
+
 PAGES = [page(f"http://example.org/{n}", f"{2010 + n}", f"text {n}") for n in range(12)]
 LOADED = [capture(f"http://loaded.example/{n}", "2015", offset=n * 9) for n in range(9)]
 

@@ -21,6 +21,8 @@ from tests.documents_files import write_documents
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 INDICES = (IndexName.DOCUMENTS, IndexName.CAPTURES, IndexName.DATES, IndexName.FILES)

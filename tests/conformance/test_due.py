@@ -20,6 +20,8 @@ from nwx.steering.specifications.link_rules import LinkRules
 from nwx.steering.specifications.specification import DueInterval, LinkRule, RuleAction
 from tests.conformance.archive import capture
 
+ABOVE_ENGINES = True
+
 NOW = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
 WEEK = DueIntervals(7.0)
 

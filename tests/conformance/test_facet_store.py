@@ -22,6 +22,8 @@ from tests.conformance.test_facets import cache
 from tests.counted_facets import write_counted
 from tests.facets import batch, by_chance
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 LARGE = 5 << 20

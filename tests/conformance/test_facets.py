@@ -23,6 +23,8 @@ from nwx.model import Capture, IndexName
 from tests.conformance.engines import Opener
 from tests.facets import Counted, batch, by_chance, counted, features, groups
 
+ABOVE_ENGINES = True
+
 QUESTIONS = 60
 
 

@@ -20,6 +20,8 @@ from tests.conformance.archive import capture
 from tests.conformance.test_facets import cache, written
 from tests.facets import by_chance
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 SITES = 1_000_000

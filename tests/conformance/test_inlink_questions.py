@@ -22,6 +22,8 @@ from tests.conformance.test_facets import cache
 from tests.conformance.test_inlinks import build
 from tests.links import page, random_batches
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 

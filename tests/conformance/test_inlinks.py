@@ -13,6 +13,8 @@ from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache
 from tests.links import brute_force, page, random_batches
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 

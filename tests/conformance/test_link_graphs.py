@@ -17,6 +17,8 @@ from tests.conformance.test_facets import cache
 from tests.conformance.test_inlinks import build
 from tests.links import page, random_batches
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 CELLS = (LinkCell(), LinkCell(2009), LinkCell(None, "p"), LinkCell(2010, "q"), LinkCell(1999))

@@ -18,6 +18,8 @@ from tests.conformance.test_inlinks import build, check
 from tests.inverted_links import write_inverted
 from tests.links import page, random_batches
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 

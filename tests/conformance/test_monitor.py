@@ -19,6 +19,8 @@ from tests.conformance.archive import batch, capture, page
 from tests.conformance.engines import Opener
 from tests.unit.quality.monitor.made_crawls import BEGIN, MadeCrawl, kinds, log_line
 
+ABOVE_ENGINES = True
+
 
 def captures(first: int, last: int, collection: str = "web") -> list[Capture]:
     return [

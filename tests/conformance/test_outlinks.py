@@ -18,6 +18,8 @@ from tests.conformance.engines import Opener
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page
 
+ABOVE_ENGINES = True
+
 HOME = page("http://example.org/", "2010", "welcome home", title="Home")
 LINKED = replace(HOME, extract=replace(HOME.extract, links=(Link("http://b.example/"),)))
 

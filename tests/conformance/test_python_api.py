@@ -13,6 +13,8 @@ from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache
 from tests.warcs import Page, html, write_warc
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 SECRET = "http://secret.example/"

@@ -22,6 +22,8 @@ from nwx.quality.scores import CaptureMark, marked_captures
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 
+ABOVE_ENGINES = True
+
 FULL = PlaybackScore(
     id="web/a b#c/d.warc.gz@17",
     collection="web",

@@ -15,6 +15,8 @@ from nwx.engine.indices.crawl_queue import (
     UrlUpdate,
 )
 
+ABOVE_ENGINES = True
+
 HOSTS, PATHS, CRAWLS = "abcd", 6, ("", "one")
 STEPS = {"embedded": 400, "elastic": 60, "opensearch": 60}
 LIMITS = (

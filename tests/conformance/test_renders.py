@@ -15,6 +15,8 @@ from nwx.values.render_names import RenderKind, target_uri
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 
+ABOVE_ENGINES = True
+
 PAGE = "http://www.example.org/page?b=2&a=1"
 SECURE = "https://example.org/page/?a=1&b=2"
 OTHER = "http://example.org/other"

@@ -21,6 +21,8 @@ from tests.conformance.test_facets import cache
 from tests.conformance.test_inlinks import build
 from tests.links import brute_force, page, random_batches
 
+ABOVE_ENGINES = True
+
 __all__ = ["cache"]
 
 HOST = Scope(prefix="test,b)/")

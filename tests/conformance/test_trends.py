@@ -13,6 +13,8 @@ from nwx.query.question import Question
 from nwx.searching.trends import trends
 from tests.conformance.archive import also, batch, page
 
+ABOVE_ENGINES = True
+
 DATES_OF_ENTRY = 1
 
 STONE = page("http://example.org/stone", "2010", "a stone")
