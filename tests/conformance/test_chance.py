@@ -13,7 +13,8 @@ from tests.conformance import chance, oracle
 from tests.conformance.oracle import Shown
 
 BATCHES, SHOWN = chance.archive(Random(2010), 160)
-QUESTIONS = 100
+SEEDS = (*range(30), 43, 53, 64, 66, 78, 79, 88, 95, 99)
+"""Together they run all branches that the first 100 run."""
 
 
 def check(request: Question, found: SearchResult, documents: Sequence[Shown] = SHOWN) -> None:
@@ -38,7 +39,7 @@ def check(request: Question, found: SearchResult, documents: Sequence[Shown] = S
     assert counted == oracle.facets(documents, request)
 
 
-@pytest.mark.parametrize("seed", range(QUESTIONS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_question_made_by_chance(archive: Engine, seed: int) -> None:
     request = chance.request(Random(seed))
     check(request, archive.search(request))

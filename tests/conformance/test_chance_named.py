@@ -15,6 +15,8 @@ from tests.conformance.test_chance import BATCHES, SHOWN, check
 DATES_OF_ENTRY = 2
 
 INDICES = (MAIN_DATES, "a", "b")
+SEEDS = (*range(20), 21, 22, 26, 28, 36, 43, 53, 57, 64, 66, 67, 78, 79)
+"""Together they run all branches that the first 80 run."""
 
 
 def spread(dates: tuple[Dates, ...], random: Random) -> dict[str, list[Dates]]:
@@ -43,7 +45,7 @@ def named(
         yield opened
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_question_made_by_chance(named: Engine, seed: int) -> None:
     request = chance.request(Random(seed))
     check(request, named.search(request))

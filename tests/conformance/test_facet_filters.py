@@ -16,6 +16,8 @@ from tests.conformance.test_chance import check
 BATCHES = CHANCE_BATCHES
 
 COUNTED = ("collection", "host", "content_type_norm", "status_code", "content_language", "year")
+SEEDS = (*range(12), 16, 18, 20, 21, 25, 26, 28, 34, 35, 36, 39, 44, 45, 47, 53, 56)
+"""Together they run all branches that the first 60 run."""
 
 
 def question(chosen: Random) -> Question:
@@ -37,7 +39,7 @@ def question(chosen: Random) -> Question:
     return replace(found, query=chance.node(chosen, 1), filters=filters, facets=FACET_FIELDS)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_each_facet_leaves_out_its_own_filter(archive: Engine, seed: int) -> None:
     asked = question(Random(3000 + seed))
     check(asked, archive.search(asked))
