@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -110,3 +110,33 @@ def peak_megabytes(pid: int) -> float:
         assert found
         kilobytes += int(found[1])
     return kilobytes / 1024
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of the files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+Figures = dict[str, dict[str, float]]
+"""What was measured of a server or source, by its name."""
+
+_COMPARED = (
+    ("embedded", "bytes", 1.23),
+    ("embedded", "look-ups/s", 1),
+    ("ZipNum", "look-ups/s", 0.7),
+    ("CDX file", "look-ups/s", 1),
+    ("embedded", "look-up ms", 1),
+    ("embedded", "prefix lines/s", 1.5),
+    ("embedded", "POST captures/s", 1),
+    ("embedded", "load µs", None),
+)
+"""Names and figures, and the ratio to OutbackCDX to be reached: of bytes and times at most."""
+
+
+def print_comparison(figures: Mapping[str, Mapping[str, float]]) -> None:
+    """Print what nwx has next to OutbackCDX, with the ratios."""
+    print("| | nwx | OutbackCDX | ratio | goal |\n|---|---|---|---|---|")
+    for name, figure, goal in _COMPARED:
+        ours, peers = figures[name][figure], figures["OutbackCDX"][figure]
+        shown = f"{ours:,.2f} | {peers:,.2f}" if peers < 10 else f"{ours:,.0f} | {peers:,.0f}"
+        print(f"| {figure}, {name} | {shown} | {ours / peers:.2f} | {goal or ''} |")

@@ -8,7 +8,8 @@ Exact look-ups are of URLs drawn at random: look-ups/s and the 95th percentile
 in milliseconds, for each number of clients; every client is a process with
 one connection that it keeps, and sends the headers of `requests`. The prefix
 query streams so many lines of one host. POSTs send so many lines in one
-request, into each engine.
+request, into each engine, from one client and from two at once.
+With OutbackCDX a table says how nwx compares, by the figures of most clients.
 Servers are processes of their own, asked one after the other. pywb has the
 same ZipNum cluster as we have. OutbackCDX is asked where its jar is named: a
 release of it, or what `mvn package` makes of its sources.
@@ -33,13 +34,17 @@ from isal import isal_zlib
 
 from benchmarks.cdx_peers import (
     TOKEN,
+    Figures,
+    folder_bytes,
     nwx_command,
     nwx_server,
     outback_server,
     peak_megabytes,
+    print_comparison,
     pywb_server,
     tree_seconds,
 )
+from benchmarks.scale import children_seconds
 from tests.elasticsearch.server import node
 
 BLOCK_LINES = 3_000
@@ -60,6 +65,9 @@ _HEADERS = "\r\n".join(
 
 
 _POSTED_BYTES = 1 << 26
+_POSTING_CLIENTS = (1, 2)
+_COMPACTION_SECONDS = 10
+"""OutbackCDX compacts in the background, and does not tell when it has ended."""
 
 
 def main() -> None:
@@ -72,6 +80,7 @@ def main() -> None:
     options.add_argument("--post", type=int, default=20_000)
     options.add_argument("--elastic", nargs="?", const="start", default="")
     options.add_argument("--outback", type=Path)
+    options.add_argument("--no-pywb", dest="pywb", action="store_false")
     options.add_argument("--folder", type=Path)
     given = options.parse_args()
     with ExitStack() as stack:
@@ -88,31 +97,38 @@ def run(given: argparse.Namespace, folder: Path, cluster: Path, index: Path, ela
     """Ask each server in turn."""
     engines = {"embedded": str(folder / "archive")} | ({"elastic": elastic} if elastic else {})
     asked = "/web/cdx/ia?url={}"
+    figures: Figures = {}
     for name, place in engines.items():
-        load(place, index)
+        figures[name] = load(place, index)
         with nwx_server(["--engine", place], []) as (port, process):
-            lookups(f"nwx, {name}", port, asked, given, process.pid)
-            prefix(f"nwx, {name}", port, "/web/cdx/ia?url={}", given.prefix, process.pid)
-    with nwx_server([], [f"web={cluster}"]) as (port, process):
-        lookups("nwx, ZipNum", port, asked, given, process.pid)
-        prefix("nwx, ZipNum", port, asked, given.prefix, process.pid)
-    with nwx_server([], [f"web={index}"]) as (port, process):
-        lookups("nwx, CDX file", port, asked, given, process.pid)
-        prefix("nwx, CDX file", port, asked, given.prefix, process.pid)
-    with pywb_server(folder) as (port, process):
-        lookups("pywb, ZipNum", port, "/web/index?output=text&url={}", given, process.pid)
-        # As one page of all blocks, which it would cut into pages of ten otherwise.
-        pywb_prefix = "/web/index?output=text&limit=1000000000&pageSize=1000000&url={}"
-        prefix("pywb, ZipNum", port, pywb_prefix, given.prefix, process.pid)
+            figures[name] |= ask(f"nwx, {name}", port, asked, given, process.pid)
+    for name, source in (("ZipNum", cluster), ("CDX file", index)):
+        with nwx_server([], [f"web={source}"]) as (port, process):
+            figures[name] = ask(f"nwx, {name}", port, asked, given, process.pid)
+    if given.pywb:
+        with pywb_server(folder) as (port, process):
+            # As one page of all blocks, which it would cut into pages of ten otherwise.
+            pywb = "/web/index?output=text&limit=1000000000&pageSize=1000000&url={}"
+            ask("pywb, ZipNum", port, pywb, given, process.pid)
     if given.outback:
-        with outback_server(given.outback, folder / "outback") as (port, process):
-            load_outback(port, index)
-            lookups("OutbackCDX", port, "/web?url={}", given, process.pid)
-            prefix("OutbackCDX", port, "/web?url={}", given.prefix, process.pid)
-            post("OutbackCDX", port, given.post, process.pid)
+        data = folder / "outback"
+        with outback_server(given.outback, data) as (port, process):
+            figures["OutbackCDX"] = load_outback(port, index, data, process.pid)
+            figures["OutbackCDX"] |= ask("OutbackCDX", port, "/web?url={}", given, process.pid)
+            figures["OutbackCDX"] |= post("OutbackCDX", port, given, process.pid)
     for name, place in engines.items():
         with nwx_server(["--engine", place], ["--cdx-token", TOKEN]) as (port, process):
-            post(f"nwx, {name}", port, given.post, process.pid)
+            figures[name] |= post(f"nwx, {name}", port, given, process.pid)
+    if given.outback:
+        print_comparison(figures)
+
+
+def ask(
+    name: str, port: int, address: str, given: argparse.Namespace, pid: int
+) -> dict[str, float]:
+    """Return the figures of look-ups and of a prefix query."""
+    figures = lookups(name, port, address, given, pid)
+    return figures | prefix(name, port, address, given.prefix, pid)
 
 
 def url_of(number: int) -> str:
@@ -166,30 +182,47 @@ def _blocks(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield block
 
 
-def load(place: str, index: Path) -> None:
-    """Load the captures of a CDX into an archive and say how long that took."""
-    started = time.perf_counter()
+def load(place: str, index: Path) -> dict[str, float]:
+    """Load the captures of a CDX into an archive; return what that took."""
+    started, before = time.perf_counter(), children_seconds()
     command = ["--engine", place, "cdx-load", "--collection", "web", str(index)]
     subprocess.run([nwx_command(), *command], check=True, stdout=subprocess.DEVNULL)
-    took = time.perf_counter() - started
+    took, busy = time.perf_counter() - started, children_seconds() - before
     with index.open("rb") as stream:
         lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
-    print(f"cdx-load into {place}: {lines / took:,.0f} captures/s")
+    stored = folder_bytes(Path(place)) / lines
+    print(
+        f"cdx-load into {place}: {lines / took:,.0f} captures/s, {busy / lines * 1e6:.1f} µs of the"
+        f" processor and {stored:.0f} bytes each"
+    )
+    return {"bytes": stored, "load µs": busy / lines * 1e6}
 
 
-def load_outback(port: int, index: Path) -> None:
-    """POST a CDX to OutbackCDX, some lines at a time, and say how long that took."""
-    started = time.perf_counter()
+def load_outback(port: int, index: Path, data: Path, pid: int) -> dict[str, float]:
+    """POST a CDX to OutbackCDX, some lines at a time, compact it, and return what that took."""
+    started, before = time.perf_counter(), tree_seconds(pid)
     lines = 0
     with index.open("rb") as stream, Client(port) as client:
         while some := stream.readlines(_POSTED_BYTES):
             client.post("/web", b"".join(some))
             lines += len(some)
-    print(f"POST to OutbackCDX: {lines / (time.perf_counter() - started):,.0f} captures/s")
+        took, busy = time.perf_counter() - started, tree_seconds(pid) - before
+        loaded = folder_bytes(data) / lines
+        client.post("/web/compact", b"")
+    time.sleep(_COMPACTION_SECONDS)
+    stored = folder_bytes(data) / lines
+    print(
+        f"POST to OutbackCDX: {lines / took:,.0f} captures/s, {busy / lines * 1e6:.1f} µs of the"
+        f" processor and {loaded:.0f} bytes each, {stored:.0f} after compaction"
+    )
+    return {"bytes": stored, "load µs": busy / lines * 1e6}
 
 
-def lookups(name: str, port: int, address: str, given: argparse.Namespace, pid: int) -> None:
-    """Look up random URLs with each number of clients and print the figures."""
+def lookups(
+    name: str, port: int, address: str, given: argparse.Namespace, pid: int
+) -> dict[str, float]:
+    """Look up random URLs with each number of clients; return the figures of the last."""
+    rate = each = 0.0
     for clients in given.clients:
         with multiprocessing.get_context("spawn").Pool(clients) as pool:
             work = [
@@ -201,11 +234,13 @@ def lookups(name: str, port: int, address: str, given: argparse.Namespace, pid: 
         times = sorted(one for mine in found for one in mine)
         rate = len(times) / given.seconds
         late = times[int(0.95 * len(times))] * 1000
+        each = busy / (len(times) + clients * WARM_UP) * 1000
         print(
             f"{name}, {clients} clients: {rate:,.0f} look-ups/s,"
             f" median {statistics.median(times) * 1000:.2f} ms, 95 % {late:.2f} ms;"
-            f" {busy / (len(times) + clients * WARM_UP) * 1000:.2f} ms of the processor each"
+            f" {each:.2f} ms of the processor each"
         )
+    return {"look-ups/s": rate, "look-up ms": each}
 
 
 def look_up(port: int, address: str, urls: int, seconds: float, seed: int) -> list[float]:
@@ -283,8 +318,8 @@ class Client:
         return head
 
 
-def prefix(name: str, port: int, address: str, lines: int, pid: int) -> None:
-    """Stream the captures of a host and print how fast, and what memory the server took."""
+def prefix(name: str, port: int, address: str, lines: int, pid: int) -> dict[str, float]:
+    """Stream the captures of a host; return how fast, and print what memory the server took."""
     before, busy = peak_megabytes(pid), tree_seconds(pid)
     started = time.perf_counter()
     with Client(port) as client:
@@ -300,25 +335,44 @@ def prefix(name: str, port: int, address: str, lines: int, pid: int) -> None:
         f" {busy / found * 1e6:.2f} µs of the processor each;"
         f" memory {before:.0f} MB before, {peak_megabytes(pid):.0f} MB at most"
     )
+    return {"prefix lines/s": found / took}
 
 
-def post(name: str, port: int, captures: int, pid: int) -> None:
-    """Send captures in one request and print how fast they are stored."""
+def post(name: str, port: int, given: argparse.Namespace, pid: int) -> dict[str, float]:
+    """Send captures, a request from each client; return how fast they are stored at best."""
+    rates = []
+    for clients in _POSTING_CLIENTS:
+        with multiprocessing.get_context("spawn").Pool(clients) as pool:
+            firsts = [10**10 * (clients + each) for each in range(1, clients + 1)]
+            bodies = pool.starmap(posted_lines, [(first, given.post) for first in firsts])
+            busy = tree_seconds(pid)
+            times = pool.starmap(send, [(port, body, given.post) for body in bodies])
+        took = max(end for _, end in times) - min(start for start, _ in times)
+        busy, sent = tree_seconds(pid) - busy, clients * given.post
+        rates.append(sent / took)
+        print(
+            f"{name}, {clients} clients: POST, {sent / took:,.0f} captures/s,"
+            f" {busy / sent * 1e6:.1f} µs of the processor each;"
+            f" memory {peak_megabytes(pid):.0f} MB at most"
+        )
+    return {"POST captures/s": max(rates)}
+
+
+def posted_lines(first: int, captures: int) -> bytes:
+    """Return lines of captures that nobody has sent yet."""
     lines = (
-        line_of("-", "20200102030405", url_of(number), 10_000_000_000 + number)
-        for number in range(captures)
+        line_of("-", "20200102030405", url_of(number), first + number) for number in range(captures)
     )
-    body = "".join(lines).encode()
-    started, busy = time.perf_counter(), tree_seconds(pid)
+    return "".join(lines).encode()
+
+
+def send(port: int, body: bytes, captures: int) -> tuple[float, float]:
+    """POST lines; return when that began and ended."""
     with Client(port) as client:
+        started = time.monotonic()
         answer = client.post("/posted", body)
-    took, busy = time.perf_counter() - started, tree_seconds(pid) - busy
     assert answer == b"Added %d records\n" % captures, answer
-    print(
-        f"{name}: POST, {captures / took:,.0f} captures/s,"
-        f" {busy / captures * 1e6:.1f} µs of the processor each;"
-        f" memory {peak_megabytes(pid):.0f} MB at most"
-    )
+    return started, time.monotonic()
 
 
 if __name__ == "__main__":
