@@ -39,10 +39,12 @@ VARIABLES = {
     "users": "NWX_USERS",
     "users_file": "NWX_USERS_FILE",
     "access_token": "NWX_ACCESS_TOKEN",
+    "rate_limit": "NWX_RATE_LIMIT",
+    "metrics_token": "NWX_METRICS_TOKEN",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
-_MAX_WEIGHT = 1_000
+_MAX_WEIGHT, _MAX_RATE = 1_000, 1_000_000
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -113,6 +115,18 @@ class UserSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProtectionSettings:
+    """Protection of the service from its clients.
+
+    A network may ask for `rate` resources a second (`webapp.protection.client_limits`), 0 is no
+    limit. The bearer of `metrics_token` may read the metrics; with "" nobody is.
+    """
+
+    rate: float = 0.0
+    metrics_token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of an archive and its services; the archive is a folder or http(s) address.
 
@@ -134,6 +148,7 @@ class Settings:
     browser: str = ""
     alerts: AlertSettings = AlertSettings()
     users: UserSettings = UserSettings()
+    protection: ProtectionSettings = ProtectionSettings()
 
 
 def load_settings(
@@ -166,19 +181,20 @@ def load_settings(
         queue_token=texts.text("queue_token", ""),
         search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
         ranking=RankingSettings(
-            texts.weight("anchor_weight", ranking.anchor_weight),
-            texts.weight("inlink_weight", ranking.inlink_weight),
+            texts.number_up_to("anchor_weight", ranking.anchor_weight, _MAX_WEIGHT),
+            texts.number_up_to("inlink_weight", ranking.inlink_weight, _MAX_WEIGHT),
         ),
         triples=texts.text("triples", ""),
         triples_query=texts.text("triples_query", ""),
         browser=texts.text("browser", ""),
         alerts=AlertSettings(
-            texts.text("webhook", ""),
-            texts.text("alert_command", ""),
-            texts.text("thresholds", ""),
+            *(texts.text(name, "") for name in ("webhook", "alert_command", "thresholds"))
         ),
         users=UserSettings(
             texts.text("users", ""), texts.text("users_file", ""), texts.text("access_token", "")
+        ),
+        protection=ProtectionSettings(
+            texts.number_up_to("rate_limit", 0.0, _MAX_RATE), texts.text("metrics_token", "")
         ),
     )
 
@@ -221,14 +237,14 @@ class _Texts:
             raise self._error(name, text, "a number of seconds, above 0 and below a day")
         return value
 
-    def weight(self, name: str, default: float) -> float:
+    def number_up_to(self, name: str, default: float, most: int) -> float:
         text = self.text(name, str(default))
         try:
             value = float(text)
         except ValueError as error:
             raise self._error(name, text, "a number") from error
-        if not 0 <= value <= _MAX_WEIGHT:
-            raise self._error(name, text, f"a number from 0 to {_MAX_WEIGHT}")
+        if not 0 <= value <= most:
+            raise self._error(name, text, f"a number from 0 to {most:,}")
         return value
 
     def truth(self, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import atexit
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from threading import BoundedSemaphore
 
@@ -9,6 +10,7 @@ from flask import Flask, Response, g, request
 from flask_babel import get_locale
 
 import nwx
+from nwx import Archive
 from nwx.access.restricted.engine import RestrictedEngines
 from nwx.accounts.account_file import AccountFile, account_file_path
 from nwx.accounts.user_options import user_options
@@ -39,6 +41,7 @@ from webapp.links import api as link_api
 from webapp.links import page as links
 from webapp.pictures import picture_api, picture_pages
 from webapp.pictures import routes as picture_routes
+from webapp.protection.shared import SharedProtection
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality import repair_page
@@ -148,7 +151,7 @@ def create_app(
 
     Without an engine it is that of the archive which the environment names,
     with its tokens and users, as `gunicorn 'webapp.application:create_app()'`
-    wants it; playback is then off.
+    wants it; playback is then off, and each process has limits of its own.
     Captures are played at `replay_url`, or at `replay_port` of
     `replay_host`, which is another name of the host that a reader came by
     where it is not given; with neither, pages say that playback is off.
@@ -220,7 +223,7 @@ def _app_of_environment() -> Flask:
     users = None
     if options.has_users:
         users = user_service(options, AccountFile(account_file_path(settings.engine, kept.file)))
-    return create_app(
+    app = create_app(
         engine,
         triples=settings,
         cdx_token=settings.cdx_token,
@@ -230,6 +233,12 @@ def _app_of_environment() -> Flask:
         users=users,
         proxies=ProxyHeaders(options.trusted_proxies, options.naming_proxies),
     )
+    stack = ExitStack()
+    atexit.register(stack.close)
+    shared = SharedProtection.create(stack, settings.protection, processes=1)
+    tokens = (settings.cdx_token, settings.queue_token, options.access_token)
+    shared.protect(app, stack, Archive.over(engine), tokens, is_public=True)
+    return app
 
 
 def _new_application() -> Flask:

@@ -14,6 +14,12 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 ShortAnswers = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes] | None]
 """As a WSGI application; None stands for an answer that it cannot give at once."""
 
+ROBOTS = ("X-Robots-Tag", "noindex, nofollow")
+"""The header by which search engines keep what they have come by out of their results."""
+
+ROBOTS_TXT = "User-agent: *\nDisallow: /\n"
+"""Keeps crawlers away: an archive's pages are no pages of their own, and without end."""
+
 _GIVEN = "nwx.host"
 _MOST_CHARACTERS = 262
 _HOST = re.compile(

@@ -128,7 +128,7 @@ class LoginLimits:
 
 def _limits(name: str, address: str) -> tuple[tuple[RateLimitItem, *tuple[str, ...]], ...]:
     # People type passwords where the name belongs: what was typed is not kept.
-    name, address = _digest(name), _network(address)
+    name, address = _digest(name), client_network(address)
     return (
         (OF_ONE_NAME, name, address),
         (OF_ONE_ADDRESS, address),
@@ -141,7 +141,7 @@ def _digest(name: str) -> str:
     return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _network(address: str) -> str:
+def client_network(address: str) -> str:
     """Return what counts as one address: of IPv6 a whole network, for a host has that many."""
     try:
         found = ipaddress.ip_address(address)

@@ -1,7 +1,7 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 if TYPE_CHECKING:
     from nwx.archive_cdx import IndexOptions
     from nwx.extract.extractors import Extractor
+    from nwx.settings import ProtectionSettings, Settings
 
 
 date_options = option.option_set(
@@ -92,11 +93,34 @@ SERVER_WORKERS = option.value(
 SERVER_THREADS = option.count(
     "--threads", None, "Requests that each process answers at the same time.", default=8
 )
+TRUSTED_PROXIES = option.repeated(
+    "--trusted-proxy",
+    "ADDRESS",
+    "Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+    into="trusted_proxies",
+)
+PROTECTION = option.option_set(
+    option.above_zero(
+        "--rate-limit",
+        "N",
+        "Resources a second for each network; a search counts 10.  [NWX_RATE_LIMIT; no limit]",
+    ),
+    option.string(
+        "--metrics-token", "TEXT", "Token that allows reading /metrics.  [NWX_METRICS_TOKEN]"
+    ),
+)
 USERS_FILE_OPTION = option.string(
     "--users-file",
     "FILE",
     "File of the accounts.  [NWX_USERS_FILE; users.db in the folder of the archive]",
 )
+
+
+def protection_of(settings: "Settings", given: dict[str, Any]) -> "ProtectionSettings":
+    """Return what the options of `PROTECTION` ask for, and leave the others that were given."""
+    kept = settings.protection
+    rate, token = given.pop("rate_limit"), given.pop("metrics_token")
+    return type(kept)(rate or kept.rate, token or kept.metrics_token)
 
 
 index_options = option.option_set(

@@ -20,6 +20,13 @@ from nwx.errors import NwxError
 from webapp.cdx.service import SPELLINGS, CdxService, origin_headers
 from webapp.cdx.streams import COMMON_HEADERS, AnswerWork, BegunAnswer, begin, takes_gzip, whole
 from webapp.headers import Application, is_host
+from webapp.protection.client_limits import (
+    LIMITS_EXTENSION,
+    ROUTE,
+    ClientLimits,
+    is_pattern,
+    question_cost,
+)
 from webapp.site.question_limits import client_waits
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")
@@ -100,8 +107,14 @@ class Gate:
         path = _PATH.fullmatch(environ["PATH_INFO"])
         if path is None:
             return None
+        environ[ROUTE] = (
+            f"{'/<collection>' if path[1] else ''}/cdx{'/<variant>' if path[2] else ''}"
+        )
         work = AnswerWork(self._service.streams, client_waits(environ))
         try:
+            if self._must_wait(environ):
+                work.close()
+                return None
             with working(work):
                 server = self._service.server_for(self._app, environ)
                 answer = self._answer(server, path[1] or "", path[2] or "", environ["QUERY_STRING"])
@@ -111,6 +124,13 @@ class Gate:
         except NwxError as error:
             work.close()
             return error
+
+    def _must_wait(self, environ: dict[str, Any]) -> bool:
+        """Charge a question; who has to wait is told so behind the gate."""
+        limits: ClientLimits | None = self._app.extensions.get(LIMITS_EXTENSION)
+        if limits is None:
+            return False
+        return limits.wait(self._app, environ, question_cost(environ["QUERY_STRING"])) > 0
 
     def _answer(
         self, server: CdxServer, collection: str, variant: str, query_string: str
@@ -129,15 +149,9 @@ def _is_of_one_url(query_string: str) -> bool:
     """Return whether a question is plainly one for the captures of a single URL."""
     for part in query_string.split("&"):
         name, _, value = part.partition("=")
-        if name not in _OF_ONE_URL or (name == "url" and _is_pattern(value)):
+        if name not in _OF_ONE_URL or (name == "url" and is_pattern(value)):
             return False
     return True
-
-
-def _is_pattern(url: str) -> bool:
-    """Return whether a URL, quoted or not, may stand for several."""
-    ends = ("*", "%2a", "%20", "+")  # blanks around it are dropped
-    return url[:3].lower().startswith(ends) or url[-3:].lower().endswith(ends)
 
 
 def asked(

@@ -171,7 +171,7 @@ def http_failure(error: HTTPException) -> Response:
     """Return an error of HTTP as a line of text."""
     answered = _failure(error.code or 500, error.description or error.name)
     for name, value in error.get_headers():
-        if name in ("Allow", "WWW-Authenticate"):
+        if name in ("Allow", "Retry-After", "WWW-Authenticate"):
             answered.headers[name] = value
     return answered
 

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import math
 import os
 import shutil
 import socket
 import sys
 from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, cast
 from urllib.parse import urlsplit
@@ -27,6 +29,8 @@ from pywb.warcserver.warcserver import register_source
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
 from webapp.headers import (
+    ROBOTS,
+    ROBOTS_TXT,
     Application,
     HostCheck,
     given_host,
@@ -35,6 +39,9 @@ from webapp.headers import (
     pages_host,
     playback_host,
 )
+from webapp.protection.client_limits import LOOK_UP, USER_SHARE, ClientLimits, payer_at
+from webapp.protection.request_counts import RequestCounts
+from webapp.protection.shared import SharedProtection
 from webapp.replay.capture_lookup import NwxIndex
 from webapp.replay.other_queries import OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
@@ -156,6 +163,7 @@ class Player(FrontEndApp):  # type: ignore[misc]
     """pywb with the rewriting above."""
 
     REWRITER_APP_CLS = Rewriter
+    limits: ClassVar[ClientLimits | None] = None
 
     def handle_request(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -164,6 +172,17 @@ class Player(FrontEndApp):  # type: ignore[misc]
 
         Such a script would stay in the browser and answer for all captures.
         """
+        if environ.get("PATH_INFO") == "/robots.txt":
+            told = WbResponse.text_response(ROBOTS_TXT)
+            return cast("Iterable[bytes]", told(environ, start_response))
+        wait = math.ceil(self._wait(environ))
+        if wait:
+            page = self.rewriterapp.error_view.render_to_string(environ, retry_after=wait)
+            late = WbResponse.text_response(
+                page, "429 Too Many Requests", "text/html; charset=utf-8"
+            )
+            late.status_headers.headers.append(("Retry-After", str(wait)))
+            return cast("Iterable[bytes]", late(environ, start_response))
         arrived = Rewriter.viewers.arrived(environ, start_response)
         if arrived is not None:
             return arrived
@@ -173,6 +192,15 @@ class Player(FrontEndApp):  # type: ignore[misc]
             )
             return cast("Iterable[bytes]", refused(environ, start_response))
         return cast("Iterable[bytes]", super().handle_request(environ, start_response))
+
+    def _wait(self, environ: dict[str, Any]) -> float:
+        """Charge a request for a capture; return 0, or the seconds until it can be answered."""
+        if self.limits is None or not environ.get("PATH_INFO", "").startswith(f"/{COLLECTION}/"):
+            return 0.0
+        user = Rewriter.viewers.user(environ)
+        if user:
+            return self.limits.take(f"user {user}", LOOK_UP, USER_SHARE)
+        return self.limits.take(payer_at(str(environ.get("REMOTE_ADDR", ""))), LOOK_UP)
 
     def _check_refer_redirect(self, environ: dict[str, Any]) -> Any:
         """Lead from a link that was not rewritten to a capture; captures lead nowhere else."""
@@ -215,11 +243,19 @@ class OwnHost:
 class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
     """Gives a policy to every answer of the origin of captures, those of the server included."""
 
+    counts: ClassVar[RequestCounts | None] = None
+
     def start_response(self, status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
         """Begin an answer."""
         if all(name != POLICY_HEADER for name, _ in headers):
             headers = [*headers, (POLICY_HEADER, BARE)]
-        return super().start_response(status, headers, *more)
+        return super().start_response(status, [*headers, ROBOTS], *more)
+
+    def log_request(self) -> None:
+        """Count a request; pywb logs each already, and nobody would ever shorten another log."""
+        if self.counts is not None:
+            seconds = max(0.0, self.time_finish - self.time_start)
+            self.counts.add(COLLECTION, abs(self.code or 400), seconds)
 
     def handle_one_request(self) -> Any:
         """Answer a request, and confine what the server says of one that it refuses."""
@@ -250,14 +286,16 @@ def main(config_file: str) -> None:
     logging.basicConfig(level=logging.WARNING)
     gevent.spawn(_end_with_parent)
     config = json.loads(Path(config_file).read_text(encoding="utf-8"))
-    # pywb logs each request twice, and nobody would ever shorten the log.
-    pywsgi.WSGIHandler.log_request = lambda _: None
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
     handlers.FuzzyMatcher = OtherQueries
     responseloader.ResolvingLoader = OriginalLoader
     Rewriter.viewers = PlayerViewers(PlaybackFolder(Path(config_file).parent).passes())
     NwxIndex.viewers = Rewriter.viewers
+    stack = ExitStack()
+    if config["nwx_protection"] is not None:
+        shared = SharedProtection.from_json(config["nwx_protection"])
+        Player.limits, ConfinedHandler.counts = shared.limits(stack), shared.counts(stack)
     application = Player(config_file=config_file)
     at_own = OwnHost(application, config["nwx_own"], config["nwx_hosts"])
     listening = socket.socket(fileno=config["nwx_socket"])

@@ -32,6 +32,7 @@ from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
 from webapp.headers import hostname, playback_host
+from webapp.protection.shared import SharedProtection
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.sockets import address_of, loopback_of, port_of
@@ -159,7 +160,8 @@ class ReplayProcess:
     it, `search_url` as readers do, "" for the same host at the same port;
     `title` is the name of the archive; `users` tells which proxies are believed.
     `own` is the address of playback as readers know it, "" where that is another name of
-    this machine; `host_names` are those of `is_known_host`. `listening` is handed to the
+    this machine; `host_names` are those of `is_known_host`. It is limited and counted by what
+    is `shared`. `listening` is handed to the
     process, and kept for the next one: whoever asks in between waits.
     """
 
@@ -173,6 +175,7 @@ class ReplayProcess:
         users: UserOptions | None = None,
         own: str = "",
         host_names: frozenset[str] | None = None,
+        shared: SharedProtection | None = None,
     ) -> None:
         self._engine = engine
         self._users = users or UserOptions()
@@ -190,6 +193,7 @@ class ReplayProcess:
         self.address = address_of(listening)
         self._own = own.rstrip("/")
         self._host_names = host_names
+        self._shared = shared
         self.loopback = loopback_of(listening)
         self.folder: Path
         self.shared: PlaybackFolder
@@ -312,6 +316,7 @@ class ReplayProcess:
             },
             "nwx_own": self._own,
             "nwx_hosts": None if self._host_names is None else sorted(self._host_names),
+            "nwx_protection": None if self._shared is None else asdict(self._shared),
             "nwx_proxies": {
                 "trusted": list(map(str, self._users.trusted_proxies)),
                 "naming": list(map(str, self._users.naming_proxies)),

@@ -9,6 +9,7 @@ once, without a task of the loop.
 
 import asyncio
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -41,7 +42,6 @@ _MOST_CHUNK_COST = 16
 _VERSIONS = ("1.0", "1.1")
 _HINTS = {HTTPStatus.MISDIRECTED_REQUEST: ": this host name is unknown; --host-name adds it"}
 
-
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -53,6 +53,7 @@ class ConnectionHost(Protocol):
     """The server, as its connections know it."""
 
     token: str
+    count: Callable[[dict[str, Any], int, float], object]
 
     @property
     def ending(self) -> bool:
@@ -193,8 +194,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         is_old = version == "1.0"
         path, query = self._target()
         has_body, codings = self._check_headers(path, is_old=is_old)
-        keep = self.parser.should_keep_alive() and not self._host.ending
-        keep = keep and not (is_old and codings)
+        keep = self.parser.should_keep_alive() and not (self._host.ending or (is_old and codings))
         environ = self.scope["state"][ENVIRON] = self._host.environ_of(
             self.parser.get_method().decode("ascii"), version, path, query, self.headers
         )
@@ -303,6 +303,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self.refusing = True
         self.began = time.monotonic()
         self.transport.write(_refusal(self._refused, self.server_state.default_headers))
+        self._host.count({}, self._refused, 0.0)
         # Closed at once, the answer could be lost: the client still sends.
         self.flow.resume_reading()
         if self.has_left:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nwx import Archive
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
@@ -13,10 +14,11 @@ from nwx.cdxserver.sources import open_sources
 from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.engine.open import open_engine
 from nwx.errors import SettingsError
-from nwx.settings import DEFAULT_SEARCH_SECONDS, Settings
+from nwx.settings import DEFAULT_SEARCH_SECONDS, ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
+from webapp.protection.shared import SharedProtection
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
 from webapp.server.sockets import (
     address_of,
@@ -72,6 +74,7 @@ class ServiceSettings:
     queue_limits: LeaseLimits = POLITE_LIMITS
     users: UserOptions = field(default_factory=UserOptions)
     users_file: Path | None = None
+    protection: ProtectionSettings = field(default_factory=ProtectionSettings)
 
     @property
     def writes(self) -> bool:
@@ -107,6 +110,7 @@ class PagesMaker:
     settings: ServiceSettings
     loopback: str
     playing: _Playing | None
+    shared: SharedProtection
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; the archive is closed with `stack`."""
@@ -137,7 +141,11 @@ class PagesMaker:
             proxies=proxies,
             passes=playing.folder.passes() if playing else None,
         )
-        return OpenedApplication(app, proxies.read_before(at_once_of(app)), BODY_LIMITS)
+        tokens = (settings.cdx_token, settings.queue_token, settings.users.access_token)
+        counts = self.shared.protect(
+            *(app, stack, Archive.over(engine), tokens), is_public=bool(settings.search_url)
+        )
+        return OpenedApplication(app, proxies.read_before(at_once_of(app)), BODY_LIMITS, counts)
 
     def _users(self, stack: ExitStack) -> UserService | None:
         """Return the users of the service, None where it has none."""
@@ -168,11 +176,12 @@ def serve_pages(
             prepare_queue_file(archive)
         if settings.users.has_users:
             prepare_users_file(archive, settings)
+        shared = SharedProtection.create(stack, settings.protection, settings.workers + 1)
         replay = playing = None
         if settings.replay:
-            replay = _playback(stack, archive, settings, listening)
+            replay = _playback(stack, archive, settings, listening, shared)
             playing = _Playing(replay.port, replay.shared)
-        maker = PagesMaker(archive, settings, loopback_of(listening), playing)
+        maker = PagesMaker(archive, settings, loopback_of(listening), playing, shared)
         place, names = place_of(listening), settings.names(listening)
         order = WorkerOrder(maker, place, settings.threads, settings.cdx_token, names)
         addresses = ServiceAddresses(search, replay.own if replay else "")
@@ -220,7 +229,11 @@ def prepare_users_file(archive: Settings, settings: ServiceSettings) -> None:
 
 
 def _playback(
-    stack: ExitStack, archive: Settings, settings: ServiceSettings, listening: socket.socket
+    stack: ExitStack,
+    archive: Settings,
+    settings: ServiceSettings,
+    listening: socket.socket,
+    shared: SharedProtection,
 ) -> ReplayProcess:
     """Return the running playback of an archive, which ends with `stack`."""
     engine = stack.enter_context(open_engine(archive, read_only=True))
@@ -238,6 +251,7 @@ def _playback(
             settings.users,
             own,
             settings.names(replay_socket),
+            shared,
         )
     )
 

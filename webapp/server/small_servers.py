@@ -3,29 +3,33 @@
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
+from nwx import Archive
+from nwx.accounts.user_options import network_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.engine.open import open_engine
-from nwx.settings import Settings
+from nwx.settings import ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx_routes
 from webapp.cdx.service import CdxService, origins_of, streams_of
 from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
-from webapp.headers import HostCheck
+from webapp.headers import ROBOTS_TXT, HostCheck, ShortAnswers
+from webapp.protection.shared import SharedProtection
 from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
 from webapp.server.sockets import address_of, host_names, place_of
 from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site import health
+from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class CdxServerSettings:
     token: str = ""
     replay_url: str = ""
     origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    protection: ProtectionSettings = field(default_factory=ProtectionSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class CdxServerMaker:
     """What opens the sources and makes the application, in each worker."""
 
     settings: CdxServerSettings
+    shared: SharedProtection
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; its sources are closed with `stack`."""
@@ -74,7 +81,7 @@ class CdxServerMaker:
                 streams=streams_of(asked.threads),
             )
         )
-        return OpenedApplication(app, cdx_routes.at_once_of(app))
+        return _protected(app, stack, self, engine, cdx_routes.at_once_of(app))
 
 
 def create_cdx_app(service: CdxService) -> Flask:
@@ -95,8 +102,26 @@ def _with_common_routes(
     health.answer_shortly(app, engine)
     app.register_error_handler(404, http_failure)
     app.register_error_handler(405, http_failure)
+    app.register_error_handler(429, http_failure)
+    app.add_url_rule("/robots.txt", "robots", lambda: Response(ROBOTS_TXT, mimetype="text/plain"))
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     return app
+
+
+def _protected(
+    app: Flask,
+    stack: ExitStack,
+    maker: "CdxServerMaker | QueueServerMaker",
+    engine: Engine | None,
+    at_once: ShortAnswers | None = None,
+) -> OpenedApplication:
+    """Return an application with limits, metrics, and clients as proxies tell of them."""
+    archive = Archive.over(engine) if engine is not None else None
+    proxies = ProxyHeaders(tuple(map(network_of, maker.settings.trusted_proxies)))
+    app.wsgi_app = BehindProxies(app.wsgi_app, proxies)  # type: ignore[method-assign]
+    counts = maker.shared.protect(app, stack, archive, (maker.settings.token,))
+    short = proxies.read_before(at_once) if at_once is not None else None
+    return OpenedApplication(app, short, counts=counts)
 
 
 def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> None:
@@ -105,10 +130,11 @@ def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> 
     Raises SettingsError where the address is taken, and what opening the
     archive and the sources raises.
     """
-    with listening_service(settings.host, settings.port) as listening:
+    with listening_service(settings.host, settings.port) as listening, ExitStack() as stack:
         if settings.archive is not None and settings.token:
             prepare_archive(settings.archive)
-        order = _order(CdxServerMaker(settings), settings, listening)
+        shared = SharedProtection.create(stack, settings.protection, settings.workers)
+        order = _order(CdxServerMaker(settings, shared), settings, listening)
         run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
 
 
@@ -129,6 +155,8 @@ class QueueServerSettings:
     threads: int = DEFAULT_THREADS
     limits: LeaseLimits = POLITE_LIMITS
     most_urls: int = MOST_URLS
+    trusted_proxies: tuple[str, ...] = ()
+    protection: ProtectionSettings = field(default_factory=ProtectionSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +164,7 @@ class QueueServerMaker:
     """What opens the archive and makes the application, in each worker."""
 
     settings: QueueServerSettings
+    shared: SharedProtection
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; the archive is closed with `stack`."""
@@ -143,7 +172,7 @@ class QueueServerMaker:
         engine = stack.enter_context(open_engine(asked.archive))
         limits = SpecificationLimits(engine.crawl_index(), asked.limits)
         service = QueueService(engine, asked.token, limits, asked.most_urls)
-        return OpenedApplication(create_queue_app(service))
+        return _protected(create_queue_app(service), stack, self, engine)
 
 
 def create_queue_app(service: QueueService) -> Flask:
@@ -159,9 +188,10 @@ def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -
     Raises SettingsError where the address is taken, and what opening the
     archive raises.
     """
-    with listening_service(settings.host, settings.port) as listening:
+    with listening_service(settings.host, settings.port) as listening, ExitStack() as stack:
         prepare_queue_file(settings.archive)
-        order = _order(QueueServerMaker(settings), settings, listening)
+        shared = SharedProtection.create(stack, settings.protection, settings.workers)
+        order = _order(QueueServerMaker(settings, shared), settings, listening)
         run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
 
 

@@ -18,7 +18,8 @@ from uvicorn import Config, Server
 
 from nwx.bulk.resources import collect_rarely
 from nwx.errors import NwxError
-from webapp.headers import Application, ShortAnswers, is_host, is_known_host
+from webapp.headers import ROBOTS, Application, ShortAnswers, is_host, is_known_host
+from webapp.protection.request_counts import RequestCounts
 from webapp.server import connections
 from webapp.server.http_connection import MOST_BODY_BYTES, HttpConnection
 from webapp.server.wsgi_answers import WsgiBridge
@@ -36,8 +37,8 @@ RESERVE = 100
 class HttpServer(Server):
     """A WSGI application at a listening socket, or at the connections it is given.
 
-    `at_once` is that of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken, more where
-    `body_limits` says so of the beginning of a path. `host_names` are those of
+    `at_once` and `counts` are those of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken,
+    more where `body_limits` says so of the beginning of a path. `host_names` are those of
     `is_known_host`. `on_start` is called with the loop
     once connections are taken, `on_begun` with the number of each that was adopted when its first
     bytes were read, `on_closed` after the end of each.
@@ -52,6 +53,7 @@ class HttpServer(Server):
         at_once: ShortAnswers | None = None,
         body_limits: Mapping[str, int] | None = None,
         host_names: frozenset[str] | None = None,
+        counts: RequestCounts | None = None,
     ) -> None:
         self._body_limits = body_limits or {}
         self._host_names = host_names
@@ -61,7 +63,8 @@ class HttpServer(Server):
         self.on_begun: Callable[[int], None] = lambda number: None
         self.on_closed: Callable[[int], None] = lambda number: None
         self._listening: list[socket.socket] = []
-        self._bridge = WsgiBridge(application, threads, place, at_once)
+        self._bridge = WsgiBridge(application, threads, place, at_once, counts)
+        self.count: Callable[[dict[str, Any], int, float], object] = self._bridge.count
         self.environ_of = self._bridge.environ_of
         self.answer_at_once = self._bridge.answer_at_once
         self._adopted: set[asyncio.Task[object]] = set()
@@ -79,7 +82,7 @@ class HttpServer(Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                headers=[("server", "nwx")],
+                headers=[("server", "nwx"), ROBOTS],
                 timeout_graceful_shutdown=LAST_ANSWERS_SECONDS,
             )
         )
@@ -219,11 +222,12 @@ CONNECTION_NUMBER = struct.Struct("=I")
 
 @dataclass(frozen=True, slots=True)
 class OpenedApplication:
-    """An application, what gives its short answers, if anything, and its longer bodies."""
+    """An application, what gives its short answers, if anything, its longer bodies and counts."""
 
     application: Application
     at_once: ShortAnswers | None = None
     body_limits: Mapping[str, int] | None = None
+    counts: RequestCounts | None = None
 
 
 class ApplicationMaker(Protocol):
@@ -263,6 +267,7 @@ def main(channel_number: int) -> None:
             opened.at_once,
             opened.body_limits,
             order.host_names,
+            opened.counts,
         )
         collect_rarely()
         channel.setblocking(False)

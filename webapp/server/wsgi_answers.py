@@ -22,6 +22,8 @@ from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from webapp.headers import Application, ShortAnswers
+from webapp.protection.client_limits import ROUTE
+from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts
 from webapp.server.http_connection import CONNECTION, ENVIRON, Headers, HttpConnection
 
 HEALTH_PATH = "/health"
@@ -84,7 +86,7 @@ class WsgiBridge:
     `at_once`, where there is one, gives short answers only, and None for
     all others; it is asked first, by the thread of the loop, and what it
     leaves in the environment of a request goes on to `application`.
-    `place` is the host and port that environments name.
+    Requests are counted in `counts`. `place` is the host and port that environments name.
     """
 
     def __init__(
@@ -93,8 +95,10 @@ class WsgiBridge:
         threads: int,
         place: tuple[str, int],
         at_once: ShortAnswers | None = None,
+        counts: RequestCounts | None = None,
     ) -> None:
         self._application = application
+        self._counts = counts
         self._at_once = at_once
         self._threads = AnswerThreads(threads, "answer")
         # Whether all is well is told though all threads are busy.
@@ -106,6 +110,11 @@ class WsgiBridge:
         """End the threads."""
         self._threads.end()
         self._health.end()
+
+    def count(self, environ: dict[str, Any], status: int, seconds: float) -> None:
+        """Count a request that was answered; called by the thread of the loop."""
+        if self._counts is not None:
+            self._counts.add(environ.get(ROUTE, OTHER_ROUTE), status, seconds)
 
     def environ_of(
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
@@ -150,6 +159,7 @@ class WsgiBridge:
         if given is None:
             return None
         lines.append(b"".join(given))
+        self.count(environ, int(lines[0][9:12]), now - started)
         return lines
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -170,7 +180,7 @@ class WsgiBridge:
     async def _answer(self, answer: "_Answer", path: str) -> None:
         """Answer a request piece by piece, a thread for each."""
         threads = self._health if path == HEALTH_PATH else self._threads
-        context = copy_context()
+        context, started = copy_context(), time.monotonic()
         try:
             while not answer.ended:
                 piece = await threads.run(lambda: context.run(answer.next_piece, self._application))
@@ -186,6 +196,7 @@ class WsgiBridge:
         finally:
             if not answer.ended:
                 await threads.run(lambda: context.run(answer.close))
+            self.count(answer.environ, answer.status, time.monotonic() - started)
 
 
 class _Answer:
@@ -194,9 +205,9 @@ class _Answer:
     def __init__(self, environ: dict[str, Any], connection: HttpConnection, send: Any) -> None:
         self.connection = connection
         self.has_begun = self.ended = False
-        self._environ = environ
+        self.environ = environ
         self._send = send
-        self._status = 0
+        self.status = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._length: int | None = None
         self._written: list[bytes] = []
@@ -209,7 +220,7 @@ class _Answer:
         """Take status and headers; this is `start_response` of WSGI."""
         if self.has_begun and exc_info:
             raise exc_info[1].with_traceback(exc_info[2])
-        self._status, self._length = int(status[:3]), None
+        self.status, self._length = int(status[:3]), None
         self._headers = _encoded(headers)
         for name, value in headers:
             if name.lower() == "content-length":
@@ -219,7 +230,7 @@ class _Answer:
     def next_piece(self, application: Application) -> bytes:
         """Return the next piece, which is the last one where the answer has `ended` by then."""
         if self._pieces is None:
-            self._given = application(self._environ, self.start)
+            self._given = application(self.environ, self.start)
             self._pieces = iter(self._given)
         if self.connection.is_lost:
             self.close()
@@ -240,7 +251,7 @@ class _Answer:
         self.ended = True
         given, self._given = self._given, ()
         self._pieces = iter(())
-        self._environ["wsgi.input"].close()
+        self.environ["wsgi.input"].close()
         if hasattr(given, "close"):
             given.close()
 
@@ -248,7 +259,7 @@ class _Answer:
         """Send a piece, after the head at first, as soon as the client has taken enough."""
         if not self.has_begun:
             await self._begin(len(data) if ended else None, close=close)
-        if self._status in _BODILESS:
+        if self.status in _BODILESS:
             data = b""
         elif self._length is not None:
             data = data[: self._length]
@@ -256,21 +267,19 @@ class _Answer:
         self.connection.sending(len(data))
         await self._send({"type": "http.response.body", "body": data, "more_body": not ended})
         if ended:
-            self._environ["wsgi.input"].close()
+            self.environ["wsgi.input"].close()
 
     async def _begin(self, whole_bytes: int | None, *, close: bool) -> None:
         """Send the head; `whole_bytes` is the length of a body that follows at once."""
         self.has_begun = True
         headers = self._headers
-        if self._length is None and whole_bytes is not None and self._status not in _BODILESS:
+        if self._length is None and whole_bytes is not None and self.status not in _BODILESS:
             self._length = whole_bytes
             headers.append((b"content-length", b"%d" % whole_bytes))
         if close:
             headers.append((b"connection", b"close"))
         headers += self.connection.begin_answer(has_length=self._length is not None)
-        await self._send(
-            {"type": "http.response.start", "status": self._status, "headers": headers}
-        )
+        await self._send({"type": "http.response.start", "status": self.status, "headers": headers})
 
 
 async def _read_body(environ: dict[str, Any], receive: Any) -> bool:

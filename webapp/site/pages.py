@@ -20,7 +20,7 @@ from webapp.crawls.queue import QUEUE_OPERATIONS
 from webapp.entities.page import ENTITY_OPERATIONS
 from webapp.explore.api import FACET_OPERATIONS
 from webapp.explore.trends import TRENDS_OPERATIONS
-from webapp.headers import root_url
+from webapp.headers import ROBOTS_TXT, root_url
 from webapp.links.api import LINK_OPERATIONS
 from webapp.pictures.picture_api import PICTURE_OPERATIONS
 from webapp.quality.api import QUALITY_OPERATIONS
@@ -122,8 +122,8 @@ def opensearch() -> Response:
 
 @blueprint.get("/robots.txt")
 def robots() -> Response:
-    """Keep crawlers away: an archive's results are no pages of their own."""
-    return Response("User-agent: *\nDisallow: /\n", mimetype="text/plain")
+    """Keep crawlers away."""
+    return Response(ROBOTS_TXT, mimetype="text/plain")
 
 
 @blueprint.get("/favicon.ico")

@@ -71,6 +71,7 @@ _HEADINGS = {
     404: lazy_gettext("Not in this archive"),
     405: lazy_gettext("Method not allowed"),
     409: lazy_gettext("Changed meanwhile"),
+    429: lazy_gettext("Too many requests"),
     451: lazy_gettext("May not be shown"),
     503: lazy_gettext("The archive is unavailable"),
 }

@@ -196,13 +196,16 @@ class PlayerViewers:
     def __init__(self, passes: ViewerPasses) -> None:
         self._passes = passes
 
-    def header(self, environ: dict[str, Any]) -> str:
-        """Return the header by which playback asks in place of whoever sends a request."""
+    def user(self, environ: dict[str, Any]) -> str:
+        """Return what names whoever sends a request, "" for nobody."""
         cookies = parse_cookie(environ).getlist(_COOKIE)
         # Captures can set cookies of this name for their paths, which pass for nobody's.
         known = filter(None, map(self._passes.user_of_cookie, cookies))
-        user = environ.get(REMOTE_USER) or next(known, "")
-        return self._passes.header(str(environ.get("REMOTE_ADDR", "")), str(user))
+        return str(environ.get(REMOTE_USER) or next(known, ""))
+
+    def header(self, environ: dict[str, Any]) -> str:
+        """Return the header by which playback asks in place of whoever sends a request."""
+        return self._passes.header(str(environ.get("REMOTE_ADDR", "")), self.user(environ))
 
     def nobody(self) -> str:
         """Return the header of a question that nobody in particular asks."""

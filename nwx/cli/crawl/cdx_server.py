@@ -6,7 +6,15 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
-from nwx.cli.options import HOST_NAMES, LISTEN_HOST, LISTEN_PORT, SERVER_WORKERS
+from nwx.cli.options import (
+    HOST_NAMES,
+    LISTEN_HOST,
+    LISTEN_PORT,
+    PROTECTION,
+    SERVER_WORKERS,
+    TRUSTED_PROXIES,
+    protection_of,
+)
 from nwx.cli.output import clean
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -36,6 +44,8 @@ from nwx.settings import Settings
     "Let pages of this origin read answers, as https://replay.example; * for all.",
     into="origins",
 )
+@TRUSTED_PROXIES
+@PROTECTION
 @click.pass_obj
 def command(
     settings: Settings,
@@ -66,6 +76,7 @@ def command(
         sources=sources,
         workers=workers or usual_workers(),
         token=token,
+        protection=protection_of(settings, given),
         **given,
     )
 

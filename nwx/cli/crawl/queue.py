@@ -12,7 +12,16 @@ import click
 
 from nwx.bulk.resources import usual_workers
 from nwx.cli import option
-from nwx.cli.options import HOST_NAMES, LISTEN_HOST, LISTEN_PORT, SERVER_THREADS, SERVER_WORKERS
+from nwx.cli.options import (
+    HOST_NAMES,
+    LISTEN_HOST,
+    LISTEN_PORT,
+    PROTECTION,
+    SERVER_THREADS,
+    SERVER_WORKERS,
+    TRUSTED_PROXIES,
+    protection_of,
+)
 from nwx.cli.output import clean, counted, json_text, print_json, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
@@ -51,6 +60,8 @@ _URLS = option.option_set(
 @option.whole_number(
     "--pages-per-host", "N", "URLs leased of a host in a crawl whose specification says nothing."
 )
+@TRUSTED_PROXIES
+@PROTECTION
 @click.pass_context
 def command(
     context: click.Context,
@@ -87,6 +98,7 @@ def command(
         token=token,
         workers=workers or usual_workers(),
         limits=LeaseLimits(delay, in_flight or None, pages_per_host),
+        protection=protection_of(settings, given),
         **given,
     )
     serve_queue(service, ready)

@@ -10,9 +10,12 @@ from nwx.cli.options import (
     HOST_NAMES,
     LISTEN_HOST,
     LISTEN_PORT,
+    PROTECTION,
     SERVER_THREADS,
     SERVER_WORKERS,
+    TRUSTED_PROXIES,
     USERS_FILE_OPTION,
+    protection_of,
 )
 from nwx.cli.output import clean, warn
 from nwx.errors import UsageError
@@ -80,13 +83,9 @@ from nwx.settings import Settings
 @option.string(
     "--access-token", "TEXT", "--users token: the token of administrators.  [NWX_ACCESS_TOKEN]"
 )
-@option.repeated(
-    "--trusted-proxy",
-    "ADDRESS",
-    "Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
-    into="trusted_proxies",
-)
-@option.string("--title", "TEXT", "Title of the archive on its pages.")
+@TRUSTED_PROXIES
+@PROTECTION
+@option.string("--title", "TEXT", "Title of the archive on its pages.", default="nwx")
 @click.pass_obj
 def command(
     settings: Settings,
@@ -98,7 +97,6 @@ def command(
     queue_in_flight: int,
     create: bool,
     search_seconds: float | None,
-    title: str,
     users: str,
     users_file: str,
     access_token: str,
@@ -123,7 +121,6 @@ def command(
     from nwx.accounts.account_file import account_file_path
     from nwx.accounts.user_options import user_options
     from nwx.steering.queue.queue_work import LeaseLimits
-    from webapp.application import DEFAULT_TITLE
     from webapp.server.service import (
         ServiceAddresses,
         ServiceSettings,
@@ -148,9 +145,9 @@ def command(
         queue_token=queue_token or settings.queue_token,
         search_seconds=search_seconds or settings.search_seconds,
         queue_limits=LeaseLimits(queue_delay, queue_in_flight or None),
-        title=title or DEFAULT_TITLE,
         users=known,
         users_file=file,
+        protection=protection_of(settings, given),
         **given,
     )
     for risk in login_risks(service):

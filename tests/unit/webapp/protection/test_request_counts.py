@@ -1,0 +1,81 @@
+"""Counts of requests: of all processes, also of those that have ended."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import SettingsError
+from webapp.protection import request_counts
+from webapp.protection.request_counts import BOUNDS, RequestCounts
+
+COUNTER = """
+import os, runpy, sys
+from pathlib import Path
+RequestCounts = runpy.run_path(sys.argv[3])["RequestCounts"]
+counts = RequestCounts(Path(sys.argv[1]))
+counts.add("/search", 200, 0.3)
+counts.add("/own " + sys.argv[2], 404, 100.0)
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def _counter(path: Path, name: str) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", COUNTER, str(path), name, request_counts.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout and process.stdout.readline() == f"{process.pid}\n"
+    return process
+
+
+def test_sums_are_those_of_all_processes_and_never_fall(tmp_path: Path) -> None:
+    path = tmp_path / "counts"
+    RequestCounts.create(path, 3)
+    counts = RequestCounts(path)
+    counts.add("/search", 200, 0.0)
+    first, second = _counter(path, "a"), _counter(path, "b")
+    assert set(counts.processes()) >= {first.pid, second.pid}
+    assert sum(counts.sums()["/search", "200"].numbers) == 3
+    first.kill()
+    first.communicate()
+    assert first.pid not in set(counts.processes())
+    # The third takes the segment of the first, and goes on from its counts.
+    third = _counter(path, "a")
+    assert third.pid in set(counts.processes())
+    times = counts.sums()
+    assert sum(times["/search", "200"].numbers) == 4
+    assert times["/search", "200"].seconds == pytest.approx(0.9)
+    assert times["/own a", "404"].numbers[len(BOUNDS)] == 2
+    for one in (second, third):
+        one.communicate("\n")
+    counts.close()
+
+
+def test_more_processes_than_room_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "counts"
+    RequestCounts.create(path, 1)
+    process = _counter(path, "a")
+    with pytest.raises(SettingsError, match="more server processes"):
+        RequestCounts(path)
+    process.communicate("\n")
+
+
+def test_routes_without_room_are_counted_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_counts, "_ROWS", 4)
+    path = tmp_path / "counts"
+    RequestCounts.create(path, 1)
+    for _ in range(2):
+        counts = RequestCounts(path)
+        for number in range(10):
+            counts.add(f"/{number}{'x' * 300}é", 200, 0.01)
+        found = {route[:2]: sum(times.numbers) for (route, _), times in counts.sums().items()}
+        counts.close()
+    assert found["/0"] == found["/1"] == found["/2"] == 2
+    assert sum(found.values()) == 20

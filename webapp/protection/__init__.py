@@ -1,0 +1,1 @@
+"""Protection of the service: limits of clients, and the counts by which it is watched."""

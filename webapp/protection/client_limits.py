@@ -1,0 +1,172 @@
+"""How much each client may ask for: what requests cost, and whose bucket pays.
+
+Users and tokens have buckets of their own, larger ones; all others share that of their network,
+an IPv4 address or the /64 of IPv6: whole IPv4 networks are shared by people who do not know of
+each other, and nobody is given one as easily as a /64.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from flask import Flask, current_app, request
+from flask_babel import gettext
+from werkzeug.exceptions import TooManyRequests
+
+from nwx.accounts.attempt_limits import client_network
+from webapp.headers import has_token
+from webapp.protection.token_buckets import TokenBuckets
+from webapp.site.viewer import PASS_ENVIRON, PASSES_EXTENSION, VIEWER_EXTENSION, viewer_of
+from webapp.users.proxies import REMOTE_USER
+
+LIMITS_EXTENSION = "nwx-client-limits"
+ROUTE = "nwx.route"
+"""Where the environment of a request has the route that answers it."""
+
+BURST_SECONDS = 60.0
+LEAST_BURST = 600.0
+"""A page with hundreds of resources is replayed at once, however low the rate."""
+
+USER_SHARE, TOKEN_SHARE = 10, 100
+"""How many times the rate of a network a known user has, and a program with a token."""
+
+LOOK_UP, PAGE, SEARCH, SCAN, EXPORT = 1.0, 2.0, 10.0, 20.0, 60.0
+"""What a request costs by its kind; one that playback answers costs as much as a look-up."""
+
+_COSTS: Mapping[str, float] = (
+    dict.fromkeys(
+        ("static", "health", "health.health", "metrics.show", "pages.robots", "pages.favicon"), 0.0
+    )
+    | dict.fromkeys(
+        ("playback", "cdx", "memento", "dedup", "queue", "pictures", "api.suggest"),
+        LOOK_UP,
+    )
+    | dict.fromkeys(
+        ("search.results", "api.search", "facets", "explore", "trends", "picture_api", "sparql"),
+        SEARCH,
+    )
+    | dict.fromkeys(("picture_pages", "links", "link_api", "missing", "entities"), SEARCH)
+    | dict.fromkeys(
+        ("exports", "explore.table", "missing.export_missing", "quality.export"), EXPORT
+    )
+    | {"repairs.export_repairs": EXPORT, "explore.vega": PAGE, "links.graph_picture": SEARCH}
+)
+"""What the addresses of a route or a blueprint cost, where that is not PAGE."""
+
+_OF_PROGRAMS = ("cdx", "memento")
+_WAIT = "nwx.rate-wait"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """The limits of a service whose networks get `rate` tokens a second, 0 for no limits.
+
+    Whoever has one of the `tokens` is a program that the service knows.
+    """
+
+    rate: float
+    buckets: TokenBuckets
+    tokens: Sequence[str] = ()
+
+    def wait(self, app: Flask, environ: dict[str, Any], cost: float) -> float:
+        """Charge a request, once; return 0, or the seconds until it can be answered."""
+        if not cost:
+            return 0.0
+        if _WAIT not in environ:
+            environ[_WAIT] = 0.0
+            payer, share = self._payer(app, environ)
+            if share:
+                environ[_WAIT] = self.take(payer, cost, share)
+        return float(environ[_WAIT])
+
+    def take(self, payer: str, cost: float, share: int = 1) -> float:
+        """Take what a request costs from a bucket; return 0, or the seconds to wait."""
+        rate = self.rate * share
+        return self.buckets.take(payer, cost, rate, max(LEAST_BURST, BURST_SECONDS * rate))
+
+    def _payer(self, app: Flask, environ: dict[str, Any]) -> tuple[str, int]:
+        """Return whose bucket pays for a request, and its share; 0 where its reader has paid."""
+        if PASS_ENVIRON in environ:
+            passes = app.extensions.get(PASSES_EXTENSION)
+            if passes is not None and passes.asker(environ[PASS_ENVIRON]) is not None:
+                return "", 0
+        header = environ.get("HTTP_AUTHORIZATION", "")
+        for number, token in enumerate(self.tokens if header else ()):
+            if has_token(header, token):
+                return f"token {number}", TOKEN_SHARE
+        named = header or "HTTP_COOKIE" in environ or environ.get(REMOTE_USER)
+        if named and VIEWER_EXTENSION in app.extensions:
+            user = viewer_of(app, environ).user
+            if user:
+                return f"user {user}", USER_SHARE
+        return payer_at(environ.get("REMOTE_ADDR", "")), 1
+
+
+@lru_cache(10_000)
+def payer_at(address: str) -> str:
+    """Return the bucket of a client at an address."""
+    return f"network {client_network(address)}"
+
+
+def question_cost(query_string: str) -> float:
+    """Return what a question to the CDX server costs: more where it is for many URLs."""
+    names = set()
+    for part in query_string.split("&"):
+        name, _, value = part.partition("=")
+        names.add(name)
+        if name == "matchType" and value != "exact":
+            return SCAN
+        if name in ("url", "q") and (is_pattern(value) or "prefixquery" in value):
+            return SCAN
+    return LOOK_UP if names & {"url", "urlkey", "q", "digest"} else SCAN
+
+
+def is_pattern(url: str) -> bool:
+    """Return whether a URL, quoted or not, may stand for several."""
+    ends = ("*", "%2a", "%20", "+")  # blanks around it are dropped
+    return url[:3].lower().startswith(ends) or url[-3:].lower().endswith(ends)
+
+
+def limit_clients(app: Flask, limits: ClientLimits | None) -> None:
+    """Name the route of each request of an application, and refuse those beyond limits."""
+    app.extensions[LIMITS_EXTENSION] = limits
+    app.before_request_funcs.setdefault(None, []).insert(0, _admit)
+
+
+def _admit() -> None:
+    rule = request.url_rule
+    if rule is None:
+        return
+    request.environ[ROUTE] = _route(rule.rule)
+    limits: ClientLimits | None = current_app.extensions[LIMITS_EXTENSION]
+    if limits is None:
+        return
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    cost = _COSTS.get(rule.endpoint, _COSTS.get(request.blueprint or "", PAGE))
+    if request.blueprint == "cdx" and request.method == "GET":
+        cost = question_cost(request.environ["QUERY_STRING"])
+    wait = limits.wait(app, request.environ, cost)
+    if wait:
+        seconds = math.ceil(wait)
+        raise TooManyRequests(_words(seconds), retry_after=seconds)
+
+
+def _words(seconds: int) -> str:
+    if request.blueprint in _OF_PROGRAMS or "babel" not in current_app.extensions:
+        return f"too many requests; try again in {seconds} s"
+    return gettext(
+        "You, or others of your network, have asked for too much at once. Please try again in "
+        "%(seconds)s s.",
+        seconds=seconds,
+    )
+
+
+@lru_cache(1_000)
+def _route(rule: str) -> str:
+    """Return the rule of a route, its converters left out."""
+    return "".join(
+        part if number % 2 == 0 else f"<{part.rpartition(':')[2]}>"
+        for number, part in enumerate(rule.replace(">", "<").split("<"))
+    )

@@ -1,0 +1,129 @@
+"""Counts of requests and their times, in a file that all processes of a service map.
+
+Each process has a segment of the file for itself, so that none waits for another. The segment of
+one that has ended goes, with its counts, to the next that starts: sums never fall.
+"""
+
+import fcntl
+import mmap
+import os
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nwx.errors import SettingsError
+
+BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+"""The upper bounds of times in seconds that are counted together; the last count has none."""
+
+OTHER_ROUTE = "other"
+"""The route of requests that no page answers, and of those beyond the rows of a segment."""
+
+_REST = f"0 {OTHER_ROUTE}"
+_WORD = 8
+_LABEL_BYTES = 160
+_NUMBERS = _LABEL_BYTES // _WORD
+_ROW_WORDS = _NUMBERS + 1 + len(BOUNDS) + 1
+_ROWS = 256
+_SEGMENT_WORDS = 1 + _ROWS * _ROW_WORDS  # the process comes first
+
+
+@dataclass(slots=True)
+class RouteTimes:
+    """The times of the requests of a route with a status: their sum, and numbers by BOUNDS."""
+
+    seconds: float = 0.0
+    numbers: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+
+
+class RequestCounts:
+    """The counts of all processes, and the segment in which this one counts.
+
+    One thread counts; others may read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("r+b")
+        self._map = mmap.mmap(self._file.fileno(), 0)
+        self._words = memoryview(self._map).cast("Q")
+        self._sums = memoryview(self._map).cast("d")
+        self._segments = len(self._words) // _SEGMENT_WORDS
+        free = filter(self._lock, range(self._segments))
+        if (own := next(free, None)) is None:
+            self.close()
+            raise SettingsError("there are more server processes than can be counted")
+        self._own = own
+        self._words[self._own * _SEGMENT_WORDS] = os.getpid()
+        self._rows = {label: row for row, label in self._labelled(self._own)}
+        self._used = len(self._rows)
+
+    @staticmethod
+    def create(path: Path, processes: int) -> None:
+        """Make a file for so many processes at a time, all of its bytes on the disk."""
+        path.write_bytes(bytes(processes * _SEGMENT_WORDS * _WORD))
+
+    def add(self, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        label = f"{status} {route}"
+        row = self._rows.get(label) or self._new_row(label)
+        self._sums[row + _NUMBERS] += seconds
+        self._words[row + _NUMBERS + 1 + bisect_left(BOUNDS, seconds)] += 1
+
+    def sums(self) -> Mapping[tuple[str, str], RouteTimes]:
+        """Return the times by route and status, of all processes together."""
+        found: dict[tuple[str, str], RouteTimes] = {}
+        for segment in range(self._segments):
+            for row, label in self._labelled(segment):
+                status, _, route = label.partition(" ")
+                times = found.setdefault((route, status), RouteTimes())
+                times.seconds += self._sums[row + _NUMBERS]
+                numbers = self._words[row + _NUMBERS + 1 : row + _ROW_WORDS]
+                times.numbers = [a + b for a, b in zip(times.numbers, numbers, strict=True)]
+        return found
+
+    def processes(self) -> Iterator[int]:
+        """Yield the processes that count now."""
+        for segment in range(self._segments):
+            process = self._words[segment * _SEGMENT_WORDS]
+            if segment == self._own or (process and not self._lock(segment)):
+                yield process
+            else:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, segment)
+
+    def close(self) -> None:
+        """Leave the segment to the next process."""
+        self._words.release()
+        self._sums.release()
+        self._map.close()
+        self._file.close()
+
+    def _lock(self, segment: int) -> bool:
+        """Return whether this process has a segment, which it keeps until its end."""
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, segment)
+        except OSError:
+            return False
+        return True
+
+    def _labelled(self, segment: int) -> Iterator[tuple[int, str]]:
+        first = segment * _SEGMENT_WORDS + 1
+        for row in range(first, first + _ROWS * _ROW_WORDS, _ROW_WORDS):
+            start = row * _WORD
+            label = self._map[start : start + _LABEL_BYTES].rstrip(b"\0")
+            if not label:
+                return
+            yield row, label.decode("utf-8", "replace")
+
+    def _new_row(self, label: str) -> int:
+        """Return a row for a label; those of no room share the last."""
+        known = label.encode()[:_LABEL_BYTES].decode("utf-8", "ignore")
+        if known not in self._rows and self._used >= _ROWS - 1:
+            known = _REST
+        if known not in self._rows:
+            data, row = known.encode(), self._own * _SEGMENT_WORDS + 1 + self._used * _ROW_WORDS
+            self._map[row * _WORD : row * _WORD + len(data)] = data
+            self._rows[known] = row
+            self._used += 1
+        self._rows[label] = self._rows[known]
+        return self._rows[known]
