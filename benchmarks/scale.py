@@ -2,8 +2,9 @@
 
 Makes a sorted CDX file of each size, runs each command on it in a process
 of its own, and prints processor microseconds and bytes of disk a capture,
-the most memory of one process, and the ratio to the smallest size: where a
-command costs the same a capture, the ratio stays near 1. With `--elastic`
+the most disk that it took meanwhile next to what it left, the most memory,
+and the ratio to the smallest size: where a command costs the same a capture,
+the ratio stays near 1. With `--elastic`
 the captures are loaded into a server too, whose processor time is counted.
 
     python -m benchmarks.scale --sizes 100000 1000000
@@ -19,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.dedup_cdx import HEADER, make
@@ -32,7 +33,7 @@ STEPS = ("load", "facets", "dedup", "zipnum", "elastic")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a command took for so many captures; `disk` is what it left, `log` SQLite's at most."""
+    """What a command took for so many captures: `disk` in the end, `most_disk` at most."""
 
     step: str
     captures: int
@@ -40,7 +41,7 @@ class Cost:
     seconds: float
     memory: int
     disk: int
-    log: int = 0
+    most_disk: int = 0
 
     @property
     def each_us(self) -> float:
@@ -57,7 +58,7 @@ def main() -> None:
     parser.add_argument("--tmp", type=Path, help="where files and archives are made")
     options = parser.parse_args()
     costs: list[Cost] = []
-    print("| step | captures | µs of processor | ratio | s | MB of memory | bytes | log |")
+    print("| step | captures | µs of processor | ratio | s | MB of memory | bytes | most disk |")
     print("|---|---|---|---|---|---|---|---|")
     for size in options.sizes:
         with tempfile.TemporaryDirectory(prefix="nwx-scale-", dir=options.tmp) as folder:
@@ -71,7 +72,7 @@ def _line(cost: Cost, costs: Sequence[Cost]) -> str:
     return (
         f"| {cost.step} | {cost.captures:,} | {cost.each_us:.2f} |"
         f" {cost.each_us / first.each_us:.2f} | {cost.seconds:.1f} | {cost.memory >> 20:,} |"
-        f" {cost.disk / cost.captures:.1f} | {cost.log / cost.captures:.1f} |"
+        f" {cost.disk / cost.captures:.1f} | {cost.most_disk / cost.disk:.2f} |"
     )
 
 
@@ -102,9 +103,7 @@ def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cos
     if "facets" in options.steps:
         before = _size(archive)
         facets = _ran("facets", size, ["build-facets", "--quiet"], archive)
-        yield Cost(
-            facets.step, size, facets.processor, facets.seconds, facets.memory, facets.disk - before
-        )
+        yield replace(facets, disk=facets.disk - before, most_disk=facets.most_disk - before)
     if options.elastic:
         yield from _loaded_into_server(cdx, size)
 
@@ -117,17 +116,18 @@ def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine
     process = subprocess.Popen(
         [NWX, *map(str, arguments), *options], env=environment, stdout=subprocess.DEVNULL
     )
-    watch, log = FamilyWatch(process.pid), 0
+    watch, most_disk = FamilyWatch(process.pid), 0
     while process.poll() is None:
-        log = max(log, sum(path.stat().st_size for path in result.glob("*-wal")))
-        time.sleep(0.2)
+        most_disk = max(most_disk, _size(result))
+        time.sleep(0.1)
     watch.stop()
     if process.returncode:
         raise SystemExit(f"{step} ended with {process.returncode}")
     # Neither sees all: grandchildren that nobody waits for, and what happens between two looks.
     worked = max(children_seconds() - before, watch.processor)
     disk = _size(result)
-    return Cost(step, size, worked, time.monotonic() - began, watch.memory, disk, log)
+    most_disk = max(most_disk, disk)
+    return Cost(step, size, worked, time.monotonic() - began, watch.memory, disk, most_disk)
 
 
 def _loaded_into_server(cdx: Path, size: int) -> Iterator[Cost]:
