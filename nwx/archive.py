@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.searching.differences import Difference
     from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import CaptureDate, Shown, UrlVersion
-    from nwx.steering.due.due_urls import DueUrl
+    from nwx.steering.queue.due_urls import DueUrl
 
 _NEWEST = "99991231235959"
 _NEAR = 50
@@ -353,7 +353,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         limit: int | None = None,
     ) -> "Rows[DueUrl]":
         """Return URLs that are due to be captured again, most overdue first."""
-        from nwx.steering.due.due_urls import DueReport, DueUrl, asked_due, due_urls
+        from nwx.steering.queue.due_urls import DueReport, DueUrl, asked_due, due_urls
         from nwx.steering.specifications.specification_store import specification_at
 
         def found() -> Iterator[DueUrl]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.monitor.report import MonitorReport
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
-    from nwx.steering.due.due_urls import DueReport, DueUrl
     from nwx.steering.queue.delivery import DeliveryReport
+    from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import QueuedUpdates
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.options import SteeringOptions, SteeringReport
@@ -161,7 +161,7 @@ class ArchiveCrawls(ArchiveWork):
         self, spec: str = "", *, progress: ShowProgress = no_progress, **asked: Any
     ) -> "tuple[Iterator[DueUrl], DueReport]":
         """Return what `due` does once, with counts that are complete after the first URL."""
-        from nwx.steering.due.due_urls import DueReport, asked_due, due_urls
+        from nwx.steering.queue.due_urls import DueReport, asked_due, due_urls
         from nwx.steering.specifications.specification_store import specification_at
 
         engine, report = self._seen(), DueReport()
@@ -178,7 +178,7 @@ class ArchiveCrawls(ArchiveWork):
         **asked: Any,
     ) -> "tuple[DueReport, QueuedUpdates]":
         """Put the URLs that are due into the queue, or into the outbox for the crawl's queue."""
-        from nwx.steering.due.due_urls import queue_due
+        from nwx.steering.queue.due_urls import queue_due
 
         with self._work(writes=True):
             found, report = self.due_report(spec, progress=progress, **asked)

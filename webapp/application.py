@@ -23,16 +23,14 @@ from nwx.engine.open import open_engine
 from nwx.errors import EngineError
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
+from webapp import entities as entities
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.service import CdxService, origins_of
 from webapp.crawls import api as crawl_api
 from webapp.crawls import comparison, monitor
-from webapp.crawls import editor as crawl_editor
 from webapp.crawls import page as crawls
 from webapp.crawls.queue import QueueService, prepare_queue
-from webapp.entities import page as entities
-from webapp.entities import sparql
 from webapp.explore import api as facets
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
@@ -44,7 +42,6 @@ from webapp.pictures import routes as picture_routes
 from webapp.protection.shared import SharedProtection
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
-from webapp.quality import repair_page
 from webapp.quality.labels import grade
 from webapp.replay import routes as replay
 from webapp.search import api, documents, exports, records
@@ -68,7 +65,7 @@ from webapp.site.viewer import PASSES_EXTENSION, ViewerPasses
 from webapp.site.words import error_text
 from webapp.users import access_page, login_page
 from webapp.users.access_page import prepare_hidden_marks
-from webapp.users.guards import check_guard
+from webapp.users.login_page import check_guard
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 from webapp.users.user_service import UserService, form_token, prepare_user_service, user_service
 
@@ -81,15 +78,12 @@ _MODULES = (
     trends,
     links,
     crawls,
-    crawl_editor,
     crawl_api,
     monitor,
     comparison,
     quality,
     quality_api,
-    repair_page,
     entities,
-    sparql,
     pages,
     api,
     facets,
@@ -104,13 +98,19 @@ _MODULES = (
     login_page,
     access_page,
 )
+_FURTHER_BLUEPRINTS = (
+    crawls.editor_blueprint,
+    entities.sparql_blueprint,
+    links.missing_blueprint,
+    quality.repairs_blueprint,
+)
 DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
 
 BODY_LIMITS = {
     "/pictures/similar": picture_pages.UPLOAD_FORM_BYTES,
     "/api/pictures/similar": picture_pages.MOST_UPLOADED,
-    "/crawls/": crawl_editor.EDITOR_FORM_BYTES,
+    "/crawls/": crawls.EDITOR_FORM_BYTES,
 }
 """How long a body those without a token may send to paths that begin so, where it may be long."""
 
@@ -255,7 +255,8 @@ def _register_pages(app: Flask) -> None:
     app.before_request(check_guard)
     for module in _MODULES:
         app.register_blueprint(module.blueprint)
-    app.register_blueprint(links.missing_blueprint)
+    for blueprint in _FURTHER_BLUEPRINTS:
+        app.register_blueprint(blueprint)
     _prepare_templates(app)
     responses.register_failures(app)
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]

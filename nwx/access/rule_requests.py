@@ -6,10 +6,20 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 from nwx.engine.access.access_index import AccessChange
-from nwx.engine.access.aclj import ReadRule, aclj_lines, own_line, rule_object, rules_of_file
+from nwx.engine.access.aclj import (
+    ReadRule,
+    aclj_lines,
+    between,
+    digest_scope,
+    own_line,
+    rule_object,
+    rules_of_file,
+    scope_of,
+    scope_words,
+    url_scope,
+)
 from nwx.engine.access.decisions import Decision
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
-from nwx.engine.access.scope_texts import between, digest_scope, scope_of, scope_words, url_scope
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.values.timestamps import to_timestamp

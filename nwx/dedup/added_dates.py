@@ -11,7 +11,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.cdx.inputs import CdxSource, problems_json
 from nwx.dedup.date_lists import ListsRead, Stretch, read_dates
-from nwx.engine.access.dated_keys import unpurged_dates
+from nwx.engine.access.purger import unpurged_dates
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
 from nwx.keys import check_collection, document_id

@@ -15,8 +15,7 @@ from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import SourceError
 from nwx.exports.links import graph_tables, write_parquet
-from nwx.importing.extracted.documents_file import documents_notes
-from nwx.importing.extracted.sources import SUCCESS_NAME, documents_paths
+from nwx.importing.extracted.documents_file import SUCCESS_NAME, documents_notes, documents_paths
 from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import addresses_below
 from nwx.jobs.link_rows import LINK_ROWS_SCHEMA, read_link_rows

@@ -15,8 +15,13 @@ from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
-from nwx.engine.inlinks.inlink_index import ID_BYTES, InlinkIndex
-from nwx.engine.inlinks.notes import INLINKS_FORMAT, InlinkNotes, inlink_notes
+from nwx.engine.inlinks.inlink_index import (
+    ID_BYTES,
+    INLINKS_FORMAT,
+    InlinkIndex,
+    InlinkNotes,
+    inlink_notes,
+)
 from nwx.engine.inlinks.table import InlinkTable, inlink_table
 from nwx.errors import BlobError, EngineVersionError
 from nwx.links.document_table import living

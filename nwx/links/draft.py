@@ -16,7 +16,7 @@ from nwx.engine.anchors.table_writer import write_anchor_table
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.counts import Texts
-from nwx.engine.inlinks.notes import InlinkNotes, RangeNotes
+from nwx.engine.inlinks.inlink_index import InlinkNotes, RangeNotes
 from nwx.engine.inlinks.table import InlinkTable, TargetRange
 from nwx.links.document_table import DocumentTable, document_table, no_documents
 from nwx.links.parts import LinkPart

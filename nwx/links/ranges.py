@@ -23,7 +23,7 @@ from nwx.engine.inlinks.counts import (
     packed_texts,
     spread,
 )
-from nwx.engine.inlinks.notes import RangeNotes
+from nwx.engine.inlinks.inlink_index import RangeNotes
 from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
 from nwx.links.document_table import NO_DOCUMENT
 from nwx.links.parts import LinkPart, LinkStretch

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from nwx.bulk.progress import ShowProgress
 from nwx.bulk.whole_files import locked_folder
-from nwx.engine.anchors.visible_anchors import forget_visible_anchors
+from nwx.engine.anchors.table_writer import forget_visible_anchors
 from nwx.engine.base import Engine
 from nwx.engine.entries import document_entry, document_from_entry
 from nwx.engine.facet_store import BlobStore

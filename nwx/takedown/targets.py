@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 
 from nwx.engine.access.access_index import AccessIndex
-from nwx.engine.access.dated_keys import purged_seen
+from nwx.engine.access.aclj import between, scope_of
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.matches import SUBJECT_STARTS, reached_keys
-from nwx.engine.access.purger import Purger
+from nwx.engine.access.purger import Purger, purged_seen
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
-from nwx.engine.access.scope_texts import between, scope_of
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
 from nwx.errors import SpecificationError, UrlError, UsageError

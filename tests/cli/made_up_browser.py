@@ -48,8 +48,8 @@ def _made_up() -> Iterator[None]:
     with (
         patch("nwx.quality.browser.pool.BrowserPool", _MadeUpPool),
         patch("nwx.quality.browser.pool.browser_path", lambda asked: asked),
-        patch("nwx.quality.playback.arrival_process.BrowserPool", _MadeUpPool),
-        patch("nwx.quality.playback.arrival_process.browser_path", lambda asked: asked),
+        patch("nwx.quality.playback.arrivals.BrowserPool", _MadeUpPool),
+        patch("nwx.quality.playback.arrivals.browser_path", lambda asked: asked),
         patch("nwx.cli.quality.playback_tools.playback_target", _no_player),
         patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
     ):

@@ -9,7 +9,7 @@ from typing import Any
 from nwx.engine.base import Engine
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.importing import ImportOptions, ImportReport, import_files
-from nwx.importing.extracted.sources import extracted_sources
+from nwx.importing.extracted.documents_file import extracted_sources
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import IndexName

@@ -7,8 +7,8 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.model import Batch, Capture
-from nwx.steering.due import due_urls as due_module
-from nwx.steering.due.due_urls import (
+from nwx.steering.queue import due_urls as due_module
+from nwx.steering.queue.due_urls import (
     DueIntervals,
     DueQuestion,
     DueReport,

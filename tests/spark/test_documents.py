@@ -10,7 +10,7 @@ import pytest
 from nwx.engine.open import open_engine
 from nwx.exports.links import export_links
 from nwx.importing import ImportOptions, import_files
-from nwx.importing.extracted.sources import extracted_sources
+from nwx.importing.extracted.documents_file import extracted_sources
 from nwx.jobs.archive_files import extract_archives
 from nwx.jobs.inputs import archive_inputs
 from nwx.jobs.links import documents_inputs, invert_links_on

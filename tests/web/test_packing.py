@@ -14,8 +14,8 @@ from nwx import Archive
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError
 from tests.web.axe import check_modes, load_axe
-from webapp.search import exports, packed_files
-from webapp.search.packed_files import PackedFile
+from webapp.search import exports
+from webapp.search.exports import PackedFile
 
 PAGE = "/export/packing.wacz?q=quarry"
 _SOON = 10.0
@@ -136,7 +136,7 @@ def test_a_file_of_a_moment_ago_is_given_though_the_archive_has_grown(
     before, after = (PackedFile(tmp_path, "key", mark, "wacz") for mark in ("a", "b"))
     assert before.made(write(b"old")).read_bytes() == b"old"
     assert after.made(write(b"new")).read_bytes() == b"old"
-    monkeypatch.setattr(packed_files, "SAME_SECONDS", 0)
+    monkeypatch.setattr(exports, "SAME_SECONDS", 0)
     assert after.made(write(b"new")).read_bytes() == b"new"
     assert PackedFile(tmp_path, "other", "a", "wacz").there() is None
 

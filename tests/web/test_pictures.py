@@ -30,7 +30,7 @@ from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
 from webapp.site.context import SERVICE_EXTENSION
-from webapp.site.scaled_pictures import ScaledPictures
+from webapp.site.kept_answers import ScaledPictures
 
 BARE = "http://bare.example/"
 SECOND = "http://second.example/"

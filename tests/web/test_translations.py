@@ -12,7 +12,7 @@ from nwx.facets.question import FEATURES
 from nwx.model import Total
 from tests.web.html import Page
 from tests.web.messages import CATALOGUES, TEMPLATES, catalogue, plain_texts, source_messages
-from webapp.explore.labels import CRITERION_LABELS, described_feature
+from webapp.explore.answers import CRITERION_LABELS, described_feature
 from webapp.site import words
 from webapp.site.preferences import PAGE_LANGUAGES
 

@@ -34,7 +34,7 @@ from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.headers import ShortAnswers
 from webapp.site import responses
 from webapp.site.context import SERVICE_EXTENSION
-from webapp.users.guards import with_token
+from webapp.users.login_page import with_token
 
 blueprint = Blueprint("cdx", __name__)
 

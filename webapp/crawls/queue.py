@@ -42,7 +42,7 @@ from nwx.steering.queue.protocol import (
 from webapp.headers import has_token
 from webapp.site import parameters, responses
 from webapp.site.openapi import Operation, Parameter
-from webapp.users.guards import with_token
+from webapp.users.login_page import with_token
 
 
 @dataclass(frozen=True, slots=True)

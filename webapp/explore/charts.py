@@ -14,8 +14,14 @@ from nwx.charts.panels import ADDITIVE, OTHERS, criterion_field, feature_field
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, Feature, Features
-from webapp.explore.answers import Grid, Line, cell_value
-from webapp.explore.labels import CRITERION_LABELS, described_feature, in_sentence
+from webapp.explore.answers import (
+    CRITERION_LABELS,
+    Grid,
+    Line,
+    cell_value,
+    described_feature,
+    in_sentence,
+)
 from webapp.explore.view import Chart, ExplorerView
 from webapp.site import parameters
 from webapp.site.preferences import page_locale

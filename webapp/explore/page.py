@@ -19,20 +19,24 @@ from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, Feature, Features, features_json
 from nwx.settings import cache_folder
 from nwx.values.csv_cells import csv_line
-from webapp.explore.answers import Grid, ask, gather, is_ordered, site_ranks
-from webapp.explore.charts import TITLES, asked_picture, chart_looks, drawn
-from webapp.explore.labels import (
+from webapp.explore.answers import (
     CRITERION_LABELS,
     WAYS,
+    Grid,
     NamedCriterion,
+    ask,
     described_feature,
+    gather,
     in_sentence,
+    is_ordered,
     label_of,
     number_label,
     ratio,
     readable,
+    site_ranks,
     value_labels,
 )
+from webapp.explore.charts import TITLES, asked_picture, chart_looks, drawn
 from webapp.explore.view import (
     TOPS,
     ExplorerAddresses,

@@ -12,8 +12,14 @@ from nwx.model import Anchor
 from nwx.searching.answers import Count, Timestamp
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
-from webapp.links.graph import GRAPH_TOPS, Level, PointSize, read_links_view
-from webapp.links.page import MISSING_FORMATS, missing_of
+from webapp.links.page import (
+    GRAPH_TOPS,
+    MISSING_FORMATS,
+    Level,
+    PointSize,
+    missing_of,
+    read_links_view,
+)
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.openapi import (

@@ -39,7 +39,7 @@ from webapp.site.openapi import (
 )
 from webapp.site.question_limits import answer_search
 from webapp.site.responses import json_answer
-from webapp.users.guards import open_to_all
+from webapp.users.login_page import open_to_all
 
 MOST_PICTURES_ANSWERED = 1_000
 

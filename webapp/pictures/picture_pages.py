@@ -22,7 +22,7 @@ from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_search
-from webapp.users.guards import check_origin, open_to_all
+from webapp.users.login_page import check_origin, open_to_all
 
 PICTURES_A_PAGE = 50
 MOST_PICTURE_PAGES = 200

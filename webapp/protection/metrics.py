@@ -26,7 +26,7 @@ from nwx.errors import EngineError
 from webapp.headers import has_token
 from webapp.protection.request_counts import BOUNDS, RequestCounts
 from webapp.site.viewer import PASS_ENVIRON
-from webapp.users.guards import has_role
+from webapp.users.login_page import has_role
 
 blueprint = Blueprint("metrics", __name__)
 

@@ -6,8 +6,14 @@ from flask.typing import ResponseReturnValue
 from nwx.quality.missing_resources import RESOURCE_KINDS
 from nwx.quality.scores import QualityAnswer, QualityOrder, quality_answer
 from nwx.values.fault_kinds import FaultKind
-from webapp.quality.page import PICTURE_TYPE, SCORE_FORMATS, PictureOf, PictureSize, scores_of
-from webapp.quality.repair_page import REPAIR_FORMATS
+from webapp.quality.page import (
+    PICTURE_TYPE,
+    REPAIR_FORMATS,
+    SCORE_FORMATS,
+    PictureOf,
+    PictureSize,
+    scores_of,
+)
 from webapp.site import parameters
 from webapp.site.openapi import (
     NOT_FOUND,

@@ -1,10 +1,12 @@
-"""The pages of quality: captured pages by how they play, one with its faults and pictures."""
+"""The pages of quality: captured pages by how they play, one with its faults, what to repair."""
 
 import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import Any
 
 from flask import Blueprint, Response, render_template, request, url_for
@@ -17,10 +19,19 @@ from nwx.answers.rows import PlaybackScores
 from nwx.errors import FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled
+from nwx.quality.missing_resources import RESOURCE_KINDS
 from nwx.quality.renders.stored_renders import read_placed_render
+from nwx.quality.repair_list import (
+    Repair,
+    RepairCounts,
+    RepairList,
+    csv_of_repairs,
+    json_of_repairs,
+)
 from nwx.quality.scores import PlaybackScore, QualityOrder, csv_of_scores, json_of_scores
 from nwx.values.fault_kinds import FaultKind
 from nwx.values.render_names import RenderKind
+from webapp.links.page import asked_list
 from webapp.quality import labels
 from webapp.site import parameters
 from webapp.site.context import archive, service
@@ -201,3 +212,75 @@ def export_scores(suffix: str) -> ResponseReturnValue:
     return exported_file(
         f"quality.{suffix}", media_type, lambda: write(chain(list(islice(found, 1)), found))
     )
+
+
+repairs_blueprint = Blueprint("repairs", __name__, url_prefix="/quality/repairs")
+
+REPAIRS_A_PAGE = 100
+MOST_REPAIR_PAGES = 10
+
+_Write = Callable[[RepairCounts, Iterator[Repair]], Iterator[str]]
+REPAIR_FORMATS: dict[str, tuple[str, _Write]] = {
+    "csv": ("text/csv", lambda _, repairs: csv_of_repairs(repairs)),
+    "json": ("application/json", json_of_repairs),
+    "txt": ("text/plain", lambda _, repairs: (f"{one.url}\n" for one in repairs)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRepairs:
+    """The beginning of a list of repairs, and what the list is made of.
+
+    `whole` has for each repair how many pages are whole with it and those before it.
+    """
+
+    counts: RepairCounts
+    repairs: Sequence[Repair]
+    whole: Sequence[int]
+    is_current: bool
+
+
+@repairs_blueprint.get("", endpoint="show")
+def show_repairs() -> ResponseReturnValue:
+    """List repairs, a page of a table."""
+    view, shown = asked_list(request.args, url_for(".show")), archive()
+    page = parameters.list_page(request.args, REPAIRS_A_PAGE, MOST_REPAIR_PAGES)
+    key = "repairs", shown.stamp(), *view.given.items()
+    options = view.options()
+    # Made anew only when links, checks or captures changed.
+    listed = service().answers.answer(
+        key, lambda: answer_facets(lambda: _listed(shown.repairs(**options)))
+    )
+    rows = list(zip(listed.repairs, listed.whole, strict=True))
+    return render_template(
+        "repairs.html",
+        view=view,
+        counts=listed.counts,
+        **page.shown(rows[page.begin : page.end]),
+        last_page=MOST_REPAIR_PAGES,
+        here=view.base,
+        current=listed.is_current,
+        collections=shown.collections(),
+        kinds=RESOURCE_KINDS,
+        suffixes=tuple(REPAIR_FORMATS),
+    )
+
+
+@repairs_blueprint.get("/list.<suffix>")
+def export_repairs(suffix: str) -> ResponseReturnValue:
+    """Return all repairs as a file: CSV, JSON, or a list of URLs for a crawler."""
+    refusal = lazy_gettext("repairs come as %(choices)s, not as %(suffix)s")
+    media_type, write = form_of(REPAIR_FORMATS, suffix, refusal)
+    options, shown = asked_list(request.args, "").options(), archive()
+
+    def begin() -> Iterator[str]:
+        found = answer_facets(lambda: shown.repairs(**options))
+        return write(found.counts(), found.repairs())
+
+    return exported_file(f"repairs.{suffix}", media_type, begin)
+
+
+def _listed(found: RepairList) -> ListedRepairs:
+    repairs = list(islice(found.repairs(), REPAIRS_A_PAGE * MOST_REPAIR_PAGES + 1))
+    whole = tuple(accumulate(one.whole for one in repairs))
+    return ListedRepairs(found.counts(), repairs, whole, found.is_current())

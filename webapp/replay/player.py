@@ -24,7 +24,9 @@ from pywb.utils.wbexception import WbException
 from pywb.warcserver import handlers
 from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.resource import responseloader
+from pywb.warcserver.resource.resolvingloader import ResolvingLoader
 from pywb.warcserver.warcserver import register_source
+from warcio.recordloader import ArchiveLoadFailed
 
 from nwx.accounts.user_options import network_of
 from nwx.errors import SourceError
@@ -42,8 +44,7 @@ from webapp.headers import (
 from webapp.protection.client_limits import LOOK_UP, USER_SHARE, ClientLimits, payer_at
 from webapp.protection.request_counts import RequestCounts
 from webapp.protection.shared import SharedProtection
-from webapp.replay.capture_lookup import NwxIndex
-from webapp.replay.other_queries import OtherQueries
+from webapp.replay.capture_lookup import NwxIndex, OtherQueries
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
@@ -58,9 +59,61 @@ from webapp.replay.rewriter import (
 )
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import SCHEME, open_record
-from webapp.replay.unplayable import OriginalLoader, UnplayableError, reason_of
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
+
+_REASON = "reason"
+
+
+class UnplayableError(WbException):  # type: ignore[misc]
+    """A capture that cannot be shown; templates tell why by the values of the reason."""
+
+    status_code = 404
+
+    def __init__(self, url: str, **reason: Any) -> None:
+        super().__init__({_REASON: reason}, url)
+
+
+def reason_of(message: Any) -> dict[str, Any] | None:
+    """Return the reason of an error of playback, or of one that pywb passes on as JSON."""
+    if not isinstance(message, dict):
+        return None
+    if "error" in message:
+        try:
+            message = json.loads(message["error"])["message"]
+        except (ValueError, TypeError, KeyError):
+            return None
+    return message.get(_REASON) if isinstance(message, dict) else None
+
+
+class OriginalLoader(ResolvingLoader):  # type: ignore[misc]
+    """pywb's loader of records, which names the original that a revisit lacks."""
+
+    def _resolve_path_load(self, *given: Any) -> Any:
+        record = super()._resolve_path_load(*given)
+        headers = record.http_headers
+        if record.rec_type == "revisit" and headers and headers.get_statuscode() == "304":
+            # "Not modified" was told the crawler; readers get what was not, head and all.
+            headers.headers, headers.statusline = [], ""
+        return record
+
+    def _load_different_url_payload(
+        self, cdx: Any, headers_record: Any, failed_files: list[str], cdx_loader: Any
+    ) -> Any:
+        try:
+            return super()._load_different_url_payload(
+                cdx, headers_record, failed_files, cdx_loader
+            )
+        except ArchiveLoadFailed as error:
+            if failed_files:  # there is one, in a file that cannot be read
+                raise
+            head = headers_record.rec_headers
+            original = {
+                "url": head.get_header("WARC-Refers-To-Target-URI") or cdx["url"],
+                "date": head.get_header("WARC-Refers-To-Date") or "",
+                "digest": head.get_header("WARC-Payload-Digest") or "",
+            }
+            raise UnplayableError(cdx["url"], original=original) from error
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]

@@ -18,9 +18,8 @@ from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineUnavailableError
 from nwx.model import Document
 from nwx.settings import Settings
-from webapp.site.kept_answers import KeptAnswers
+from webapp.site.kept_answers import KeptAnswers, ScaledPictures
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
-from webapp.site.scaled_pictures import ScaledPictures
 from webapp.site.viewer import viewer
 
 _CLASSES_KEPT = 8

@@ -17,7 +17,7 @@ from werkzeug.exceptions import Forbidden
 from webapp.cdx.operations import CDX_OPERATIONS
 from webapp.crawls.api import CRAWL_OPERATIONS
 from webapp.crawls.queue import QUEUE_OPERATIONS
-from webapp.entities.page import ENTITY_OPERATIONS
+from webapp.entities import ENTITY_OPERATIONS
 from webapp.explore.api import FACET_OPERATIONS
 from webapp.explore.trends import TRENDS_OPERATIONS
 from webapp.headers import ROBOTS_TXT, root_url
@@ -36,7 +36,7 @@ from webapp.site.preferences import (
     read_preferences,
     to_cookie,
 )
-from webapp.users.guards import open_to_all
+from webapp.users.login_page import open_to_all
 
 ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,

@@ -22,16 +22,16 @@ from flask_babel import gettext, lazy_gettext
 from nwx.access.restricted.engine import RestrictedEngine
 from nwx.access.rule_requests import AskedCapture
 from nwx.engine.access.access_index import ChangeKind
+from nwx.engine.access.aclj import scope_words
 from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role
-from nwx.engine.access.scope_texts import scope_words
 from nwx.errors import ErrorText, FormatError, UsageError
 from nwx.values.urlkeys import urlkey
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.viewer import viewer
 from webapp.site.words import error_text
-from webapp.users.guards import needs_role
+from webapp.users.login_page import needs_role
 
 RULE_FIELDS = (
     *("action", "what", "collection", "from", "to", "until", "years"),

@@ -21,11 +21,10 @@ from nwx.access.restricted.captures import (
     visible_entries,
     writing_refused,
 )
-from nwx.access.restricted.crawls import RestrictedCrawlIndex
+from nwx.access.restricted.crawls import RestrictedCrawlIndex, RestrictedCrawlQueue
 from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenError, HiddenUrls
 from nwx.access.restricted.pictures import RestrictedPictureIndex
-from nwx.access.restricted.queue import RestrictedCrawlQueue
 from nwx.engine.access.decisions import AccessRules, Decision, Decisions
 from nwx.engine.access.rules import EVERYBODY, Action, Viewer
 from nwx.engine.base import Engine

@@ -60,7 +60,7 @@ def extracted(
     Raises UsageError where other arguments do not go with them, and
     SourceError where they cannot be read.
     """
-    from nwx.importing.extracted.sources import check_extracted, extracted_sources
+    from nwx.importing.extracted.documents_file import check_extracted, extracted_sources
 
     if files:
         raise UsageError("import archive files and --documents by two commands")

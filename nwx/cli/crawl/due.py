@@ -11,7 +11,7 @@ from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.steering.due.due_urls import DueReport, DueUrl
+    from nwx.steering.queue.due_urls import DueReport, DueUrl
 
 
 @click.command("due")

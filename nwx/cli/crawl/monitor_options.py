@@ -18,8 +18,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.quality.monitor.monitor import MonitorOptions
-    from nwx.quality.monitor.notices import Channel
-    from nwx.quality.monitor.report import MonitorReport
+    from nwx.quality.monitor.report import Channel, MonitorReport
 
 
 _SCHEMES = ("http://", "https://")
@@ -64,7 +63,7 @@ class MonitorChoices:
 
     def channels(self, settings: Settings) -> "list[Channel]":
         """Return where alerts are told; raises UsageError where that makes no sense."""
-        from nwx.quality.monitor.notices import AlertCommand, Webhook
+        from nwx.quality.monitor.report import AlertCommand, Webhook
 
         found: list[Channel] = []
         if webhook := self.webhook or settings.alerts.webhook:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from nwx.bulk.child_processes import ChildFunction
-    from nwx.quality.playback.arrival_process import ArrivalEvent
-    from nwx.quality.playback.arrivals import ArrivalSample
+    from nwx.quality.playback.arrivals import ArrivalEvent, ArrivalSample
     from nwx.warc.sources import ArchiveSource
     from nwx.watching import PageListener
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def check_arriving_pages(connection: "Connection[ArrivalEvent, Any]") -> None:
     """Check the pages that come over a connection in playback of this machine."""
     from nwx.cli.quality.playback_tools import playback_target
-    from nwx.quality.playback.arrival_process import run_arrival_checks
+    from nwx.quality.playback.arrivals import run_arrival_checks
 
     run_arrival_checks(connection, lambda settings: playback_target(settings, ""))
 
@@ -44,7 +43,7 @@ class PlaybackListener:
         as_json: bool = False,
         function: "ChildFunction" = check_arriving_pages,
     ) -> None:
-        from nwx.quality.playback.arrival_process import ArrivalChecks
+        from nwx.quality.playback.arrivals import ArrivalChecks
 
         self._checks = ArrivalChecks(settings, sample, function, self._print)
         self._inner, self._as_json = inner, as_json

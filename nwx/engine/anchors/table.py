@@ -20,7 +20,7 @@ from cachetools import LRUCache
 from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.counts import Texts
-from nwx.engine.inlinks.notes import inlink_notes
+from nwx.engine.inlinks.inlink_index import inlink_notes
 from nwx.errors import BlobError
 from nwx.model import Anchor
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
@@ -158,7 +158,7 @@ class AnchorBlobs:
             found = self._visible.get(key)
             if found is None:
                 # Imported here: where nothing is hidden, no tables of links are read.
-                from nwx.engine.anchors.visible_anchors import visible_anchors
+                from nwx.engine.anchors.table_writer import visible_anchors
 
                 found = visible_anchors(self._store, whole, hidden, self._dates_of)
                 self._visible[key] = found

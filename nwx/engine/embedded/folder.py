@@ -20,7 +20,7 @@ from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
 from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.embedded.database import make_lookup_tables
-from nwx.engine.embedded.documents.searcher import TantivyError
+from nwx.engine.embedded.documents.tantivy_index import TantivyError
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
 from nwx.model import IndexName

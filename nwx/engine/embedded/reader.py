@@ -10,7 +10,7 @@ from nwx.bulk.whole_files import unsealed_json
 from nwx.captures import capture_of_values
 from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, connect, count_rows
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.searcher import DocumentSearcher
+from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher
 from nwx.engine.embedded.folder import FORMAT, Folder
 from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes
 from nwx.engine.entries import (

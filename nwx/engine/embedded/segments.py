@@ -15,13 +15,15 @@ from typing import Any
 
 import tantivy
 
-from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
 from nwx.engine.embedded.documents.tantivy_index import (
     NUM,
+    DocumentSearcher,
     Packer,
     documents_by_num,
     entry_of,
+    open_tantivy,
     schema,
+    tantivy_errors,
 )
 from nwx.engine.entries import IndexEntry
 

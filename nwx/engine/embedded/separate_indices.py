@@ -11,13 +11,12 @@ from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.facet_store import BlobFolder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
-from nwx.engine.inlinks.notes import count_inlinks, inlink_stats
+from nwx.engine.inlinks.inlink_index import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
-    from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue
-    from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
+    from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
     from nwx.engine.embedded.entries.picture_index import EmbeddedPictureIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
 
@@ -149,6 +148,6 @@ class SeparateCapabilities:
 
     def outbox(self) -> "EmbeddedOutbox":
         """Return the updates that are to be sent to queues elsewhere."""
-        from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
+        from nwx.engine.embedded.entries.crawl_queue import EmbeddedOutbox
 
         return EmbeddedOutbox(self._separate.own(IndexName.QUEUE).database)

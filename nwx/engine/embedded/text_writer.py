@@ -6,8 +6,16 @@ from pathlib import Path
 
 import tantivy
 
-from nwx.engine.embedded.documents.searcher import DocumentSearcher, open_tantivy, tantivy_errors
-from nwx.engine.embedded.documents.tantivy_index import NUM, Packer, entry_of, nums_query, schema
+from nwx.engine.embedded.documents.tantivy_index import (
+    NUM,
+    DocumentSearcher,
+    Packer,
+    entry_of,
+    nums_query,
+    open_tantivy,
+    schema,
+    tantivy_errors,
+)
 from nwx.engine.embedded.segments import adopt_segments, rewrite_segments
 
 MERGED_SEGMENTS = 8

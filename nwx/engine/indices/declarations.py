@@ -125,7 +125,7 @@ _DECLARED = (
     IndexDeclaration(
         IndexName.QUEUE,
         shown={"kind": "url"},
-        visible="nwx.access.restricted.queue:VisibleQueueEntries",
+        visible="nwx.access.restricted.crawls:VisibleQueueEntries",
         undeletable="entries of the index queue cannot be deleted; "
         "`nwx queue blacklist` takes a URL out",
     ),
@@ -139,7 +139,7 @@ _DECLARED = (
             table="scores",
             is_durable=False,
         ),
-        visible="nwx.access.restricted.quality:VisibleScores",
+        visible="nwx.access.restricted.entry_store:VisibleScores",
         data_view=("quality of playback", "timestamp"),
     ),
     IndexDeclaration(

@@ -1,17 +1,20 @@
-"""Engine interface for inlinks: documents in bulk with their links, and stored builds."""
+"""The inlinks of an archive: what an engine does with them, and the notes of their builds."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nwx.engine.facet_store import BlobStore
+from nwx.errors import EngineVersionError, ErrorText
+from nwx.model import IndexStats
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from nwx.engine.inlinks.table import InlinkTable
+
 
 ID_BYTES = 16
 
@@ -68,3 +71,86 @@ class InlinkIndex(BlobStore):
     @abstractmethod
     def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
         """Stream the existing documents of these ids, including documents without links."""
+
+
+INLINKS_FORMAT = 1
+ADVICE = ErrorText("run `nwx invert-links --anew`")
+"""What helps against a build that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeNotes:
+    """A range of targets: its blob, its first urlkey, and how much is in it."""
+
+    blob: str
+    first: str
+    targets: int
+    links: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class InlinkNotes:
+    """Metadata of a build of inlinks.
+
+    `stamp` identifies the state of its source documents. `cells` are pairs of year and collection
+    by code; the first is of all links. `kinds` are the kinds of links by code. `anchors` is the
+    blob used by searches (`nwx.engine.anchors`), "" in builds without it.
+    """
+
+    format: int
+    number: int
+    stamp: str
+    built: str
+    cells: Sequence[Sequence[Any]]
+    kinds: Sequence[str]
+    documents: str
+    linking: int
+    refused: int
+    ranges: Sequence[RangeNotes] = field(default_factory=list)
+    anchors: str = ""
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], place: str) -> "InlinkNotes":
+        """Return the notes of a build.
+
+        Raises EngineVersionError on notes of another version.
+        """
+        if found.get("format") != INLINKS_FORMAT:
+            raise EngineVersionError.translated(
+                "the inlinks in %(place)s have format %(found)s, this nwx reads "
+                "%(known)s; %(advice)s",
+                place=place,
+                found=found.get("format"),
+                known=INLINKS_FORMAT,
+                advice=ADVICE,
+            )
+        ranges = [RangeNotes(**one) for one in found["ranges"]]
+        return cls(**{**found, "ranges": ranges})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the notes as JSON values."""
+        return asdict(self)
+
+    @property
+    def blobs(self) -> list[str]:
+        """The names of all blobs."""
+        return [self.documents, *(one.blob for one in self.ranges), *filter(None, [self.anchors])]
+
+
+def inlink_notes(store: BlobStore) -> InlinkNotes | None:
+    """Return the notes of the current build of a store, None without a build."""
+    stored = store.current()
+    return None if stored is None else InlinkNotes.from_json(stored.notes, str(store.folder))
+
+
+def count_inlinks(store: BlobStore) -> int:
+    """Return the number of entries of the current build."""
+    notes = inlink_notes(store)
+    return 0 if notes is None else sum(one.entries for one in notes.ranges)
+
+
+def inlink_stats(store: BlobStore) -> IndexStats:
+    """Return the size of the current build, the links included."""
+    stored = store.current()
+    return IndexStats(count_inlinks(store), sum(stored.blobs.values()) if stored else 0)

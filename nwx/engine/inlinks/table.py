@@ -6,7 +6,7 @@ from pathlib import Path
 from nwx.bulk.arrays import Array, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.engine.inlinks.counts import Texts
-from nwx.engine.inlinks.notes import ADVICE, InlinkNotes
+from nwx.engine.inlinks.inlink_index import ADVICE, InlinkNotes
 from nwx.errors import BlobError
 from nwx.model import LinkCell
 

@@ -24,8 +24,7 @@ from nwx.engine.search_server.documents.linked_search import LinkedSearches
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
-from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue
-from nwx.engine.search_server.entries.outbox import ServerOutbox
+from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
 from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
 from nwx.engine.search_server.facet_store import ServerFacetStore

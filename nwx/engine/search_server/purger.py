@@ -9,7 +9,7 @@ from nwx.engine.indices.crawl_index import StoredSpecification, specification_en
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
-from nwx.engine.search_server.entries.outbox import ServerOutbox
+from nwx.engine.search_server.entries.crawl_queue import ServerOutbox
 from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, entry_query
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted

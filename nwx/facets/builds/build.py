@@ -16,7 +16,7 @@ from nwx.bulk.whole_files import locked_folder, whole_file
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, UsageError
-from nwx.facets.builds.combinations import store_combinations
+from nwx.facets.builds.groupings import store_combinations
 from nwx.facets.builds.parts import NUMBERED, CaptureParts
 from nwx.facets.builds.sources import ArchiveCaptures, CaptureSource, ParquetSource
 from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode

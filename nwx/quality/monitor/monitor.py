@@ -20,8 +20,7 @@ from nwx.quality.monitor.alerts import (
     readings,
 )
 from nwx.quality.monitor.new_fetches import NewCaptures, NewLogLines, logged_queue
-from nwx.quality.monitor.notices import Channel, Notices
-from nwx.quality.monitor.report import Alert, MonitorReport
+from nwx.quality.monitor.report import Alert, Channel, MonitorReport, Notices
 from nwx.quality.monitor.state import MonitorState, Ownership, read_state, write_state
 from nwx.settings import Settings
 from nwx.values.timestamps import parse_timestamp, to_timestamp

@@ -14,8 +14,7 @@ from nwx.engine.document_index import DatesBuilder, DatesIndex, DocumentIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
-from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue
-from nwx.engine.embedded.entries.outbox import EmbeddedOutbox
+from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
 from nwx.engine.embedded.entries.store import EmbeddedEntryStore
 from nwx.engine.embedded.facet_store import EmbeddedFacetStore
 from nwx.engine.facet_store import BlobStore, FacetStore, LiveSelection
@@ -23,11 +22,10 @@ from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.ledger import Ledger
-from nwx.engine.search_server.dates.builder import IndexBuilder
+from nwx.engine.search_server.dates.indices import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
-from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue
-from nwx.engine.search_server.entries.outbox import ServerOutbox
+from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
 from nwx.engine.search_server.entries.store import ServerEntryStore
 from nwx.engine.search_server.facet_store import ServerFacetStore, ServerLiveSelection
 

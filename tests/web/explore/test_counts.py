@@ -17,8 +17,7 @@ from tests.web.explore.views import CAPTURES, OF, links_of, row_of, sound_page, 
 from tests.web.holdings import HOSTILE_SITE, holdings
 from tests.web.html import Page
 from webapp import create_app
-from webapp.explore.answers import MOST_COLUMNS
-from webapp.explore.labels import value_labels
+from webapp.explore.answers import MOST_COLUMNS, value_labels
 
 pytestmark = pytest.mark.xdist_group("explore")
 

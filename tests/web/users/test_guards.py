@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from nwx.engine.access.rules import Role
 from tests.web.html import Page
 from tests.web.users.logins import ADA, BOB, PASSWORD, ZOE, MakeApp, log_in, name_of, token_of
-from webapp.users.guards import RouteGuard, guard_of
+from webapp.users.login_page import RouteGuard, guard_of
 
 FROM_ELSEWHERE = [
     {"Sec-Fetch-Site": "same-site"},

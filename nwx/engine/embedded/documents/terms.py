@@ -6,8 +6,12 @@ from itertools import pairwise
 from tantivy import Occur, Query
 
 from nwx.engine.embedded.documents.analyzer import tokens
-from nwx.engine.embedded.documents.searcher import DocumentSearcher
-from nwx.engine.embedded.documents.tantivy_index import VALUES_APART, WORDS, schema
+from nwx.engine.embedded.documents.tantivy_index import (
+    VALUES_APART,
+    WORDS,
+    DocumentSearcher,
+    schema,
+)
 from nwx.engine.work import current_work
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.words import most_edits, nearest_words, stand_near

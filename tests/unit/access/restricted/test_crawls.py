@@ -9,6 +9,7 @@ from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.model import IndexName
 from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
 
@@ -78,3 +79,25 @@ def test_a_rule_without_effect_changes_no_score(tmp_path: Path) -> None:
         found = RestrictedEngine(engine, hiding(scope=Scope(prefix="test,nowhere)/"))).crawl_index()
         assert found.best_links("votes", 10) == engine.crawl_index().best_links("votes", 10)
         assert found.analysed_versions("votes") == engine.crawl_index().analysed_versions("votes")
+
+
+def test_hidden_urls_are_queued_but_not_listed(tmp_path: Path) -> None:
+    with archive_of_pages(tmp_path / "archive") as engine:
+        queue = RestrictedEngine(engine, hiding()).crawl_queue()
+        queue.put(
+            [
+                UrlUpdate(f"{SHOWN}new", 0.5, via=f"{SHOWN}1", crawl="votes"),
+                UrlUpdate("http://other.test/", 0.25, via=f"{HIDDEN}1", crawl="votes"),
+                UrlUpdate(f"{HIDDEN}new", 1.0, crawl="votes"),
+            ]
+        )
+        listed = [(one.url, one.via) for one in queue.scan("votes")]
+        assert listed == [(f"{SHOWN}new", f"{SHOWN}1"), ("http://other.test/", "")]
+        assert queue.counts().total == queue.counts("votes").waiting == 2
+        assert engine.crawl_queue().counts().total == 3
+        shown = RestrictedEngine(engine, hiding())
+        entries = [one for one in shown.scan(IndexName.QUEUE) if "url" in one]
+        assert {(one["url"], one.get("via", "")) for one in entries} == set(listed)
+        leased = queue.lease(1)
+        assert [one.url for one in leased] == [f"{HIDDEN}new"]
+        assert queue.finish([one.lease for one in leased]) == 1

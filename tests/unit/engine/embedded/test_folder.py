@@ -16,7 +16,7 @@ from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.embedded import EmbeddedEngine, folder
 from nwx.engine.embedded.documents import counts
-from nwx.engine.embedded.documents.searcher import TantivyError, tantivy_errors
+from nwx.engine.embedded.documents.tantivy_index import TantivyError, tantivy_errors
 from nwx.engine.embedded.folder import MIGRATIONS, Folder, exceeded_limit, full_temporary_folder
 from nwx.errors import EngineError, EngineFullError
 from nwx.model import Batch, IndexName, SourceFile

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, text_writer
-from nwx.engine.embedded.documents import searcher, tantivy_index
+from nwx.engine.embedded.documents import tantivy_index
 from nwx.errors import EngineVersionError
 from nwx.query.question import Question
 from nwx.query.tree import Term
@@ -77,7 +77,7 @@ def test_words_are_analysed_anew(tmp_path: Path) -> None:
     asked = Question(Term("content", "children"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tantivy_index, "ANALYZER", "text")
-        patch.setattr(searcher, "ANALYZER", "text")
+        patch.setattr(tantivy_index, "ANALYZER", "text")
         patch.setattr(tantivy_index, "tokenized", str)
         tantivy_index.schema.cache_clear()
         with EmbeddedEngine(tmp_path / "a") as engine:

@@ -9,9 +9,9 @@ import pytest
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Lookups
 from nwx.importing.extracted import loaded_parts
+from nwx.importing.extracted.documents_file import extracted_sources
 from nwx.importing.extracted.loaded_parts import load_file
 from nwx.importing.extracted.notes import ExtractedFile
-from nwx.importing.extracted.sources import extracted_sources
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_id, document_key, precedence

@@ -8,8 +8,7 @@ from pathlib import Path
 from nwx.engine.base import Engine
 from nwx.quality.monitor.alerts import DiskSpace
 from nwx.quality.monitor.monitor import Monitor, MonitorOptions
-from nwx.quality.monitor.notices import Notices
-from nwx.quality.monitor.report import Alert, AlertKind, MonitorReport
+from nwx.quality.monitor.report import Alert, AlertKind, MonitorReport, Notices
 from tests.conformance.archive import sha1
 
 BEGIN = datetime(2026, 11, 22, 8, tzinfo=UTC)

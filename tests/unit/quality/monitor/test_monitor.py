@@ -18,14 +18,13 @@ from nwx.quality.monitor.monitor import (
     monitor_beside,
     run_monitor,
 )
-from nwx.quality.monitor.notices import Notices
-from nwx.quality.monitor.report import AlertKind, MonitorReport
+from nwx.quality.monitor.report import AlertKind, MonitorReport, Notices
 from nwx.quality.monitor.state import read_monitor
 from nwx.settings import Settings
 from nwx.values.timestamps import to_timestamp
 from tests.conformance.archive import capture
 from tests.unit.quality.monitor.made_crawls import BEGIN, MadeCrawl, healthy, kinds, log_line
-from tests.unit.quality.monitor.test_notices import Recorded
+from tests.unit.quality.monitor.test_report import Recorded
 
 SICK = "sick.example"
 

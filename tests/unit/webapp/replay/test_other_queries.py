@@ -8,7 +8,7 @@ from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.query import CDXQuery
 
 from nwx.values.urlkeys import urlkey
-from webapp.replay.other_queries import MOST_ALIKE, OtherQueries
+from webapp.replay.capture_lookup import MOST_ALIKE, OtherQueries
 
 
 def capture(url: str, timestamp: str = "20200101000000", mime: str = "text/css") -> CDXObject:

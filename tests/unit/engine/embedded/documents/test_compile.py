@@ -16,8 +16,7 @@ from nwx.engine.embedded.documents.compile import (
     pattern_pieces,
     wildcard_query,
 )
-from nwx.engine.embedded.documents.searcher import DocumentSearcher
-from nwx.engine.embedded.documents.tantivy_index import schema
+from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher, schema
 from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.work import Work, working
 from nwx.errors import QueryError

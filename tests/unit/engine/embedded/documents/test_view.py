@@ -7,8 +7,7 @@ from tantivy import Query
 
 from nwx.engine.embedded.documents import view
 from nwx.engine.embedded.documents.compile import any_field_query
-from nwx.engine.embedded.documents.searcher import DocumentSearcher, ReadIndex
-from nwx.engine.embedded.documents.tantivy_index import Packer, schema
+from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher, Packer, ReadIndex, schema
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.engine.entries import document_entry
 from tests.unit.engine.embedded.making import page

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nwx.steering.due.due_urls import DueAfter, DueIntervals, EstimateBounds, IntervalBasis
-from nwx.steering.due.url_history import ChangeObservation, UrlHistory
+from nwx.steering.queue.due_urls import DueAfter, DueIntervals, EstimateBounds, IntervalBasis
+from nwx.steering.queue.url_history import ChangeObservation, UrlHistory
 from nwx.steering.specifications.specification import DueInterval
 
 

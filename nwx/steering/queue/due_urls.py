@@ -21,9 +21,9 @@ from nwx.engine.capture_index import CdxSpan
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import TimestampError, UsageError
 from nwx.query.dates import date_span
-from nwx.steering.due.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.queue.queue_work import QueuedUpdates, queue_updates
+from nwx.steering.queue.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
 from nwx.steering.specifications.link_rules import LinkRules, UrlCover
 from nwx.steering.specifications.specification import CrawlSpecification, DueInterval
 from nwx.steering.specifications.specification_store import specification_at

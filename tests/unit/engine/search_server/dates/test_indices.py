@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.engine.search_server import server as server_module
-from nwx.engine.search_server.dates.builder import building
+from nwx.engine.search_server.dates.indices import building
 from nwx.engine.search_server.schema import Schema
 from nwx.errors import EngineUnavailableError
 from nwx.settings import ServerSettings

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nwx.cdx.rows import CdxRow
-from nwx.steering.due.url_history import (
+from nwx.steering.queue.url_history import (
     MOST_OBSERVATIONS,
     ChangeObservation,
     UrlHistories,

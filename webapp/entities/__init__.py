@@ -1,1 +1,0 @@
-"""Facts of pages: SPARQL queries, and the entities that pages mention."""
