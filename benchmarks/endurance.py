@@ -33,7 +33,7 @@ from pathlib import Path
 import nwx
 from benchmarks.endurance_kills import SAMPLE, KilledWork
 from benchmarks.mutated_files import MutatedFiles
-from nwx.bulk.resources import limit_memory, set_deadline
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from tests.cli.conftest import Ran, run_nwx
 
 MEMORY_BYTES = 3 << 30

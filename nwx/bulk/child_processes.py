@@ -19,9 +19,7 @@ from multiprocessing.connection import Connection
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from nwx.bulk.resources import (
-    forbid_core_dumps,
-)
+from nwx.bulk.process_limits import forbid_core_dumps
 
 _LAST_BYTES = 4096
 _MOST_CHARACTERS = 200

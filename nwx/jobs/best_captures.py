@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from nwx.bulk.arrays import KEY, Array, Entries
-from nwx.bulk.resources import keep_memory
+from nwx.bulk.process_limits import keep_memory
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import FileReading, ReadTask
 from nwx.dedup.capture_filter import ID, KEY_REST, RANK, TIE, Passed, bests, key_entries

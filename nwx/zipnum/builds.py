@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import Resources, keep_memory, workers_for
+from nwx.bulk.resources import Resources, workers_for
 from nwx.bulk.sorted_file import Distinct
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs, split_points
 from nwx.bulk.whole_files import done_once

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.bulk.addresses import is_address
-from nwx.bulk.resources import keep_memory
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun
 from nwx.bulk.whole_files import done_once

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Protocol
 
-from nwx.bulk.resources import rare_collections
+from nwx.bulk.process_limits import rare_collections
 from nwx.captures import values_of
 from nwx.engine.embedded.captures.inserts import last_capture_number
 from nwx.engine.embedded.database import add_missing, connect, fill_lookup_tables
