@@ -4,31 +4,36 @@ Makes a sorted CDX file of each size, runs each command on it in a process
 of its own, and prints processor microseconds and bytes of disk a capture,
 the most disk that it took meanwhile next to what it left, the most memory,
 and the ratio to the smallest size: where a command costs the same a capture,
-the ratio stays near 1. With `--elastic`
-the captures are loaded into a server too, whose processor time is counted.
+the ratio stays near 1. With `--server` the captures are loaded into a server
+too: a line for the client's work, one for the server's, with the bytes then,
+and one for merging all segments.
 
     python -m benchmarks.scale --sizes 100000 1000000
     nice python -m benchmarks.scale --sizes 100000 1000000 10000000 --steps dedup zipnum
-    python -m benchmarks.scale --sizes 100000 --elastic
+    python -m benchmarks.scale --sizes 1000000 --steps --server elasticsearch opensearch
 """
 
 import argparse
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.dedup_cdx import HEADER, make
-from benchmarks.process_family import FamilyWatch, family_seconds
+from benchmarks.process_family import FamilyWatch, family_memory, family_seconds
 
 NWX = str(Path(sys.executable).parent / "nwx")
 _MILLION = 1_000_000
-STEPS = ("load", "facets", "dedup", "zipnum", "elastic")
+STEPS = ("load", "facets", "dedup", "zipnum")
+SERVERS = {"elasticsearch": "", "opensearch": "opensearch+"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,8 @@ def main() -> None:
     """Run the benchmark and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--steps", nargs="+", choices=STEPS[:-1], default=list(STEPS[:-1]))
-    parser.add_argument("--elastic", action="store_true", help="load into a server too")
+    parser.add_argument("--steps", nargs="*", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--server", nargs="+", choices=SERVERS, default=[], metavar="PRODUCT")
     parser.add_argument("--tmp", type=Path, help="where files and archives are made")
     options = parser.parse_args()
     costs: list[Cost] = []
@@ -104,8 +109,8 @@ def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cos
         before = _size(archive)
         facets = _ran("facets", size, ["build-facets", "--quiet"], archive)
         yield replace(facets, disk=facets.disk - before, most_disk=facets.most_disk - before)
-    if options.elastic:
-        yield from _loaded_into_server(cdx, size)
+    for product in options.server:
+        yield from _loaded_into_server(cdx, size, product)
 
 
 def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine: str = "") -> Cost:
@@ -130,21 +135,47 @@ def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine
     return Cost(step, size, worked, time.monotonic() - began, watch.memory, disk, most_disk)
 
 
-def _loaded_into_server(cdx: Path, size: int) -> Iterator[Cost]:
-    from nwx.engine.open import open_engine
-    from nwx.model import IndexName
-    from nwx.settings import Settings
-    from tests.elasticsearch.server import node
+def _loaded_into_server(cdx: Path, size: int, product: str) -> Iterator[Cost]:
+    from tests.elasticsearch.server import PRODUCTS, node
 
-    with node() as address:
+    with node(PRODUCTS[product], frugal=False) as address:
         before = family_seconds(os.getpid())
-        loaded = _ran("elastic", size, ["cdx-load", cdx], cdx, address)
-        served = family_seconds(os.getpid()) - before
-        with open_engine(Settings(address)) as engine:
-            stored = engine.stats()[IndexName.CAPTURES].bytes or 0
-        yield Cost(
-            "elastic", size, loaded.processor + served, loaded.seconds, loaded.memory, stored
+        loaded = _ran(
+            f"{product}: client", size, ["cdx-load", cdx], cdx, SERVERS[product] + address
         )
+        worked, memory = family_seconds(os.getpid()), family_memory(os.getpid())
+        stored = _captures_bytes(address)
+        yield replace(loaded, disk=stored, most_disk=stored)
+        step = f"{product}: server"
+        yield Cost(step, size, worked - before, loaded.seconds, memory, stored)
+        _wait_for_leases(address)
+        worked, began = family_seconds(os.getpid()), time.monotonic()
+        _ask(address, "_forcemerge?max_num_segments=1&flush=true", "POST")
+        seconds, worked = time.monotonic() - began, family_seconds(os.getpid()) - worked
+        yield Cost(f"{product}: merge", size, worked, seconds, memory, _captures_bytes(address))
+
+
+def _captures_bytes(address: str) -> int:
+    for what in ("_flush", "_refresh"):
+        _ask(address, what, "POST")
+    return int(_ask(address, "_stats/store")["_all"]["primaries"]["store"]["size_in_bytes"])
+
+
+def _wait_for_leases(address: str) -> None:
+    """Wait until the server keeps no source for other nodes: until then merges keep it."""
+    while True:
+        (index,) = _ask(address, "_stats?level=shards")["indices"].values()
+        (copy,) = index["shards"]["0"]
+        leases = copy["retention_leases"]["leases"]
+        if min(one["retaining_seq_no"] for one in leases) > copy["seq_no"]["max_seq_no"]:
+            return
+        time.sleep(1)
+
+
+def _ask(address: str, what: str, method: str = "GET") -> Any:
+    request = urllib.request.Request(f"{address}/nwx-captures/{what}", method=method)
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
 
 
 def children_seconds() -> float:

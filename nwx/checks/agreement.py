@@ -88,8 +88,24 @@ SHARD = "shard"
 OLDER_WORDS = "words"
 """The kind of an index whose texts an older nwx has analysed."""
 
-NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS))
+OLDER_FORM = "form"
+"""The kind of an index that an older nwx made larger than it needs to be."""
+
+NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM))
 """The kinds of findings that are no faults."""
+
+_OLDER_FORMS = {
+    IndexName.DOCUMENTS: (
+        OLDER_WORDS,
+        "has the words of an older nwx (`school` does not find `school's`); `nwx reshard"
+        " documents --shards N` analyses its texts anew, the same N too",
+    ),
+    IndexName.CAPTURES: (
+        OLDER_FORM,
+        "an older nwx made it, three times as large as needed; `nwx reshard captures --shards N`"
+        " makes it anew, the same N too",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +164,9 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
             yield _wrong("blocked", index, found.name, message)
     if BULK_LOADING in health and health[BULK_LOADING].lost:
         return
-    for name in shards.analysed_otherwise():
-        message = (
-            "has the words of an older nwx (`school` does not find `school's`); `nwx reshard"
-            " documents --shards N` analyses its texts anew, the same N too"
-        )
-        yield _wrong(OLDER_WORDS, IndexName.DOCUMENTS, name, message)
+    for older, name in shards.older_forms().items():
+        kind, message = _OLDER_FORMS[older]
+        yield _wrong(kind, older, name, message)
     for loader in shards.loaders():
         message = (
             "loads in bulk, without replicas and refreshing; where it was killed, put the"

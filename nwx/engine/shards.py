@@ -47,9 +47,9 @@ class Shards:
         """
         return {}
 
-    def analysed_otherwise(self) -> tuple[str, ...]:
-        """Return the names of the indices whose texts are analysed as an older nwx did."""
-        return ()
+    def older_forms(self) -> Mapping[IndexName, str]:
+        """Return the names of the indices that an older nwx made otherwise, which work on."""
+        return {}
 
     def loaders(self) -> tuple[str, ...]:
         """Return the names of the imports that load in bulk, killed ones included."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from nwx.checks.agreement import OLDER_FORM, check
 from nwx.engine.base import Engine
 from nwx.engine.entries import capture_entry
 from nwx.errors import EngineVersionError, UsageError
@@ -109,7 +110,9 @@ def test_captures_of_an_older_archive_are_read_and_brought_forward(
         engine.load_captures([[VIA, *STRANGE]])
         _check_lookups(engine, [*captures, VIA])
         if not engine.traits.is_local:
+            assert OLDER_FORM in {one.kind for one in check(engine)}
             assert engine.shards().reshard(IndexName.CAPTURES, 1) == "copied"
+            assert OLDER_FORM not in {one.kind for one in check(engine)}
             with pytest.raises(UsageError, match="has 1 shards already"):
                 engine.shards().reshard(IndexName.CAPTURES, 1)
             engine.create()

@@ -31,6 +31,9 @@ from nwx.settings import ServerSettings, Settings
 SPLIT, COPIED = "split", "copied"
 """How an index got another number of shards."""
 
+_WITH_FORM = (IndexName.DOCUMENTS, IndexName.CAPTURES)
+"""The indices whose settings are of a version of nwx."""
+
 _EVERYTHING: Body = {"match_all": {}}
 _BAD_REQUEST, _NOT_IN_TIME = 400, 408
 _LOOK_SECONDS = 0.5
@@ -82,8 +85,8 @@ class Resharding:
         self._delete_unread(old)
         return how
 
-    def is_analysed(self) -> bool:
-        """Return whether the texts of the index are analysed as this version of nwx does."""
+    def has_form(self) -> bool:
+        """Return whether texts are analysed and entries kept as by this version of nwx."""
         return all(map(self._has_form, self._state(self._alias).values()))
 
     def _has_form(self, state: Body) -> bool:
@@ -287,9 +290,13 @@ class ServerShards(Shards):
         named = {f"{IndexName.DATES}@{name}": index for name, index in dates.items()}
         return files | {BULK_LOADING: self._loading.index} | named
 
-    def analysed_otherwise(self) -> tuple[str, ...]:
-        name = self._schema.name(IndexName.DOCUMENTS)
-        return () if Resharding(self._server, name, IndexName.DOCUMENTS).is_analysed() else (name,)
+    def older_forms(self) -> Mapping[IndexName, str]:
+        names = {index: self._schema.name(index) for index in _WITH_FORM}
+        return {
+            index: name
+            for index, name in names.items()
+            if not Resharding(self._server, name, index).has_form()
+        }
 
     def loaders(self) -> tuple[str, ...]:
         return self._loading.holders()
