@@ -1,6 +1,7 @@
 """What counts as a capture or a page, and captures as tuples of values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, overload
 
 from nwx.keys import document_id, document_key, makes_document
@@ -60,16 +61,35 @@ _PLACE = Capture._fields.index(_DERIVED)
 _URL, _DIGEST = VALUE_FIELDS.index("url"), VALUE_FIELDS.index("digest")
 
 
+CaptureColumns = dict[str, Sequence[Any]]
+"""The values of captures by field, all VALUE_FIELDS of them."""
+
+
 class CaptureValues(Sequence[Capture]):
-    """Captures by their values, in the order of VALUE_FIELDS; each is made when it is asked for."""
+    """Captures by their values, in rows (CaptureTuple) or by column; each is made on request."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("_columns", "_rows")
 
-    def __init__(self, rows: Sequence[CaptureTuple]) -> None:
-        self.rows = rows
+    def __init__(
+        self, rows: Sequence[CaptureTuple] = (), columns: CaptureColumns | None = None
+    ) -> None:
+        self._rows = rows
+        self._columns = columns
+
+    @property
+    def rows(self) -> Sequence[CaptureTuple]:
+        """The values, a row for each capture."""
+        if self._columns is None:
+            return self._rows
+        return list(zip(*self._columns.values(), strict=True))
+
+    @property
+    def columns(self) -> CaptureColumns:
+        """The values by field."""
+        return _columns_of(self._rows) if self._columns is None else self._columns
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._rows if self._columns is None else self._columns[VALUE_FIELDS[0]])
 
     @overload
     def __getitem__(self, place: int) -> Capture: ...
@@ -80,7 +100,32 @@ class CaptureValues(Sequence[Capture]):
     def __getitem__(self, place: int | slice) -> "Capture | CaptureValues":
         if isinstance(place, slice):
             return CaptureValues(self.rows[place])
-        return capture_of_values(self.rows[place])
+        if self._columns is None:
+            return capture_of_values(self._rows[place])
+        return capture_of_values(tuple(values[place] for values in self._columns.values()))
+
+
+def joined_columns(parts: Sequence[CaptureValues]) -> CaptureColumns:
+    """Return the values of all captures by field."""
+    if len(parts) == 1:
+        return parts[0].columns
+    columns = [part.columns for part in parts]
+    return {name: list(chain.from_iterable(one[name] for one in columns)) for name in VALUE_FIELDS}
+
+
+def with_defaults(columns: CaptureColumns, number: int) -> CaptureColumns:
+    """Return all columns of so many captures; those that are not there have their defaults."""
+    return {
+        name: columns[name] if name in columns else [DEFAULT_VALUES[name]] * number
+        for name in VALUE_FIELDS
+    }
+
+
+def _columns_of(rows: Sequence[CaptureTuple]) -> CaptureColumns:
+    if len(set(map(len, rows))) > 1:
+        defaults = tuple(map(Capture._field_defaults.get, VALUE_FIELDS))
+        rows = [(*row, *defaults[len(row) :]) for row in rows]
+    return with_defaults(dict(zip(VALUE_FIELDS, zip(*rows, strict=True), strict=False)), len(rows))
 
 
 def capture_of_values(row: CaptureTuple) -> Capture:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import cast
 
-from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
+from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, joined_columns, values_of
 from nwx.cdx.files import CdxParser, open_cdx, whole_line_blocks
 from nwx.cdx.layouts import CDX11, NO_VALUE
 from nwx.cdx.rows import (
@@ -184,44 +183,51 @@ class _Reading:
 
     def batches(self, blocks: Iterable[bytes]) -> Iterator[CaptureValues]:
         """Yield the captures of line blocks, in batches of the usual size or slightly more."""
-        rows: list[CaptureTuple] = []
+        parts: list[CaptureValues] = []
+        size = 0
         for block in blocks:
-            rows += self._values(block)
-            if len(rows) >= _AT_ONCE:
-                yield CaptureValues(rows)
-                rows = []
-        if rows:
-            yield CaptureValues(rows)
+            for values in self._values(block):
+                parts.append(values)
+                size += len(values)
+            if size >= _AT_ONCE:
+                yield CaptureValues(columns=joined_columns(parts))
+                parts, size = [], 0
+        if size:
+            yield CaptureValues(columns=joined_columns(parts))
 
-    def _values(self, block: bytes) -> Iterable[CaptureTuple]:
+    def _values(self, block: bytes) -> Iterator[CaptureValues]:
+        values, is_plain = CaptureValues(), list[bool]()
         if self._parser.layout in _PLAIN_LAYOUTS:
-            rows = plain_values(block, self._collection)
-            if all(rows):
-                self._number += len(rows)
-                self._loaded.lines += len(rows)
-                return cast(list[CaptureTuple], rows)
-        else:
-            rows = []
-        return self._beside_others(block.removesuffix(b"\n").split(b"\n"), rows)
+            values, is_plain = plain_values(block, self._collection)
+            if all(is_plain):
+                self._number += len(values)
+                self._loaded.lines += len(values)
+                yield values
+                return
+        rows = self._beside_others(block.removesuffix(b"\n").split(b"\n"), values.rows, is_plain)
+        if held := list(rows):
+            yield CaptureValues(held)
 
     def _beside_others(
-        self, lines: list[bytes], rows: Sequence[CaptureTuple | None]
+        self, lines: list[bytes], rows: Sequence[CaptureTuple], is_plain: Sequence[bool]
     ) -> Iterator[CaptureTuple]:
-        """Yield the captures of lines; `rows` has the captures of plain lines, else None.
+        """Yield the captures of lines; `rows` has those of the plain ones among the first lines.
 
         After a header among the lines, the following ones are parsed again.
         """
         number, self._number = self._number, self._number + len(lines)
-        for place, row in enumerate(rows):
-            if row is not None:
+        following = iter(rows)
+        done = 0
+        for place, plain in enumerate(is_plain):
+            done = place + 1
+            if plain:
                 self._loaded.lines += 1
-                yield row
+                yield next(following)
                 continue
-            yield from self._one_by_one(lines[place : place + 1], number + place)
+            yield from self._one_by_one(lines[place:done], number + place)
             if self._parser.layout not in _PLAIN_LAYOUTS:
-                rows = rows[: place + 1]
                 break
-        yield from self._one_by_one(lines[len(rows) :], number + len(rows))
+        yield from self._one_by_one(lines[done:], number + done)
 
     def _one_by_one(self, lines: list[bytes], number: int) -> Sequence[CaptureTuple]:
         found = read_captures(

@@ -7,11 +7,11 @@ block are read together, by column.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import compress
 
-from nwx.captures import CaptureTuple, capture_of_values
+from nwx.captures import CaptureColumns, CaptureValues, with_defaults
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT
 from nwx.errors import UrlError
@@ -49,12 +49,12 @@ _LINE = re.compile(
 
 def plain_capture(line: bytes, collection: str) -> Capture | None:
     """Return the capture of a plain line, None for any other line."""
-    rows = plain_values(line, collection)
-    return capture_of_values(rows[0]) if rows and rows[0] else None
+    values, _ = plain_values(line, collection)
+    return values[0] if values else None
 
 
-def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
-    """Return the capture values of plain lines, None for any other line.
+def plain_values(block: bytes, collection: str) -> tuple[CaptureValues, list[bool]]:
+    """Return the captures of plain lines, and which lines are plain.
 
     `block` has at least one whole line; the last may lack its newline.
     """
@@ -64,45 +64,48 @@ def plain_values(block: bytes, collection: str) -> list[CaptureTuple | None]:
         odd = (len(line) > _LONGEST_LINE or _METHOD in line for line in lines)
         text = "\n".join("" if is_odd else line for line, is_odd in zip(lines, odd, strict=True))
     found = _LINE.findall(text)
-    plain = [line for line in found if line[0]]
+    is_plain = [bool(line[0]) for line in found]
+    plain = list(compress(found, is_plain))
     if not plain:
-        return [None] * len(found)
-    rows = _values(plain, collection)
-    if len(plain) == len(found):
-        return rows
-    following = iter(rows)
-    return [next(following) if line[0] else None for line in found]
+        return CaptureValues(), is_plain
+    columns = _columns(plain, collection)
+    if "" in columns["urlkey"]:
+        keys = iter(columns["urlkey"])
+        lines = text.split("\n")
+        kept = (
+            line if one and next(keys) else "" for line, one in zip(lines, is_plain, strict=True)
+        )
+        return plain_values("\n".join(kept).encode("latin-1"), collection)
+    return CaptureValues(columns=with_defaults(columns, len(plain))), is_plain
 
 
-def _values(lines: Sequence[tuple[str, ...]], collection: str) -> list[CaptureTuple | None]:
-    """Return the values of captures, None for URLs without a urlkey."""
+def _columns(lines: Sequence[tuple[str, ...]], collection: str) -> CaptureColumns:
+    """Return the values of captures, with a urlkey "" for URLs without one."""
     fields = zip(*lines, strict=True)
     timestamps, urls, hosts, paths, mimes, statuses, digests, redirects, lengths, *where = fields
     offsets, files = where
     keys, *parts = _url_columns(urls, hosts, paths)
     types = {mime: "" if mime in _UNTYPED else mime for mime in set(mimes)}
     numbers = {status: None if status == NO_VALUE else int(status) for status in set(statuses)}
-    rows = zip(
-        repeat(collection),
-        files,
-        map(int, offsets),
-        [None if length == NO_VALUE else int(length) for length in lengths],
-        _record_types(mimes) if REVISIT in types else repeat("response"),
-        urls,
-        keys,
-        *parts,
-        timestamps,
-        [f"sha1:{digest}" for digest in digests],
-        map(numbers.__getitem__, statuses),
-        map(types.__getitem__, mimes),
-        _normal_types(types, mimes, urls),
-        repeat(None),
-        ["" if redirect == NO_VALUE else redirect for redirect in redirects],
-        strict=False,
-    )
-    if "" in keys:
-        return [row if key else None for key, row in zip(keys, rows, strict=True)]
-    return list(rows)
+    return {
+        "collection": [collection] * len(lines),
+        "source_file": files,
+        "source_file_offset": list(map(int, offsets)),
+        "record_length": [None if one == NO_VALUE else int(one) for one in lengths],
+        "record_type": _record_types(types, mimes),
+        "url": urls,
+        "urlkey": keys,
+        "host": parts[0],
+        "domain": parts[1],
+        "public_suffix": parts[2],
+        "timestamp": timestamps,
+        "digest": [f"sha1:{digest}" for digest in digests],
+        "status_code": list(map(numbers.__getitem__, statuses)),
+        "content_type": list(map(types.__getitem__, mimes)),
+        "content_type_norm": _normal_types(types, mimes, urls),
+        "content_length": [None] * len(lines),
+        "redirect_to": ["" if redirect == NO_VALUE else redirect for redirect in redirects],
+    }
 
 
 def _url_columns(
@@ -136,7 +139,9 @@ def _urlkey(url: str) -> str:
         return ""
 
 
-def _record_types(mimes: Sequence[str]) -> list[str]:
+def _record_types(types: Collection[str], mimes: Sequence[str]) -> list[str]:
+    if REVISIT not in types:
+        return ["response"] * len(mimes)
     return ["revisit" if mime == REVISIT else "response" for mime in mimes]
 
 

@@ -12,6 +12,7 @@ from nwx.captures import (
     capture_of_values,
     is_captured,
     is_page,
+    joined_columns,
     names_capture,
     page_places,
     values_of,
@@ -72,6 +73,10 @@ def test_captures_come_back_from_their_values() -> None:
     assert list(held) == CAPTURES
     assert (len(held), held[1], list(held[:1])) == (2, CAPTURES[1], CAPTURES[:1])
     assert values_of(held) is rows
+    by_column = CaptureValues(columns=joined_columns([held, CaptureValues(rows[:1])]))
+    assert list(by_column) == [*CAPTURES, CAPTURES[0]]
+    assert (len(by_column), list(by_column[1:])) == (3, [CAPTURES[1], CAPTURES[0]])
+    assert by_column.rows == [*rows, rows[0]]
 
 
 def test_values_at_the_end_may_be_left_out() -> None:
@@ -79,6 +84,8 @@ def test_values_at_the_end_may_be_left_out() -> None:
     short = whole[: -len(DEFAULT_VALUES)]
     assert [*short, *DEFAULT_VALUES.values()] == [*whole]
     assert capture_of_values(short) == CAPTURES[0]
+    assert list(CaptureValues(columns=CaptureValues([short]).columns)) == CAPTURES[:1]
+    assert list(CaptureValues([short, whole]).columns["via"]) == [""] * 2
 
 
 PAGE = capture("http://a.example/")

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.captures import capture_of_values
 from nwx.cdx.files import CdxParser
 from nwx.cdx.rows import row_is_capture
 from nwx.cdxserver.loaded_lines import capture_of
@@ -59,6 +58,13 @@ def _usual_way(line: bytes) -> Capture | None:
         return None
 
 
+def _captures(block: bytes) -> list[Capture | None]:
+    """Return the captures of the lines of a block, None for lines that are not plain."""
+    values, is_plain = plain_values(block, "web")
+    following = iter(values)
+    return [next(following) if one else None for one in is_plain]
+
+
 def _check(line: str) -> None:
     raw = line.encode()
     quick = plain_capture(raw, "web")
@@ -94,25 +100,22 @@ def test_lines_are_read_together_beside_others() -> None:
     plain = [f"{USUAL}{end}".encode() for end in ("1\r\n", "2\n", "3\r\r\n", "4")]
     odd = [b"\n", b"\r\n", "é\n".encode(), b"a" * 100 + b"\n"]
     lines = [line for pair in zip(odd, plain, strict=True) for line in pair]
-    rows = plain_values(b"".join(lines), "web")
-    assert rows[::2] == [None] * 4
-    assert [row and capture_of_values(row) for row in rows[1::2]] == list(map(_usual_way, plain))
+    found = _captures(b"".join(lines))
+    assert found[::2] == [None] * 4
+    assert found[1::2] == list(map(_usual_way, plain))
 
 
 @given(st.lists(st.sampled_from(ONE_ODD), min_size=1, max_size=6))
 def test_a_block_gives_what_its_lines_give(lines: list[str]) -> None:
     block = "".join(f"{line}\n" for line in lines).encode()
-    rows = plain_values(block, "web")
-    found = [row and capture_of_values(row) for row in rows]
-    assert found == [plain_capture(line.encode(), "web") for line in lines]
+    assert _captures(block) == [plain_capture(line.encode(), "web") for line in lines]
 
 
 @pytest.mark.parametrize("odd", [b"a" * 9_000 + b"\n", b"\n", b"a\n"])
 def test_lines_that_are_too_long_or_empty_disturb_no_others(odd: bytes) -> None:
     plain = f"{USUAL}\n".encode()
-    rows = plain_values(plain + odd + plain, "web")
     wanted = [_usual_way(plain), _usual_way(odd), _usual_way(plain)]
-    assert [row and capture_of_values(row) for row in rows] == wanted
+    assert _captures(plain + odd + plain) == wanted
 
 
 ODD = [
@@ -126,8 +129,7 @@ ODD = [
 
 def _check_urls(urls: list[str]) -> None:
     before, after = USUAL.split(FIELDS["url"][0])
-    rows = plain_values("".join(f"{before}{url}{after}\n" for url in urls).encode(), "web")
-    found = [capture_of_values(row) if row else None for row in rows]
+    found = _captures("".join(f"{before}{url}{after}\n" for url in urls).encode())
     parts = [one and (one.urlkey, one.host, one.domain, one.public_suffix) for one in found]
     assert parts == [(key, *url_parts(url)) if (key := _key(url)) else None for url in urls]
 
