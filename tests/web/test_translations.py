@@ -30,6 +30,7 @@ def _texts(message: Message) -> list[str]:
     return [message.string] if isinstance(message.string, str) else list(message.string)
 
 
+@pytest.mark.xdist_group("translations")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_every_message_is_translated(language: str, extracted: set[str | tuple[str, str]]) -> None:
     """`make messages` brings new messages into the catalogues."""

@@ -150,8 +150,7 @@ def test_lines_without_end(log: RotatedLog) -> None:
 
 
 def test_a_damaged_packed_log_is_read_as_far_as_it_goes(log: RotatedLog) -> None:
-    for number in range(40_000):
-        log.written += line(number)
+    log.written = b"".join(map(line, range(40_000)))
     log.path.write_bytes(log.written)
     rotated = log.rename()
     packed = gzip.compress(log.written)
