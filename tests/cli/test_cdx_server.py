@@ -1,6 +1,5 @@
 """nwx cdx-server and nwx cdx-load."""
 
-import os
 import re
 import signal
 import subprocess
@@ -93,22 +92,15 @@ def test_an_archive_takes_captures_and_gives_them_back(tmp_path: Path) -> None:
 
 def test_captures_are_loaded_from_files(tmp_path: Path) -> None:
     (tmp_path / "a.cdx").write_text(LINE.format("20100101000000", 1) + "bad\n")
-    variables = {"NWX_ENGINE": str(tmp_path / "new")}
-    command = [COMMAND, "cdx-load", "--collection", "web", str(tmp_path / "a.cdx")]
-    ran = subprocess.run(
-        command, env=os.environ | variables, capture_output=True, text=True, timeout=120, check=True
-    )
-    assert ran.stdout == "1 capture, 1 of them new, 1 bad line\n"
-    assert "a.cdx line 2" in ran.stderr
-    strict = subprocess.run(
-        [*command, "--strict"], env=os.environ | variables, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
-    assert strict.returncode == 1
-    assert "a.cdx line 2: " in strict.stderr
-    assert "nothing of this file was loaded" in strict.stderr
+    load = ("cdx-load", "--collection", "web", tmp_path / "a.cdx")
+    ran = run_nwx(tmp_path / "new", *load)
+    assert ran.out == "1 capture, 1 of them new, 1 bad line\n"
+    assert "a.cdx line 2" in ran.err
+    strict = run_nwx(tmp_path / "new", *load, "--strict", code=1)
+    assert "a.cdx line 2: " in strict.err
+    assert "nothing of this file was loaded" in strict.err
     run_nwx(tmp_path / "new", "cdx-load", "--strict", "--at-once", 5, tmp_path / "a.cdx", code=2)
-    with serving(tmp_path, **variables) as address:
+    with serving(tmp_path, NWX_ENGINE=str(tmp_path / "new")) as address:
         assert len(fetch(f"{address}/web?url=a.example")[1].splitlines()) == 1
 
 

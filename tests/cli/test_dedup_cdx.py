@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import environment, run_nwx
+from tests.cli.conftest import command_server, environment, run_nwx
 from tests.warcs import many_pages, write_warc
 
 ROOT = Path(__file__).parent.parent.parent
@@ -19,21 +19,23 @@ A, B = "A" * 32, "B" * 32
 
 
 def _run(
-    *arguments: object, stdin: bytes = b"", command: str = "dedup-cdx", file_limit: int = 0
+    *arguments: object, stdin: bytes = b"", command: str = "dedup-cdx"
 ) -> subprocess.CompletedProcess[bytes]:
-    def limit() -> None:
-        if file_limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+    given = [command, *map(str, arguments)]
+    ended = command_server().run(given, environment("archive"), stdin, 120)
+    return subprocess.CompletedProcess(given, ended.code, ended.out, ended.err)
 
+
+def _limited_run(file_limit: int, *arguments: object) -> subprocess.CompletedProcess[bytes]:
+    """Run the command where files have at most so many bytes."""
     return subprocess.run(
-        [str(BIN / "nwx"), command, *map(str, arguments)],
-        input=stdin,
-        # a limit on the size of files would cut what Python writes to its cache
+        [str(BIN / "nwx"), "dedup-cdx", *map(str, arguments)],
+        # the limit would also cut what Python writes to its cache
         env=environment("archive", PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         timeout=120,
         check=False,
-        preexec_fn=limit if file_limit else None,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit)),
     )
 
 
@@ -99,7 +101,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, in_order: bool) 
     lines.sort(reverse=not in_order)
     cdx.write_bytes(b"".join(lines))
     tmp.mkdir()
-    done = _run(cdx, "-o", output, "--tmp", tmp, file_limit=4096)
+    done = _limited_run(4096, cdx, "-o", output, "--tmp", tmp)
     assert done.returncode == 1
     assert b"cannot be written: File too large" in done.stderr
     assert done.stderr.count(b"\n") == 1
