@@ -30,7 +30,11 @@ def sqlite_uri(path: Path, *, read_only: bool) -> str:
 
 
 def connect_sqlite(
-    path: Path | None, pragmas: Iterable[str] = (), *, read_only: bool = False
+    path: Path | None,
+    pragmas: Iterable[str] = (),
+    *,
+    read_only: bool = False,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
 ) -> sqlite3.Connection:
     """Return an autocommit connection, which may be passed between threads.
 
@@ -42,6 +46,7 @@ def connect_sqlite(
         isolation_level=None,
         check_same_thread=False,
         timeout=_WAIT_SECONDS,
+        factory=factory,
     )
     try:
         for pragma in pragmas:

@@ -1,120 +1,18 @@
 """The SQLite file of an archive: its tables, look-up tables, connections, erasing of values."""
 
 import sqlite3
-import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from nwx import mappings
-from nwx.captures import VALUE_FIELDS
-from nwx.cdx.rows import REVISIT
+from nwx.engine.embedded.captures.runs import RUN_SCHEMA, RUN_TABLES, CaptureConnection
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
 from nwx.query.fields import FACET_FIELDS
 
-LOOKUP_TABLES = ("cdx_lines", "digests")
-
-MIME = (
-    f"CASE WHEN record_type = 'revisit' THEN '{REVISIT}'"
-    " ELSE coalesce(nullif(content_type, ''), 'unk') END"
-)
-STATUS = "coalesce(CAST(status_code AS TEXT), '-')"
-REDIRECT = "coalesce(nullif(redirect_to, ''), '-')"
-LENGTH = "coalesce(CAST(record_length AS TEXT), '-')"
-OFFSET = "CAST(source_file_offset AS TEXT)"
-BARE_DIGEST = "coalesce(nullif(substr(digest, instr(digest, ':') + 1), ''), '-')"
-"""Fields of a CDX out of the columns of a capture."""
-
-MARK = (
-    "CASE WHEN url GLOB 'http*' AND (record_type = 'revisit'"
-    " OR (instr(content_type, 'warc') = 0 AND NOT content_type GLOB 'arc/*'))"
-    " THEN '' ELSE char(31) END"
-)
-"""A control character for what may be no capture, so that its block of lines is not plain."""
-_HEAD = f"url || ' ' || {MIME} || ' ' || {STATUS} || ' ' || {BARE_DIGEST} || {MARK}"
-_ENDING = "substr({}, -9)"
-_TIME = "CAST(timestamp AS INTEGER)"
-
-ENDING_OF_DIGEST = _ENDING.format(":digest")
-"""The end of a digest that is asked for."""
-
-_LOOKUP_SCHEMA = (
-    # `head` is URL, MIME type, status and bare digest, with a control character behind them
-    # where the record may be no capture; `file` is the code of a source.
-    "CREATE TABLE IF NOT EXISTS cdx_lines ("
-    "urlkey TEXT NOT NULL, timestamp TEXT NOT NULL, num INTEGER NOT NULL, head TEXT NOT NULL,"
-    " redirect TEXT NOT NULL, length TEXT NOT NULL, place TEXT NOT NULL, file INTEGER NOT NULL,"
-    " PRIMARY KEY (urlkey, timestamp, num)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS digests ("
-    "ending TEXT NOT NULL, time INTEGER NOT NULL, num INTEGER NOT NULL,"
-    " PRIMARY KEY (ending, time, num)) WITHOUT ROWID",
-)
-
-LOOKUP_SCHEMA = "".join(f"{statement};\n" for statement in _LOOKUP_SCHEMA)
-
-_KNOWN = "SELECT 1 FROM main.sqlite_master WHERE name ="
-LINES = (
-    f"SELECT urlkey, timestamp, num, {_HEAD} AS head, {REDIRECT} AS redirect,"
-    f" {LENGTH} AS length, {OFFSET} AS place, source AS file FROM main.captures"
-)
-DIGESTS = (
-    f"SELECT {_ENDING.format('digest')} AS ending, {_TIME} AS time, num"
-    " FROM main.captures WHERE record_type <> 'revisit'"
-)
-_DELETE = (
-    "DELETE FROM cdx_lines WHERE (urlkey, timestamp, num) IN"
-    " (SELECT urlkey, timestamp, num FROM captures WHERE num = ?)",
-    "DELETE FROM digests WHERE (ending, time, num) IN"
-    f" (SELECT {_ENDING.format('digest')}, {_TIME}, num FROM captures WHERE num = ?)",
-)
-
-
-def make_lookup_tables(db: sqlite3.Connection) -> None:
-    """Create both lookup tables for the captures in an archive of an older version.
-
-    The caller has begun a transaction. Existing tables stay.
-    """
-    if not _has_lookups(db):
-        for statement in _LOOKUP_SCHEMA:
-            db.execute(statement)
-        fill_lookup_tables(db, 0)
-
-
-def fill_lookup_tables(db: sqlite3.Connection, last: int) -> None:
-    """Add the captures with numbers above `last`, none of which may be present."""
-    db.execute(
-        f"INSERT INTO cdx_lines {LINES} WHERE num > ? ORDER BY urlkey, timestamp, num", (last,)
-    )
-    db.execute(f"INSERT INTO digests {DIGESTS} AND num > ? ORDER BY ending, time, num", (last,))
-
-
-def delete_lookups(db: sqlite3.Connection, nums: list[tuple[int]]) -> None:
-    """Delete the entries of captures, before the captures themselves are deleted."""
-    for command in _DELETE:
-        db.executemany(command, nums)
-
-
-def show_lookups(db: sqlite3.Connection) -> None:
-    """Give readers of an archive of an older version the lookup tables, computed on demand."""
-    if not _has_lookups(db) and db.execute(f"{_KNOWN} 'captures'").fetchone():
-        # What is temporary hides what is in the file, and is gone with the connection.
-        db.execute(f"CREATE TEMP VIEW cdx_lines AS {LINES}")
-        db.execute(f"CREATE TEMP VIEW digests AS {DIGESTS}")
-
-
-def _has_lookups(db: sqlite3.Connection) -> bool:
-    return db.execute(f"{_KNOWN} 'cdx_lines'").fetchone() is not None
-
-
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""
-
-_SQL_TYPES = {"keyword": "TEXT", "date": "TEXT"}
-_OF_SOURCES = ("collection", "source_file")
-CAPTURE_COLUMNS = VALUE_FIELDS[len(_OF_SOURCES) :]
-"""The columns of captures; their sources have a table of their own."""
 
 _DATES_SCHEMA = """
 -- Numbers of ids, for all that is joined; they are never given anew.
@@ -140,22 +38,16 @@ CREATE INDEX documents_by_url ON documents (url_hash, url_group);
 CREATE INDEX documents_by_text ON documents (text_hash, text_group);
 CREATE TABLE facet_values (field TEXT, code INTEGER, value TEXT NOT NULL,
     PRIMARY KEY (field, code)) WITHOUT ROWID;
--- `sum` adds up the checksums of the captures of a file, NULL if they were loaded from a CDX.
 CREATE TABLE sources (code INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
-    sum INTEGER, UNIQUE (collection, name));
-CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {captures},
-    UNIQUE (source, source_file_offset));
+    UNIQUE (collection, name));
 CREATE TABLE files (collection TEXT, name TEXT, entry TEXT NOT NULL,
     PRIMARY KEY (collection, name)) WITHOUT ROWID;
 """
 _ATTACHED = "CREATE TABLE IF NOT EXISTS attached (name TEXT PRIMARY KEY, address TEXT NOT NULL);"
 
 
-_UNKNOWN = {"TEXT": "''", "INTEGER": "NULL"}
-"""What a capture has in a column that was not there when it was stored."""
-
 CAPTURE_NUMBERS = "capture_numbers"
-"""The counter with the highest number that a deleted capture may have had; none is given twice."""
+"""The counter with the number of the last batch of captures."""
 
 SEEN_SUM = "seen_sum"
 """The counter that adds up the dates."""
@@ -176,14 +68,13 @@ _COUNTERS = (
 
 def _schema() -> str:
     facets = (f"{name} INTEGER NOT NULL" for name in DOCUMENT_FACETS)
-    own = _SCHEMA.format(captures=", ".join(_capture_columns()), facets=", ".join(facets))
-    return _DATES_SCHEMA + own + LOOKUP_SCHEMA
+    return _DATES_SCHEMA + _SCHEMA.format(facets=", ".join(facets)) + RUN_SCHEMA
 
 
 TABLES: dict[IndexName, tuple[str, ...]] = {
     IndexName.DOCUMENTS: ("documents", "ids", "facet_values"),
     IndexName.DATES: ("dates", "seen", "collections"),
-    IndexName.CAPTURES: ("captures", "sources", *LOOKUP_TABLES),
+    IndexName.CAPTURES: ("sources", *RUN_TABLES),
     IndexName.FILES: ("files",),
 }
 """The tables that hold an index, the one with its entries first."""
@@ -194,13 +85,11 @@ _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 
 def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Return a connection that begins no transactions of its own accord."""
-    db = connect_sqlite(path, read_only=read_only)
-    db.create_function("crc32", 1, zlib.crc32, deterministic=True)
+    db = connect_sqlite(path, read_only=read_only, factory=CaptureConnection)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
-    else:
-        _show_missing(db)
-        show_lookups(db)
+    elif isinstance(db, CaptureConnection):
+        db.names = {}
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _WRITER_CACHE_KIB}")
@@ -215,31 +104,9 @@ def make_tables(db: sqlite3.Connection) -> None:
 
 
 def add_missing(db: sqlite3.Connection) -> None:
-    """Add the columns of captures and the counters that an archive of an older version lacks."""
-    for name, kind in _missing_columns(db).items():
-        db.execute(f"ALTER TABLE captures ADD COLUMN {name} {kind} DEFAULT {_UNKNOWN[kind]}")
+    """Add the counters that an archive of an older version lacks."""
     names = [(name,) for name in _COUNTERS]
     db.executemany("INSERT OR IGNORE INTO counters VALUES (?, 0)", names)
-
-
-def _show_missing(db: sqlite3.Connection) -> None:
-    """Give readers the columns that an archive of an older version lacks."""
-    if missing := _missing_columns(db):
-        shown = ", ".join(f"{_UNKNOWN[kind]} AS {name}" for name, kind in missing.items())
-        # What is temporary hides what is in the file, and is gone with the connection.
-        db.execute(f"CREATE TEMP VIEW captures AS SELECT *, {shown} FROM main.captures")
-
-
-def _missing_columns(db: sqlite3.Connection) -> dict[str, str]:
-    """Return the columns of captures that an archive lacks, and their types."""
-    known = {name for _, name, *_ in db.execute("PRAGMA main.table_info(captures)")}
-    wanted = (definition.partition(" ") for definition in _capture_columns())
-    return {name: kind for name, _, kind in wanted if known and name not in known}
-
-
-def _capture_columns() -> list[str]:
-    kinds = mappings.properties(IndexName.CAPTURES)
-    return [f"{name} {_SQL_TYPES.get(kinds[name]['type'], 'INTEGER')}" for name in CAPTURE_COLUMNS]
 
 
 def make_dates_tables(db: sqlite3.Connection) -> None:

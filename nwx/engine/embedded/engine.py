@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.folder import FORMAT, Folder
 from nwx.engine.embedded.reader import SharedConnection
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.staged_rows import StagedRows, batch_rows
@@ -84,6 +84,16 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         )
         if read_only:
             self._folder.check()
+        elif self._folder.exists():
+            with suppress(EngineError):  # whatever it is, the first use meets it again
+                self._bring_forward()
+
+    def _bring_forward(self) -> None:
+        self._folder.check(writing=True)
+        if self._folder.format < FORMAT:
+            loader = Loader(self._folder, 0.0)
+            loader.unlock()
+            loader.close()
 
     @property
     def _viewer(self) -> "ArchiveViews":

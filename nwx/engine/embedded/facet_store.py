@@ -5,27 +5,42 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-from nwx.captures import capture_of_values
+from nwx.engine.embedded.captures.blocks import BlockColumns
+from nwx.engine.embedded.captures.capture_lookups import (
+    capture_at,
+    source_codes,
+    values_of_column,
+)
+from nwx.engine.embedded.captures.lookups import MONTH
+from nwx.engine.embedded.captures.runs import (
+    START,
+    Choose,
+    captures_behind,
+    place_of_text,
+    places_of,
+    snapshot,
+    text_of_place,
+)
+from nwx.engine.embedded.captures.stored_since import last_batch
 from nwx.engine.embedded.database import count_rows
-from nwx.engine.embedded.reader import SELECT_CAPTURES
 from nwx.engine.entries import IndexEntry
-from nwx.engine.facet_store import BlobFolder, CapturePlace, CaptureRows, FacetStore
+from nwx.engine.facet_store import (
+    CAPTURE_ROW_FIELDS,
+    BlobFolder,
+    CapturePlace,
+    CaptureRows,
+    FacetStore,
+)
 from nwx.model import Capture, IndexName, IndexStats
 
 _ROWS = 50_000
-_SELECT_ROWS = (
-    "SELECT timestamp, url, digest, status_code, content_type_norm, content_length, domain,"
-    " public_suffix, record_type, hops, urlkey, collection,"
-    " name, source_file_offset, num"
-    " FROM captures JOIN sources ON sources.code = source WHERE num > ?"
-)
-
 Connect = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 class EmbeddedFacetStore(BlobFolder, FacetStore):
-    """The captures of a folder, and the blobs in a folder within; a mark is a capture's number."""
+    """The captures of a folder, and the blobs in a folder within; a mark is a place in the CDX."""
 
     def __init__(self, folder: Path, connect: Connect) -> None:
         super().__init__(folder)
@@ -33,13 +48,14 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
 
     def stamp(self) -> str:
         with self._connect() as db:
-            (last,) = db.execute("SELECT coalesce(max(num), 0) FROM captures").fetchone()
-            # The number of a deleted capture may be given again, but not without a deletion.
-            return f"{count_rows(db, IndexName.CAPTURES)} {last} {count_rows(db, 'deletions')}"
+            numbers = [count_rows(db, IndexName.CAPTURES), last_batch(db)]
+            return " ".join(map(str, (*numbers, count_rows(db, "deletions"))))
 
     def month_stamps(self) -> dict[str, str]:
-        # All of this is in the table of lines, which is smaller than that of captures.
-        command = "SELECT substr(timestamp, 1, 6), count(*), max(num) FROM cdx_lines GROUP BY 1"
+        command = (
+            "SELECT month, sum(months.captures) AS held, max(months.last_batch) FROM months"
+            " JOIN runs USING (run) WHERE shown GROUP BY month HAVING held"
+        )
         with self._connect() as db:
             deletions = count_rows(db, "deletions")
             return {
@@ -50,26 +66,34 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
     def capture_rows(
         self, months: Collection[str] | None = None, after: str = ""
     ) -> Iterator[CaptureRows]:
-        command, values = _SELECT_ROWS, [int(after or 0)]
-        chosen = sorted(months) if months is not None else []
+        begun = place_of_text(after) if after else START
+        choose: Choose | None = None
         if months is not None:
-            command += f" AND substr(timestamp, 1, 6) IN ({','.join('?' * len(chosen))})"
-        with self._connect() as db:
-            cursor = db.execute(f"{command} ORDER BY num", (*values, *chosen))
-            while rows := cursor.fetchmany(_ROWS):
-                yield CaptureRows([row[:-1] for row in rows], str(rows[-1][-1]))
+            wanted = frozenset(months)
+
+            def choose(piece: BlockColumns) -> list[bool]:
+                return [time[:MONTH] in wanted for time in piece["timestamp"]]
+
+        rows: list[tuple[Any, ...]] = []
+        last = ""
+        with self._connect() as db, snapshot(db):
+            for piece in captures_behind(db, begun, CAPTURE_ROW_FIELDS, choose=choose):
+                columns = [values_of_column(piece, name) for name in CAPTURE_ROW_FIELDS]
+                rows += zip(*columns, strict=True)
+                last = text_of_place(places_of({name: piece[name][-1:] for name in piece})[0])
+                if len(rows) >= _ROWS:
+                    yield CaptureRows(rows, last)
+                    rows = []
+            if rows:
+                yield CaptureRows(rows, last)
 
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
-        codes = "SELECT code FROM sources WHERE collection || '/' || name = ?"
-        command = f"{SELECT_CAPTURES} WHERE source = ? AND source_file_offset = ?"
-        with self._connect() as db:
-            known = {name: db.execute(codes, (name,)).fetchall() for name, _ in set(places)}
-            rows = [
-                db.execute(command, (code, offset)).fetchone()
-                for name, offset in places
-                for (code,) in known[name]
+        with self._connect() as db, snapshot(db):
+            codes = source_codes(db, {name for name, _ in places})
+            found = [
+                capture_at(db, codes[name], offset) for name, offset in places if name in codes
             ]
-            return [capture_of_values(row) for row in rows if row]
+        return [capture for capture in found if capture]
 
     def count(self) -> int:
         """Return the number of entries of the index facets."""

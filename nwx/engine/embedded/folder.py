@@ -19,7 +19,6 @@ from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
 from nwx.engine.embedded.checks.sums import add_sums
-from nwx.engine.embedded.database import make_lookup_tables
 from nwx.engine.embedded.documents.tantivy_index import TantivyError
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
@@ -63,10 +62,10 @@ def exceeded_limit() -> ErrorText | None:
     return None
 
 
-FORMAT = 4
+FORMAT = 5
 """The layout of the folder: the number of the last of `nwx.engine.embedded.folder`."""
 
-READABLE_FORMAT = 1
+READABLE_FORMAT = 5
 """Folders of this layout and later can be read before they are brought forward."""
 
 _MANIFEST = "nwx.json"
@@ -331,10 +330,10 @@ def _to_2(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE IF EXISTS facets")
 
 
-def _to_3(db: sqlite3.Connection) -> None:
-    make_lookup_tables(db)
-    db.execute("DROP INDEX IF EXISTS captures_by_urlkey")
-    db.execute("DROP INDEX IF EXISTS captures_by_digest")
+def _to_5(db: sqlite3.Connection) -> None:
+    from nwx.engine.embedded.captures.older_tables import finish_older_captures
+
+    finish_older_captures(db)
 
 
 MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
@@ -343,29 +342,32 @@ MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
         "the table of attached dates indices; the table of facets, which nothing wrote, is dropped",
         _to_2,
     ),
-    Migration(
-        3,
-        "tables of captures in the order of a CDX and by digest, in the place of two indexes",
-        _to_3,
-    ),
-    Migration(4, "checksums of captures and dates, for `nwx check`", add_sums),
+    Migration(3, "look-ups of captures, which came to be others", lambda _: None),
+    Migration(4, "checksums of dates, for `nwx check`", add_sums),
+    Migration(5, "captures packed into blocks, in the place of rows", _to_5),
 )
 """The steps; the number of the last is the format of new folders (`folder.FORMAT`).
 
-Columns of captures and counters that are missing need no step: whoever
-writes adds them (`database.add_missing`). What cannot be read before it is
-there raises `folder.READABLE_FORMAT`.
+Counters that are missing need no step: whoever writes adds them (`database.add_missing`). What
+cannot be read before it is there raises `folder.READABLE_FORMAT`.
 """
 
 
 def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     """Run the pending migration steps of a folder, all or none; the caller has its lock.
 
-    `db` is its database, open for writing, and the folder was checked.
+    `db` is its database, open for writing, and the folder was checked. Packing captures takes a
+    while: that goes on where it was stopped.
     """
     if folder.format == FORMAT:
         return
+    # Imported here: it takes NumPy, and most archives are of this format.
+    from nwx.engine.embedded.captures.older_tables import pack_older_captures
+
+    pack_older_captures(db)
     with transaction(db):
         for migration in pending_migrations(MIGRATIONS, folder.format):
             migration.apply(db)
     folder.write_manifest()
+    if shutil.disk_usage(folder.path).free > folder.database.stat().st_size:
+        database.erase_deleted(db, 0)

@@ -1,17 +1,19 @@
 """What SQLite and tantivy hold, as records and as entries."""
 
+import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import groupby, islice
 
 from nwx.bulk.whole_files import unsealed_json
-from nwx.captures import capture_of_values
-from nwx.engine.embedded.database import CAPTURE_COLUMNS, TABLES, connect, count_rows
+from nwx.engine.embedded.captures.capture_lookups import stored_captures
+from nwx.engine.embedded.captures.runs import BEGINNING, END, snapshot
+from nwx.engine.embedded.database import TABLES, connect, count_rows
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher
-from nwx.engine.embedded.folder import FORMAT, Folder
+from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes
 from nwx.engine.entries import (
     IndexEntry,
@@ -22,20 +24,9 @@ from nwx.engine.entries import (
     file_id,
 )
 from nwx.errors import EngineError
-from nwx.model import Capture, Dates, Document, IndexName, SourceFile
+from nwx.model import Dates, Document, IndexName, SourceFile
 
 _CHUNK = 500
-
-SELECTED = f"SELECT collection, name, {', '.join(CAPTURE_COLUMNS)}"
-SELECT_CAPTURES = f"{SELECTED} FROM captures JOIN sources ON sources.code = source"
-
-# CROSS JOIN: the entries in the order of a CDX come first.
-IN_ORDER = (
-    "FROM cdx_lines CROSS JOIN captures USING (num, urlkey, timestamp)"
-    " CROSS JOIN sources ON sources.code = source"
-)
-SELECT_IN_ORDER = f"{SELECTED} {IN_ORDER}"
-"""Captures by their urlkeys and timestamps, with all or with those columns that are named."""
 
 
 def known(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
@@ -78,18 +69,6 @@ def _dates(db: sqlite3.Connection, nums: Sequence[int]) -> Iterator[tuple[int, D
             yield num, Dates(run[0][1], seen)
 
 
-def stored_captures(db: sqlite3.Connection, urlkey: str, end: str | None) -> Iterator[Capture]:
-    """Stream captures of a urlkey, or from it up to `end`."""
-    order = "ORDER BY urlkey, timestamp, name, source_file_offset, collection"
-    if end is None:
-        rows = db.execute(f"{SELECT_IN_ORDER} WHERE urlkey = ? {order}", (urlkey,))
-    else:
-        rows = db.execute(
-            f"{SELECT_IN_ORDER} WHERE urlkey >= ? AND urlkey < ? {order}", (urlkey, end)
-        )
-    return map(capture_of_values, rows)
-
-
 def document_entries(db: sqlite3.Connection, searcher: DocumentSearcher) -> Iterator[IndexEntry]:
     """Stream the entries of documents in the order of their ids."""
     rows = db.execute("SELECT num FROM ids JOIN documents USING (num) ORDER BY id")
@@ -101,14 +80,21 @@ def document_entries(db: sqlite3.Connection, searcher: DocumentSearcher) -> Iter
 def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:
     """Stream the entries of captures, dates or files in the order of their ids."""
     if index is IndexName.CAPTURES:
-        order = "ORDER BY collection || '/' || name || '@' || source_file_offset"
-        return (
-            capture_entry(capture_of_values(row))
-            for row in db.execute(f"{SELECT_CAPTURES} {order}")
-        )
+        return _capture_entries(db)
     if index is IndexName.DATES:
         return _dates_entries(db)
     return _file_entries(db, "collection || '/' || name")
+
+
+def _capture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
+    # SQLite sorts them in a file of its own, however many they are.
+    with snapshot(db), closing(sqlite3.connect("")) as other:
+        other.execute("CREATE TABLE entries (id TEXT, entry TEXT)")
+        entries = map(capture_entry, stored_captures(db, BEGINNING, END))
+        rows = ((entry["id"], json.dumps(entry)) for entry in entries)
+        other.executemany("INSERT INTO entries VALUES (?, ?)", rows)
+        for (text,) in other.execute("SELECT entry FROM entries ORDER BY id"):
+            yield json.loads(text)
 
 
 def _dates_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
@@ -173,26 +159,15 @@ class SharedConnection:
         self._folder = folder
         self._guard = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._format = FORMAT
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give the connection, to one thread at a time."""
         with self._guard, self._folder.our_errors():
-            if self._db is not None and self._format < FORMAT:
-                self._leave_older(self._db)
             if self._db is None:
                 self._folder.check()
-                self._format = self._folder.format
                 self._db = connect(self._folder.database, read_only=True)
             yield self._db
-
-    def _leave_older(self, db: sqlite3.Connection) -> None:
-        """Close the database once another process has upgraded the archive."""
-        self._folder.check()
-        if self._folder.format != self._format:
-            db.close()
-            self._db = None
 
     def close(self) -> None:
         """Close the database; a later read opens it again."""

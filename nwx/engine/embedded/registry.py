@@ -3,34 +3,17 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, groupby, islice
+from itertools import count, islice
 from typing import Any
 
-from nwx.captures import CaptureTuple
-from nwx.engine.embedded.captures.inserts import (
-    insert_captures,
-    last_capture_number,
-    note_capture_numbers,
-)
-from nwx.engine.embedded.checks.sums import (
-    seen_changing,
-    seen_growing,
-    subtract_captures,
-    sum_captures,
-)
-from nwx.engine.embedded.database import (
-    DOCUMENT_FACETS,
-    add_rows,
-    delete_lookups,
-    fill_lookup_tables,
-)
+from nwx.captures import CaptureTuple, CaptureValues
+from nwx.engine.embedded.captures.capture_lookups import source_codes
+from nwx.engine.embedded.checks.sums import seen_changing, seen_growing
+from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
-from nwx.engine.entries import clean_text
 from nwx.model import IndexName
 
 _CHUNK = 500
-_OF_SOURCE = 2
-"""The first values of a capture are those of its source."""
 _KEY_COLUMNS = (
     "num",
     "precedence",
@@ -78,7 +61,6 @@ class Registry:
         self._take = take or self._next
         self._fresh = set() if fresh is None else fresh
         self._collections = dict(db.execute("SELECT name, code FROM collections"))
-        self._sources: dict[tuple[Any, ...], int] = {}
         self._values: dict[str, dict[str, int]] = {}
 
     def _next(self, count: int) -> int:
@@ -236,7 +218,11 @@ class Registry:
         with seen_growing(self._db):
             return self._changed(
                 command,
-                [(num, moment, codes[name]) for num, row in keyed for moment, name in row.seen],
+                [
+                    (num, rank_moment, codes[name])
+                    for num, row in keyed
+                    for rank_moment, name in row.seen
+                ],
             )
 
     def _changed(self, command: str, rows: Sequence[tuple[object, ...]]) -> int:
@@ -253,53 +239,22 @@ class Registry:
 
     def add_captures(self, captures: Sequence[FileCaptures]) -> int:
         """Add captures; return how many were new."""
-        last = last_capture_number(self._db)
-        codes = self._codes([(file.collection, file.source_file) for file in captures], "0")
-        coded = zip(codes, captures, strict=True)
-        rows = [(code, *row) for code, file in coded for row in file.rows]
-        if new := self._add_captures(rows):
-            fill_lookup_tables(self._db, last)
-            sum_captures(self._db, last)
+        rows = [(file.collection, file.source_file, *row) for file in captures for row in file.rows]
+        return self.add_rows(rows)
+
+    def add_rows(self, rows: Sequence[CaptureTuple]) -> int:
+        """Add captures by their values; return how many were new."""
+        # Imported here: readers of the archive know this module, and not NumPy.
+        from nwx.engine.embedded.captures.capture_writer import CaptureAdder
+        from nwx.engine.embedded.captures.merges import merge_few
+
+        if not rows:
+            return 0
+        adder = CaptureAdder(self._db)
+        adder.add(CaptureValues(rows).columns)
+        new = adder.finish()
+        merge_few(self._db)
         return new
-
-    def add_unlisted(self, captures: Sequence[CaptureTuple]) -> int:
-        """Add captures by their values; the caller enters them into the look-up tables.
-
-        Their files have no sums any more: those would take a third of the time.
-        """
-        sources = self._codes([row[:_OF_SOURCE] for row in captures], "NULL")
-        rows = [(code, *row[_OF_SOURCE:]) for code, row in zip(sources, captures, strict=True)]
-        return self._add_captures(rows)
-
-    def _add_captures(self, rows: Sequence[tuple[object, ...]]) -> int:
-        before = self._db.total_changes
-        for length, group in groupby(rows, key=len):
-            some = list(group)
-            try:
-                insert_captures(self._db, some, length)
-            except UnicodeEncodeError:
-                # Those before it are there already.
-                insert_captures(self._db, [tuple(map(_clean, row)) for row in some], length)
-        new = self._db.total_changes - before
-        add_rows(self._db, IndexName.CAPTURES, new)
-        return new
-
-    def _codes(self, sources: Sequence[tuple[Any, ...]], first_sum: str) -> list[int]:
-        """Return the codes of collections and names of files, new ones where they have none.
-
-        `first_sum` is the sum of a new file; NULL ends that of a known one.
-        """
-        codes = self._sources
-        if new := [key for key in dict.fromkeys(sources) if key not in codes]:
-            self._db.executemany(
-                f"INSERT INTO sources (collection, name, sum) VALUES (?, ?, {first_sum})"
-                f" ON CONFLICT DO UPDATE SET sum = sum + {first_sum}",
-                new,
-            )
-            for key in new:
-                command = "SELECT code FROM sources WHERE collection = ? AND name = ?"
-                (codes[key],) = self._db.execute(command, key).fetchone()
-        return [codes[key] for key in sources]
 
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries of dates, captures or files."""
@@ -315,17 +270,15 @@ class Registry:
         return deleted
 
     def _delete_captures(self, ids: Collection[str]) -> int:
-        note_capture_numbers(self._db)
-        command = (
-            "SELECT captures.num FROM sources"
-            " CROSS JOIN captures ON source = sources.code AND source_file_offset = ?2"
-            " WHERE sources.collection || '/' || name || '@' || source_file_offset = ?1"
-        )
-        found = {row for id in ids for row in self._db.execute(command, (id, _offset(id)))}
-        nums = sorted(found)
-        delete_lookups(self._db, nums)
-        subtract_captures(self._db, nums)
-        return self._deleted("DELETE FROM captures WHERE num = ?", nums)
+        from nwx.engine.embedded.captures.removal import remove_captures
+
+        places = [(file, _offset(offset)) for file, _, offset in (id.rpartition("@") for id in ids)]
+        codes = source_codes(self._db, {file for file, _ in places})
+        known = ((codes[file], offset) for file, offset in places if file in codes and offset >= 0)
+        deleted = remove_captures(self._db, known)
+        if deleted:
+            add_rows(self._db, "deletions", 1)
+        return deleted
 
     def remove_dates(self, dates: Sequence[DatesRow]) -> int:
         """Remove pairs of timestamp and collection; return how many existed.
@@ -389,10 +342,5 @@ def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes | int]) -
         yield from db.execute(command.format(",".join("?" * len(chunk))), chunk)
 
 
-def _offset(id: str) -> int:
-    number = id.rpartition("@")[2]
-    return int(number) if number.isdecimal() else -1
-
-
-def _clean(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
+def _offset(number: str) -> int:
+    return int(number) if number.isascii() and number.isdecimal() else -1

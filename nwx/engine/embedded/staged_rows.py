@@ -37,7 +37,7 @@ class DocumentRow(NamedTuple):
 
 
 class FileCaptures(NamedTuple):
-    """The captures of one file: values in the order of `database.CAPTURE_COLUMNS`."""
+    """The captures of one file: values in the order of VALUE_FIELDS, without those two."""
 
     collection: str
     source_file: str

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nwx.engine.embedded.captures.runs import drop_unfinished
 from nwx.engine.embedded.database import (
     add_missing,
     add_rows,
@@ -61,6 +62,7 @@ class ArchiveWriter:
                 make_tables(self.db)
                 bring_forward(folder, self.db)
                 add_missing(self.db)
+                drop_unfinished(self.db)
                 rebuild_older_index(folder.documents)
                 self._texts = TextWriter(folder.documents)
                 self._numbers = Numbers(folder.numbers)
@@ -197,10 +199,12 @@ class ArchiveWriter:
             try:
                 if self._broken is None:
                     # Imported here: readers of the archive know this module, and not NumPy.
+                    from nwx.engine.embedded.captures.merges import merge_many
                     from nwx.engine.embedded.documents.columns import keep_columns
 
                     self.commit()
                     with self._folder.our_errors():
+                        merge_many(self.db)
                         self._texts.finish()
                         keep_columns(self._folder.columns, self.db, self._frequent_words)
             finally:

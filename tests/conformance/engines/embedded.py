@@ -10,22 +10,30 @@ from typing import Any
 import pytest
 
 from nwx.bulk.whole_files import unsealed_json
+from nwx.captures import VALUE_FIELDS, values_of
 from nwx.engine.base import Engine
+from nwx.engine.embedded.captures.capture_lookups import stored_captures
+from nwx.engine.embedded.captures.runs import BEGINNING, END
 from nwx.engine.open import open_engine
 from nwx.settings import Settings
 
 DIFFERENCES: Mapping[str, str] = {}
 
+_ROWS = """
+CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {columns},
+    UNIQUE (source, source_file_offset));
+"""
 _FIRST_FORMAT = """
 DROP TABLE IF EXISTS attached;
-DROP TABLE cdx_lines;
-DROP TABLE digests;
+DROP TABLE runs;
+DROP TABLE blocks;
+DROP TABLE lookups;
+DROP TABLE months;
 CREATE INDEX captures_by_urlkey ON captures (urlkey, timestamp);
 ALTER TABLE captures ADD COLUMN document_id TEXT;
 CREATE TABLE facets (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE captures DROP COLUMN via;
-DELETE FROM counters WHERE name IN ('facets', 'seen_sum', 'columns_sum');
-ALTER TABLE sources DROP COLUMN sum;
+DELETE FROM counters WHERE name IN ('facets', 'seen_sum', 'columns_sum', 'capture_numbers');
 """
 
 
@@ -43,10 +51,26 @@ def recycled_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[E
         yield engine
 
 
+def make_capture_rows(db: sqlite3.Connection) -> None:
+    """Give an archive its captures in rows, as they were before format 5."""
+    columns = VALUE_FIELDS[2:]
+    db.executescript(_ROWS.format(columns=", ".join(columns)))
+    codes = {
+        (collection, name): code
+        for code, collection, name in db.execute("SELECT code, collection, name FROM sources")
+    }
+    captures = list(stored_captures(db, BEGINNING, END))
+    db.executemany(
+        f"INSERT INTO captures VALUES (NULL, ?{', ?' * len(columns)})",
+        [(codes[row[:2]], *row[2:]) for row in values_of(captures)],
+    )
+
+
 def make_older(engine: Engine) -> None:
     """Turn a closed archive into one of the first version, without facets and crawls."""
     folder = Path(engine.address)
     with closing(sqlite3.connect(folder / "archive.sqlite")) as db:
+        make_capture_rows(db)
         db.executescript(_FIRST_FORMAT)
     mappings = dict.fromkeys(("documents", "dates", "captures", "files"), 1)
     _change_manifest(folder, format=1, mappings=mappings)

@@ -168,29 +168,35 @@ def rewritten(folder: Path) -> None:
     path.write_bytes(gzip.compress(other) + path.read_bytes()[len(records[0]) :])
 
 
+CHANGED = (
+    "UPDATE {1} SET {0} = CAST(substr({0}, 1, length({0}) / 2) || x'00'"
+    " || substr({0}, length({0}) / 2 + 2) AS BLOB)"
+)
+"""Changes a byte in the middle of a column of a table."""
+
 ROWS: dict[str, tuple[Damaging, str]] = {
-    "a line deleted": (
-        sql("DELETE FROM cdx_lines WHERE num = 1"),
-        "captures .*cdx_lines",
+    "a block deleted": (
+        sql("DELETE FROM blocks WHERE id = (SELECT min(id) FROM blocks)"),
+        "captures run 1: has 0 captures instead of",
     ),
-    "a line changed": (sql("UPDATE cdx_lines SET length = '7' WHERE num = 2"), "cdx_lines"),
-    "a line moved": (sql("UPDATE cdx_lines SET urlkey = 'a' WHERE num = 2"), "cdx_lines"),
-    "a digest deleted": (sql("DELETE FROM digests WHERE num = 1"), "captures .*digests"),
-    "a digest changed": (sql("UPDATE digests SET ending = 'x' WHERE num = 1"), "digests"),
-    "an offset shifted": (
-        sql("UPDATE captures SET source_file_offset = source_file_offset + 1 WHERE num = 3"),
-        "captures stones/quarry.warc.gz",
+    "a block changed": (sql(CHANGED.format("lines", "blocks")), "captures block 0 of run"),
+    "the rest of a block changed": (sql(CHANGED.format("rest", "blocks")), "captures block 0 of"),
+    "the rest of a block exchanged": (sql("UPDATE blocks SET rest = lines"), "captures block 0 "),
+    "a block cut": (
+        sql("UPDATE blocks SET lines = CAST(substr(lines, 1, 30) AS BLOB)"),
+        "captures block 0 ",
     ),
-    "a capture deleted": (sql("DELETE FROM captures WHERE num = 3"), "captures stones/quarry"),
-    "a capture deleted everywhere": (
-        sql("DELETE FROM {} WHERE num = 5", tables=("captures", "cdx_lines", "digests")),
-        "the captures of the file",
+    "a block moved": (sql("UPDATE blocks SET urlkey = 'a'"), "captures block 0 .*found by"),
+    "a count of a block": (sql("UPDATE blocks SET captures = captures - 1"), "captures block 0 "),
+    "look-ups deleted": (
+        sql("DELETE FROM lookups WHERE kind = 0"),
+        "captures digests of run .*not those",
     ),
-    "a hop of a capture": (sql("UPDATE captures SET hops = 'LL' WHERE num = 1"), "the captures of"),
-    "a type of a capture": (
-        sql("UPDATE captures SET content_type_norm = 'pdf' WHERE num = 1"),
-        "the captures of",
-    ),
+    "places deleted": (sql("DELETE FROM lookups WHERE kind = 1"), "captures places of run"),
+    "a look-up changed": (sql(CHANGED.format("data", "lookups")), "captures digests of run"),
+    "a look-up moved": (sql("UPDATE lookups SET key = key + 1"), "captures digests .*in order"),
+    "a month of captures": (sql("UPDATE months SET captures = 99"), "captures run .*`months`"),
+    "a run deleted": (sql("DELETE FROM runs"), "captures run .*of no run"),
     "a file deleted": (sql("DELETE FROM files WHERE name LIKE 'm%'"), "files .*counter"),
     "a ledger entry that is no JSON": (
         sql("UPDATE files SET entry = '[1' WHERE name LIKE 'm%'"),
@@ -202,7 +208,10 @@ ROWS: dict[str, tuple[Damaging, str]] = {
     ),
     "a counter": (sql("UPDATE counters SET value = 7 WHERE name = 'files'"), "files .*counter"),
     "a name of a file": (sql("UPDATE sources SET name = 'x' WHERE code = 1"), "stones/x|captures"),
-    "a file of captures": (sql("DELETE FROM sources WHERE code = 1"), "missing in `sources`"),
+    "a file of captures": (
+        sql("DELETE FROM sources WHERE code = 1"),
+        "captures block 0 .*a file that is missing",
+    ),
     "a key": (sql("UPDATE dates SET key = 'x' WHERE num = 1"), "dates x: .*id is not that"),
     "a date deleted": (sql("DELETE FROM seen WHERE timestamp = 20200101000000"), "dates .*sum"),
     "a date changed": (
@@ -309,7 +318,10 @@ FILES: dict[str, tuple[Damaging, str]] = {
         "documents ",
     ),
     "a month of another": (foreign("archive/facets/month-*", "archive/facets/sizes*"), "facets "),
-    "a URL in the database": (in_database("archive.sqlite", f"{HOME}about"), "captures|documents"),
+    "a URL in the database": (
+        in_database("archive.sqlite", f"{HOME}about"),
+        "captures|documents|dates",
+    ),
     "a word in pictures": (in_database("pictures.db", "chisel"), "pictures "),
 }
 RECORDS: dict[str, tuple[Damaging, str]] = {

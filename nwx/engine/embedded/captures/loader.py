@@ -7,33 +7,36 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from nwx.bulk.process_limits import rare_collections
-from nwx.captures import values_of
-from nwx.engine.embedded.captures.inserts import last_capture_number
-from nwx.engine.embedded.database import add_missing, connect, fill_lookup_tables
+from nwx.captures import CaptureColumns, CaptureValues, joined_columns, values_of
+from nwx.engine.embedded.captures.runs import drop_unfinished
+from nwx.engine.embedded.database import add_missing, connect
 from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
+
+if TYPE_CHECKING:
+    from nwx.engine.embedded.captures.capture_writer import CaptureAdder
 
 _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
 _LOG_WAIT_SECONDS = 10.0
-_RUN = 500_000
-"""So many captures are entered into the tables for look-ups at a time, in their order."""
+_CHUNK = 100_000
+"""So many captures are stored at a time."""
 
 
 class Loader:
     """Holds the lock of an archive to load or unload captures, until unlocked.
 
-    Closed afterwards, which takes a while after a large load. Each call is one transaction: readers
-    see all of it or nothing.
+    Closed afterwards, which takes a while after a large load. Readers see all of a call or nothing.
     """
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
         self._folder = folder
+        self._is_merging = False
         self._lock = folder.lock(wait_seconds)
         try:
             with folder.our_errors():
@@ -41,6 +44,7 @@ class Loader:
                 self._db = connect(folder.database, read_only=False)
                 bring_forward(folder, self._db)
                 add_missing(self._db)
+                drop_unfinished(self._db)
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
                 # What is mapped would be the most of the memory, and is no faster to write to.
                 self._db.execute("PRAGMA mmap_size = 0")
@@ -50,18 +54,40 @@ class Loader:
             raise
 
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Add captures; return how many were new."""
-        with self._transaction() as registry, rare_collections():
-            new = unlisted = 0
-            last = last_capture_number(self._db)
-            for batch in batches:
-                unlisted += registry.add_unlisted(values_of(batch))
-                if unlisted >= _RUN:
-                    fill_lookup_tables(self._db, last)
-                    last = last_capture_number(self._db)
-                    new, unlisted = new + unlisted, 0
-            fill_lookup_tables(self._db, last)
-            return new + unlisted
+        """Add captures; return how many were new.
+
+        Many are stored some at a time, and shown together in the end.
+        """
+        # Imported here: whoever deletes captures, or reads them, does without NumPy.
+        from nwx.engine.embedded.captures.capture_writer import CaptureAdder
+
+        adder = None
+        chunks = _chunks(batches)
+        try:
+            with rare_collections():
+                columns = next(chunks, None)
+                while columns:
+                    further = next(chunks, None)
+                    with self._transaction():
+                        adder = adder or CaptureAdder(self._db)
+                        adder.add(columns)
+                        if not further:
+                            return self._finish(adder)
+                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                    columns = further
+        except BaseException:
+            with suppress(sqlite3.Error):  # the next writer does it otherwise
+                drop_unfinished(self._db)
+            raise
+        return 0
+
+    def _finish(self, adder: "CaptureAdder") -> int:
+        from nwx.engine.embedded.captures.merges import merge_few, runs_to_merge
+
+        new = adder.finish()
+        merge_few(self._db)
+        self._is_merging = bool(runs_to_merge(self._db)[0])
+        return new
 
     def unload(self, ids: Iterable[str]) -> int:
         """Delete captures; return how many there were."""
@@ -73,16 +99,27 @@ class Loader:
         return deleted
 
     def unlock(self) -> bool:
-        """Release the lock, so that others may write; return whether `close` takes a while."""
+        """Release the lock, so that others may write; return whether `close` takes a while.
+
+        What merges runs of captures keeps the lock until it is closed.
+        """
+        if self._is_merging:
+            return True
         os.close(self._lock)
         return self._log_bytes() > _SHORT_LOG_BYTES
 
     def close(self) -> None:
-        """Checkpoint the log into the database, as far as nobody else needs the log."""
+        """Merge what takes long, and checkpoint the log as far as nobody else needs it."""
         # What was committed is safe in the log, which the next writer brings in otherwise.
         with suppress(sqlite3.Error):
+            if self._is_merging:
+                from nwx.engine.embedded.captures.merges import merge_many
+
+                merge_many(self._db)
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
+        if self._is_merging:
+            os.close(self._lock)
 
     def _log_bytes(self) -> int:
         log = self._folder.database.with_name(f"{self._folder.database.name}-wal")
@@ -113,6 +150,21 @@ class Loader:
             except BaseException:
                 _roll_back(self._db)
                 raise
+
+
+def _chunks(batches: Iterable[Sequence[Capture]]) -> Iterator[CaptureColumns]:
+    """Yield the values of captures by field, many at a time."""
+    parts: list[CaptureValues] = []
+    for batch in batches:
+        if batch:
+            parts.append(
+                batch if isinstance(batch, CaptureValues) else CaptureValues(values_of(batch))
+            )
+        if sum(map(len, parts)) >= _CHUNK:
+            yield joined_columns(parts)
+            parts = []
+    if parts:
+        yield joined_columns(parts)
 
 
 def _roll_back(db: sqlite3.Connection) -> None:

@@ -4,34 +4,13 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from nwx.engine.embedded.database import CAPTURE_COLUMNS, SEEN_SUM, add_rows
+from nwx.engine.embedded.database import SEEN_SUM, add_rows
 
 SUM_OF_SEEN = (
     "SELECT coalesce(sum((num * 1000003 + timestamp + collection * 10007) % 2147483647), 0)"
     " FROM seen"
 )
 """Adds up dates."""
-
-SUM_OF_CAPTURE = f"crc32(CAST(json_array(source, {', '.join(CAPTURE_COLUMNS)}) AS BLOB))"
-"""The checksum of a row of captures; with a further column, all sums have to be made again."""
-
-_SUBTRACT = (
-    f"UPDATE sources SET sum = sources.sum - {SUM_OF_CAPTURE} FROM captures"
-    " WHERE captures.num = ? AND code = source"
-)
-
-
-def sum_captures(db: sqlite3.Connection, last: int) -> None:
-    """Add the captures with numbers above `last` to the sums of their files."""
-    found = db.execute(
-        f"SELECT sum({SUM_OF_CAPTURE}), source FROM captures WHERE num > ? GROUP BY source", (last,)
-    ).fetchall()
-    db.executemany("UPDATE sources SET sum = sum + ? WHERE code = ?", found)
-
-
-def subtract_captures(db: sqlite3.Connection, nums: list[tuple[int]]) -> None:
-    """Take captures out of the sums of their files, before they are deleted."""
-    db.executemany(_SUBTRACT, nums)
 
 
 @contextmanager
@@ -57,7 +36,5 @@ def seen_growing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def add_sums(db: sqlite3.Connection) -> None:
-    """Add the sums to an archive of an older version, whose captures have none."""
-    if "sum" not in {name for _, name, *_ in db.execute("PRAGMA table_info(sources)")}:
-        db.execute("ALTER TABLE sources ADD COLUMN sum INTEGER")
+    """Add the sum to an archive of an older version, whose dates have none."""
     db.execute(f"INSERT OR REPLACE INTO counters VALUES ('{SEEN_SUM}', ({SUM_OF_SEEN}))")

@@ -6,21 +6,11 @@ from dataclasses import dataclass
 
 from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.damage import RESTORE, ROW, UNCHECKED, Damage
-from nwx.engine.embedded.checks.sums import SUM_OF_CAPTURE, SUM_OF_SEEN
-from nwx.engine.embedded.database import (
-    DIGESTS,
-    LINES,
-    SEEN_SUM,
-    count_rows,
-)
+from nwx.engine.embedded.checks.sums import SUM_OF_SEEN
+from nwx.engine.embedded.database import SEEN_SUM, count_rows
 from nwx.engine.entries import file_id
 from nwx.keys import document_id
 from nwx.model import IndexName
-
-_CAPTURE = "coalesce(collection || '/' || name, source) || '@' || source_file_offset"
-_OF_CAPTURE = (
-    "JOIN main.captures AS held USING (num) LEFT JOIN sources ON sources.code = held.source"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +63,12 @@ _DATES_CHECKS = (
 _CHECKS = (
     *_DATES_CHECKS,
     _counted(IndexName.DOCUMENTS, "documents"),
-    _counted(IndexName.CAPTURES, "captures"),
+    _TableCheck(
+        IndexName.CAPTURES,
+        f"SELECT '*' FROM counters WHERE name = '{IndexName.CAPTURES}'"
+        " AND value <> (SELECT coalesce(sum(captures), 0) FROM runs WHERE shown)",
+        "the counter of entries differs from the table runs",
+    ),
     _counted(IndexName.FILES, "files"),
     _without(
         IndexName.DOCUMENTS,
@@ -86,43 +81,6 @@ _CHECKS = (
     _grouped("url", "url_group", "url_hash"),
     _grouped("text", "text_hash", "text_group"),
     _grouped("text", "text_group", "text_hash"),
-    _without(
-        IndexName.CAPTURES,
-        "main.captures",
-        "'capture ' || num",
-        "SELECT 1 FROM sources WHERE code = one.source",
-        "the file of the capture is missing in `sources`",
-    ),
-    _TableCheck(
-        IndexName.CAPTURES,
-        f"SELECT {_CAPTURE} FROM ({LINES}) AS made"
-        f" LEFT JOIN cdx_lines AS line USING (urlkey, timestamp, num) {_OF_CAPTURE}"
-        " WHERE (line.head, line.redirect, line.length, line.place, line.file)"
-        " IS NOT (made.head, made.redirect, made.length, made.place, made.file)",
-        "the row of `cdx_lines` is missing, or differs from the capture",
-    ),
-    _without(
-        IndexName.CAPTURES,
-        "cdx_lines",
-        "urlkey || ' ' || timestamp",
-        "SELECT 1 FROM main.captures AS held WHERE (held.num, held.urlkey, held.timestamp)"
-        " = (one.num, one.urlkey, one.timestamp)",
-        "the row of `cdx_lines` is of no capture",
-    ),
-    _TableCheck(
-        IndexName.CAPTURES,
-        f"SELECT {_CAPTURE} FROM ({DIGESTS}) AS made"
-        f" LEFT JOIN digests AS row USING (ending, time, num) {_OF_CAPTURE} WHERE row.num IS NULL",
-        "the row of `digests` is missing, or differs from the capture",
-    ),
-    _without(
-        IndexName.CAPTURES,
-        "digests",
-        "ending || ' ' || time",
-        f"SELECT 1 FROM ({DIGESTS}) AS made WHERE (made.num, made.ending, made.time)"
-        " = (one.num, one.ending, one.time)",
-        "the row of `digests` is of no capture",
-    ),
 )
 
 
@@ -134,7 +92,10 @@ def table_damage(db: sqlite3.Connection, *, only_dates: bool = False) -> Iterato
     yield from _keys(db)
     yield from _dates_sum(db)
     if not only_dates:
-        yield from _capture_sums(db)
+        # Imported here: it takes NumPy, and whatever else is checked does not.
+        from nwx.engine.embedded.checks.capture_blocks import capture_damage
+
+        yield from capture_damage(db)
         yield from _ledger(db)
 
 
@@ -153,29 +114,6 @@ def _dates_sum(db: sqlite3.Connection) -> Iterator[Damage]:
     elif db.execute(SUM_OF_SEEN).fetchone()[0] != count_rows(db, SEEN_SUM):
         message = f"the dates are not those that were stored: their sum differs; {RESTORE}"
         yield Damage(IndexName.DATES, "*", message, ROW)
-
-
-def _capture_sums(db: sqlite3.Connection) -> Iterator[Damage]:
-    """Compare the sum of the captures of each file with that kept when they were stored."""
-    columns = {name for _, name, *_ in db.execute("PRAGMA table_info(sources)")}
-    kept = "sources.sum" if "sum" in columns else "NULL"
-    rows = db.execute(
-        f"WITH found AS (SELECT source, sum({SUM_OF_CAPTURE}) AS total FROM captures"
-        f" GROUP BY source) SELECT collection, name, {kept}, coalesce(total, 0), entry IS NOT NULL"
-        " FROM sources LEFT JOIN found ON code = source LEFT JOIN files USING (collection, name)"
-    )
-    unchecked = 0
-    for collection, name, expected, total, is_imported in rows:
-        unchecked += expected is None and is_imported
-        if expected not in (None, total):
-            message = f"the captures of the file are not those that were stored; {RESTORE}"
-            yield Damage(IndexName.CAPTURES, file_id(collection, name), message, ROW)
-    if unchecked:
-        message = (
-            f"the captures of {unchecked:,} imported files have no checksum: they were stored by"
-            " an older version, or loaded from a CDX too"
-        )
-        yield Damage(IndexName.CAPTURES, "*", message, UNCHECKED)
 
 
 def _ledger(db: sqlite3.Connection) -> Iterator[Damage]:

@@ -33,12 +33,6 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield made
 
 
-def test_captures_of_a_urlkey_or_a_span_come_in_order(db: sqlite3.Connection) -> None:
-    assert list(reader.stored_captures(db, "org,example)/2", None)) == [PAGES[1]]
-    assert list(reader.stored_captures(db, "org,example)/", "org,example)/3")) == PAGES[:2]
-    assert list(reader.stored_captures(db, "org,example)/", None)) == []
-
-
 def test_dates_come_by_id_in_order(db: sqlite3.Connection) -> None:
     id = document_id("k")
     assert reader.stored_dates(db, [id, "0" * 32, "no id"]) == {id: Dates("k", SEEN)}
@@ -57,7 +51,7 @@ def test_entries_are_counted(db: sqlite3.Connection) -> None:
     assert reader.known(db, [PAGES[0].document_id]) == {}
 
 
-COUNT = "SELECT count(*) FROM captures"
+COUNT = "SELECT sum(captures) FROM runs"
 
 
 @pytest.fixture

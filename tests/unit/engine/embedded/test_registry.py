@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import values_of
+from nwx.engine.embedded.captures.capture_lookups import stored_captures
+from nwx.engine.embedded.captures.runs import BEGINNING, END
 from nwx.engine.embedded.database import connect, count_rows, make_tables
 from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
 from nwx.engine.embedded.staged_rows import capture_rows, dates_rows, document_row
@@ -74,6 +76,9 @@ def test_what_is_no_id_is_never_found() -> None:
 def test_values_that_are_left_out_are_as_by_default(db: sqlite3.Connection) -> None:
     held = replace(page(1).capture, hops="L")
     rows = [row[:17] for row in values_of([page(2).capture, page(3).capture])]
-    assert Registry(db).add_unlisted([*rows, *values_of([held])]) == 3
-    found = db.execute("SELECT redirect_to, method, hops, via FROM captures ORDER BY num")
-    assert found.fetchall() == [("", "GET", "", "")] * 2 + [("", "GET", "L", "")]
+    assert Registry(db).add_rows([*rows, *values_of([held])]) == 3
+    found = stored_captures(db, BEGINNING, END)
+    assert [(one.redirect_to, one.method, one.hops, one.via) for one in found] == [
+        ("", "GET", "L", ""),
+        *[("", "GET", "", "")] * 2,
+    ]

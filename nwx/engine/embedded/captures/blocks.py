@@ -1,0 +1,192 @@
+"""Captures packed by column: some hundred in CDX order are a block of two compressed frames.
+
+The lines frame has what a CDX line is made of, the rest frame all else. A frame is a text: the
+columns one after the other, each its values one after the other, or once where all are the same.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nwx.captures import VALUE_FIELDS
+from nwx.values.zstd import zstd
+
+BLOCK_CAPTURES = 128
+_LEVEL = 3
+
+LINE_FIELDS = (
+    "urlkey",
+    "timestamp",
+    "url",
+    "record_type",
+    "content_type",
+    "status_code",
+    "algorithm",
+    "digest",
+    "redirect_to",
+    "record_length",
+    "source_file_offset",
+    "source",
+    "method",
+    "plain",
+)
+"""The columns of the lines frame.
+
+`source` is the code of a file; `algorithm` is what the digests of a block all begin with, `digest`
+what comes behind it; `plain` says that the texts need no look before they are put into lines.
+"""
+
+REST_FIELDS = (
+    *(name for name in VALUE_FIELDS[2:] if name not in LINE_FIELDS),
+    "batch",
+)
+"""The columns of the rest frame; `batch` numbers what was stored together."""
+
+STORED_FIELDS = (*VALUE_FIELDS[2:], "source", "batch")
+"""The columns that are packed, and that come out again."""
+
+NUMBER_FIELDS = frozenset(
+    (
+        "source_file_offset",
+        "record_length",
+        "status_code",
+        "content_length",
+        "source",
+        "batch",
+    )
+)
+"""The columns of numbers, which may lack some: these are None, and "" in the texts of a block."""
+
+_VALUE, _COLUMN, _SAME = "\x1f", "\x1e", "\x1d"
+_ODD = _SAME * 2
+_SPACES = {ord(one): "-" for one in (_VALUE, _COLUMN, _SAME)}
+
+BlockColumns = dict[str, Any]
+"""Captures by the names of their columns, each a sequence of values."""
+
+
+class BlockError(sqlite3.DatabaseError):
+    """A block that is not as it was written."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+class BlockPacker:
+    """What packs one block after the other."""
+
+    def __init__(self) -> None:
+        names = zstd.CompressionParameter
+        options: dict[int, int] = {names.compression_level: _LEVEL, names.checksum_flag: 1}
+        self._compressor = zstd.ZstdCompressor(options=options)
+
+    def packed(self, columns: Mapping[str, Sequence[Any]]) -> tuple[bytes, bytes]:
+        """Return the two frames of a block: STORED_FIELDS of some captures.
+
+        Raises UnicodeEncodeError where UTF-8 cannot hold a text.
+        """
+        columns = dict(columns)
+        columns["algorithm"], columns["digest"] = _cut_digests(columns["digest"])
+        number = len(columns["urlkey"])
+        lines = _text(columns, LINE_FIELDS[:-1], number)
+        plain = "1" if _is_plain(lines, columns) else ""
+        rest = _text(columns, REST_FIELDS, number)
+        return self._frame(_appended(lines, plain)), self._frame(rest)
+
+    def _frame(self, text: str) -> bytes:
+        data = text.encode()
+        self._compressor.set_pledged_input_size(len(data))
+        return self._compressor.compress(data, self._compressor.FLUSH_FRAME)
+
+
+def _cut_digests(digests: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what all digests begin with, up to a colon, and the digests without it."""
+    algorithm, colon, _ = digests[0].partition(":")
+    start = algorithm + colon
+    if not colon or not all(one.startswith(start) for one in digests):
+        return [""] * len(digests), digests
+    return [start] * len(digests), [one[len(start) :] for one in digests]
+
+
+def _text(columns: Mapping[str, Sequence[Any]], fields: Sequence[str], number: int) -> str:
+    texts, same = [], 0
+    for name in fields:
+        values = columns[name]
+        if values.count(values[0]) == number:
+            values, same = values[:1], same + 1
+            start = _SAME
+        else:
+            start = ""
+        if name in NUMBER_FIELDS:
+            values = ["" if value is None else str(value) for value in values]
+        texts.append(start + _VALUE.join(values))
+    text = _COLUMN.join(texts)
+    inner = (len(fields) - same) * (number - 1)
+    found = (text.count(_SAME), text.count(_COLUMN), text.count(_VALUE))
+    if found == (same, len(fields) - 1, inner):
+        return text
+    held = [[_shown(value) for value in columns[name]] for name in fields]
+    return _ODD + json.dumps(held)
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _appended(text: str, value: str) -> str:
+    """Return a text with a further column whose values are the same."""
+    if text.startswith(_ODD):
+        return text  # what needs this form is not plain
+    return f"{text}{_COLUMN}{_SAME}{value}"
+
+
+def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether all lines are those of captures, without blanks in their fields."""
+    if text.startswith(_ODD) or " " in text or not text.translate(_SPACES).isprintable():
+        return False
+    urls = columns["url"]
+    if not min(urls) >= "http" or not max(urls) < "httq":
+        return False
+    return not any("warc" in one or one.startswith("arc/") for one in set(columns["content_type"]))
+
+
+class Block:
+    """A block, taken apart column by column as these are asked for."""
+
+    __slots__ = ("_lines", "_rest", "_texts", "number")
+
+    def __init__(self, number: int, lines: bytes, rest: bytes | None = None) -> None:
+        if number < 1:
+            raise BlockError("a block of captures has none")
+        self.number = number
+        self._texts = _columns(lines, LINE_FIELDS)
+        if rest is not None:
+            self._texts |= _columns(rest, REST_FIELDS)
+
+    def column(self, name: str) -> Sequence[str]:
+        """Return the values of a column, all of them texts."""
+        found = self._texts.get(name)
+        if found is None:
+            return [""] * self.number
+        if isinstance(found, str) and found.startswith(_SAME):
+            return [found[1:]] * self.number
+        values = found.split(_VALUE) if isinstance(found, str) else found
+        if len(values) != self.number:
+            raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
+        return values
+
+
+def _columns(frame: bytes, fields: Sequence[str]) -> dict[str, str | Sequence[str]]:
+    """Return the columns of a frame by their names; `plain` may be missing."""
+    found: Sequence[str | Sequence[str]]
+    try:
+        text = zstd.decompress(frame).decode()
+        if text.startswith(_ODD):
+            found = [list(map(str, values)) for values in json.loads(text[len(_ODD) :])]
+        else:
+            found = text.split(_COLUMN)
+    except (zstd.ZstdError, ValueError, TypeError) as error:
+        raise BlockError(f"a block of captures: {error}") from error
+    if len(found) < len(fields) - ("plain" in fields) or len(found) > len(fields):
+        raise BlockError(f"a block of captures has {len(found)} of {len(fields)} columns")
+    return dict(zip(fields, found, strict=False))

@@ -1,0 +1,193 @@
+"""Captures written: new ones put in order, packed into the blocks of a run, shown."""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from nwx.captures import VALUE_FIELDS
+from nwx.engine.embedded.captures.blocks import (
+    BLOCK_CAPTURES,
+    STORED_FIELDS,
+    BlockColumns,
+    BlockPacker,
+)
+from nwx.engine.embedded.captures.entries import (
+    EntryWriter,
+    known_places,
+    lookup_entries,
+    merge_entries,
+    place_keys,
+)
+from nwx.engine.embedded.captures.lookups import MONTH
+from nwx.engine.embedded.captures.removal import remove_repeated
+from nwx.engine.embedded.captures.runs import (
+    RUN_BITS,
+    START,
+    CdxPlace,
+    ordered,
+    places_of,
+    shown_runs,
+)
+from nwx.engine.embedded.database import CAPTURE_NUMBERS, add_rows, count_rows
+from nwx.engine.entries import clean_text
+from nwx.model import IndexName
+
+_FILE_FIELDS = VALUE_FIELDS[:2]
+_CODES = "SELECT name, code FROM sources WHERE collection = ? AND name IN ({})"
+_NAMES_AT_ONCE = 500
+_CODES_KEPT = 200_000
+_INSERT_BLOCK = "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class RunWriter:
+    """Appends captures, which are in order, to a run that is not shown before `show`."""
+
+    def __init__(self, db: sqlite3.Connection, batches: tuple[int, int], run: int = 0) -> None:
+        self._db, self._packer = db, BlockPacker()
+        (sources,) = db.execute("SELECT coalesce(max(code), 0) FROM sources").fetchone()
+        values = (run or None, *batches, sources)
+        made = db.execute("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, ?, ?, ?)", values)
+        self.run = run or int(made.lastrowid or 0)
+        self.last: CdxPlace = START
+        self._parts = 1 if run else 0
+
+    def append(self, columns: BlockColumns, number: int) -> int:
+        """Append captures as blocks numbered from `number` on; return the next number.
+
+        Raises UnicodeEncodeError, and appends none, on texts that UTF-8 cannot hold.
+        """
+        blocks = list(self._packed(columns, number))
+        self._db.executemany(_INSERT_BLOCK, blocks)
+        added = len(columns["urlkey"])
+        numbers = number + np.arange(added, dtype=np.uint64) // np.uint64(BLOCK_CAPTURES)
+        for kind, (keys, ranks) in lookup_entries(columns, numbers).items():
+            writer = EntryWriter(self._db, self.run, kind)
+            writer.add(keys, ranks)
+            writer.close()
+        (self.last,) = places_of({name: values[-1:] for name, values in columns.items()})
+        self._parts += 1
+        command = "UPDATE runs SET captures = captures + ? WHERE run = ?"
+        self._db.execute(command, (added, self.run))
+        return number + len(blocks)
+
+    def _packed(self, columns: BlockColumns, number: int) -> Iterator[tuple[Any, ...]]:
+        keys, times, batches = columns["urlkey"], columns["timestamp"], columns["batch"]
+        for begin in range(0, len(keys), BLOCK_CAPTURES):
+            part = slice(begin, begin + BLOCK_CAPTURES)
+            frames = self._packer.packed({name: columns[name][part] for name in STORED_FIELDS})
+            last, held = max(map(int, set(batches[part]))), len(keys[part])
+            id = self.run << RUN_BITS | number
+            yield (id, self.run, keys[begin], times[begin], last, held, *frames)
+            number += 1
+
+    def finish(self) -> None:
+        """Put the look-ups of all that was appended in order."""
+        if self._parts > 1:
+            merge_entries(self._db, self.run)
+
+    def show(self) -> None:
+        """Let readers see the run from the next commit on."""
+        self._db.execute("UPDATE runs SET shown = 1 WHERE run = ?", (self.run,))
+
+
+class CaptureAdder:
+    """Adds captures in transactions of a connection, each once; all of them are one batch.
+
+    Readers see them from the commit behind `finish` on.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._batch = count_rows(db, CAPTURE_NUMBERS) + 1
+        self._known = shown_runs(db)
+        self._codes: dict[tuple[str, str], int] = {}
+        (self._last_known,) = db.execute("SELECT coalesce(max(code), 0) FROM sources").fetchone()
+        self._runs: list[tuple[RunWriter, Counter[str]]] = []
+        self._number = self._chunks = self._added = 0
+
+    def add(self, columns: BlockColumns) -> None:
+        """Add captures (VALUE_FIELDS)."""
+        try:
+            self._add(columns)
+        except UnicodeEncodeError:
+            self._add({name: list(map(_clean, values)) for name, values in columns.items()})
+
+    def _add(self, columns: BlockColumns) -> None:
+        new = self._new(columns)
+        if not new["urlkey"]:
+            return
+        (first,) = places_of({name: values[:1] for name, values in new.items()})
+        fitting = [one for one in self._runs if one[0].last <= first]
+        if not fitting:
+            fitting = [(RunWriter(self._db, (self._batch, self._batch)), Counter())]
+            self._runs += fitting
+        run, months = fitting[0]
+        self._number = run.append(new, self._number)
+        months.update([time[:MONTH] for time in new["timestamp"]])
+        self._added += len(new["urlkey"])
+        self._chunks += 1
+
+    def finish(self) -> int:
+        """Let all be seen; return how many were new."""
+        for run, months in self._runs:
+            run.finish()
+            run.show()
+            rows = [(run.run, month, number, self._batch) for month, number in months.items()]
+            self._db.executemany("INSERT INTO months VALUES (?, ?, ?, ?)", rows)
+        if self._chunks > 1:
+            self._added -= remove_repeated(self._db, [run.run for run, _ in self._runs])
+        if self._added:
+            add_rows(self._db, IndexName.CAPTURES, self._added)
+            command = "UPDATE counters SET value = ? WHERE name = ?"
+            self._db.execute(command, (self._batch, CAPTURE_NUMBERS))
+        return self._added
+
+    def _new(self, columns: BlockColumns) -> BlockColumns:
+        """Return the captures that are not there yet, in order, with their files and batch."""
+        files = list(zip(*(columns[name] for name in _FILE_FIELDS), strict=True))
+        self._number_files(files)
+        codes = self._codes
+        columns = columns | {
+            "source": list(map(codes.__getitem__, files)),
+            "batch": [self._batch] * len(files),
+        }
+        keys, first = np.unique(place_keys(columns), return_index=True)
+        sources = np.array(columns["source"], np.int64)[first]
+        old = np.flatnonzero(sources <= self._last_known)
+        kept = np.ones(len(keys), bool)
+        if len(old) and self._known:
+            kept[old] = ~known_places(self._db, self._known, keys[old])
+        places = places_of(columns)
+        order = sorted(np.sort(first[kept]).tolist(), key=places.__getitem__)
+        if order == list(range(len(files))):
+            return columns
+        return ordered(columns, order)
+
+    def _number_files(self, files: Sequence[tuple[str, str]]) -> None:
+        """Give files that have no codes yet the next ones."""
+        codes = self._codes
+        if len(codes) > _CODES_KEPT:
+            codes.clear()
+        new: defaultdict[str, list[str]] = defaultdict(list)
+        for collection, name in sorted(set(files) - codes.keys()):
+            new[collection].append(name)
+        for collection, names in new.items():
+            for begin in range(0, len(names), _NAMES_AT_ONCE):
+                some = names[begin : begin + _NAMES_AT_ONCE]
+                command = _CODES.format(",".join("?" * len(some)))
+                for name, code in self._db.execute(command, (collection, *some)):
+                    codes[collection, name] = code
+        unknown = [(collection, name) for collection, names in new.items() for name in names]
+        unknown = [file for file in unknown if file not in codes]
+        (last,) = self._db.execute("SELECT coalesce(max(code), 0) FROM sources").fetchone()
+        codes.update(zip(unknown, count(last + 1)))
+        rows = ((codes[file], *file) for file in unknown)
+        self._db.executemany("INSERT INTO sources (code, collection, name) VALUES (?, ?, ?)", rows)
+
+
+def _clean(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value

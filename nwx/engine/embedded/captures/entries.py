@@ -1,0 +1,221 @@
+"""Entries of the look-ups made, packed and merged, as arrays."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nwx.engine.embedded.captures.blocks import BlockColumns
+from nwx.engine.embedded.captures.lookups import (
+    BASE_MONTHS,
+    BLOCK_BITS,
+    DIGESTS,
+    LATEST,
+    OFFSET_BITS,
+    PLACES,
+    SOURCE_BITS,
+    found_ranks,
+    place_key,
+    unpacked,
+)
+from nwx.values.zstd import zstd
+
+KeyArray = NDArray[np.uint64]
+
+LOOKUP_KINDS = (DIGESTS, PLACES)
+PACKED_ENTRIES = 512
+_AT_ONCE = 64
+_FEW = 200
+_KEY_BYTES = 8
+_HOURS, _MINUTES = 24, 60
+_INSERT = "INSERT INTO lookups (run, kind, key, rank, data) VALUES (?, ?, ?, ?, ?)"
+_HEADS = (
+    "SELECT id, run, key, rank FROM lookups WHERE kind = ? AND run IN ({}) ORDER BY key, rank, run"
+)
+_DATA = "SELECT data FROM lookups WHERE id = ?"
+
+
+def lookup_entries(
+    columns: BlockColumns, numbers: KeyArray
+) -> dict[int, tuple[KeyArray, KeyArray]]:
+    """Return the keys and ranks of captures that are in blocks of these numbers, by kind."""
+    digests, types = columns["digest"], columns["record_type"]
+    places = place_keys(columns)
+    if "revisit" in types or "" in digests:
+        pairs = zip(digests, types, strict=True)
+        held = [digest != "" and type != "revisit" for digest, type in pairs]
+        digests = list(compress(digests, held))
+        which = np.array(held, bool)
+    else:
+        which = np.ones(len(digests), bool)
+    ranks = _moments(columns["timestamp"]) << np.uint64(BLOCK_BITS) | numbers
+    return {
+        DIGESTS: entries_in_order(_digest_keys(digests), ranks[which]),
+        PLACES: entries_in_order(places, numbers),
+    }
+
+
+def place_keys(columns: BlockColumns) -> KeyArray:
+    """Return the keys of the places of captures."""
+    sources = np.array(list(map(int, columns["source"])), np.uint64)
+    offsets = np.array(list(map(int, columns["source_file_offset"])), np.uint64)
+    keys = sources << np.uint64(OFFSET_BITS) | offsets
+    odd = (sources >> np.uint64(SOURCE_BITS)) | (offsets >> np.uint64(OFFSET_BITS))
+    for one in np.flatnonzero(odd).tolist():
+        keys[one] = place_key(int(sources[one]), int(offsets[one]))
+    return keys
+
+
+def _digest_keys(digests: Sequence[str]) -> KeyArray:
+    ends = "".join([one[-_KEY_BYTES:] for one in digests]).encode()
+    if len(ends) != _KEY_BYTES * len(digests):
+        ends = b"".join(one.encode()[-_KEY_BYTES:].rjust(_KEY_BYTES, b"\0") for one in digests)
+    return np.frombuffer(ends, ">u8").astype(np.uint64) >> np.uint64(1)
+
+
+def _moments(timestamps: Sequence[str]) -> KeyArray:
+    rest = np.array(list(map(int, timestamps)), np.int64)
+    parts = []
+    for _ in range(5):
+        rest, part = np.divmod(rest, 100)
+        parts.append(part)
+    second, minute, hour, day, month = parts
+    days = (rest * 12 + month - BASE_MONTHS) * 31 + day
+    seconds = ((days * _HOURS + hour) * _MINUTES + minute) * _MINUTES + second
+    return (LATEST - np.clip(seconds, 0, LATEST)).astype(np.uint64)
+
+
+def entries_in_order(keys: KeyArray, ranks: KeyArray) -> tuple[KeyArray, KeyArray]:
+    """Return entries in order, each once."""
+    order = np.lexsort((ranks, keys))
+    keys, ranks = keys[order], ranks[order]
+    if len(keys) > 1:
+        first = np.ones(len(keys), bool)
+        first[1:] = (keys[1:] != keys[:-1]) | (ranks[1:] != ranks[:-1])
+        keys, ranks = keys[first], ranks[first]
+    return keys, ranks
+
+
+class EntryWriter:
+    """What packs the entries of a kind of a run, given in order."""
+
+    def __init__(self, db: sqlite3.Connection, run: int, kind: int) -> None:
+        self._db, self._run, self._kind = db, run, kind
+        self._keys, self._ranks = np.empty(0, np.uint64), np.empty(0, np.uint64)
+
+    def add(self, keys: KeyArray, ranks: KeyArray) -> None:
+        """Add entries behind the others."""
+        self._keys = np.concatenate((self._keys, keys))
+        self._ranks = np.concatenate((self._ranks, ranks))
+        self._write(len(self._keys) - len(self._keys) % PACKED_ENTRIES)
+
+    def close(self) -> None:
+        """Write the last ones."""
+        self._write(len(self._keys))
+
+    def _write(self, number: int) -> None:
+        keys, ranks = self._keys[:number], self._ranks[:number]
+        self._keys, self._ranks = self._keys[number:], self._ranks[number:]
+        rows = (
+            (
+                self._run,
+                self._kind,
+                int(keys[begin]),
+                int(ranks[begin]),
+                packed_entries(
+                    keys[begin : begin + PACKED_ENTRIES], ranks[begin : begin + PACKED_ENTRIES]
+                ),
+            )
+            for begin in range(0, number, PACKED_ENTRIES)
+        )
+        self._db.executemany(_INSERT, rows)
+
+
+def packed_entries(keys: KeyArray, ranks: KeyArray) -> bytes:
+    """Return entries as they are stored: the first bytes of all keys, then the second …"""
+    planes = [
+        np.ascontiguousarray(values.view(np.uint8).reshape(-1, 8).T).tobytes()
+        for values in (np.ascontiguousarray(keys), np.ascontiguousarray(ranks))
+    ]
+    names = zstd.CompressionParameter
+    options: dict[int, int] = {names.compression_level: 3, names.checksum_flag: 1}
+    return zstd.compress(b"".join(planes), options=options)
+
+
+def unpacked_entries(db: sqlite3.Connection, id: int) -> tuple[KeyArray, KeyArray]:
+    """Return the entries of a row."""
+    (data,) = db.execute(_DATA, (id,)).fetchone()
+    keys, ranks = unpacked(data)
+    return np.array(keys, np.uint64), np.array(ranks, np.uint64)
+
+
+def swept(
+    db: sqlite3.Connection, runs: Sequence[int], kind: int, *, forget: bool = False
+) -> Iterator[tuple[KeyArray, KeyArray, KeyArray]]:
+    """Stream all entries of runs in the order of key, rank and run, with the places of the runs.
+
+    Also of a run whose entries were written by several writers. `forget` deletes what was read.
+    """
+    places = {run: place for place, run in enumerate(runs)}
+    heads = db.execute(_HEADS.format(",".join(map(str, runs))), (kind,)).fetchall()
+    empty = np.empty(0, np.uint64)
+    waiting: list[tuple[KeyArray, KeyArray, KeyArray]] = [(empty, empty, empty)]
+    for number, (id, run, _, _) in enumerate(heads, 1):
+        keys, ranks = unpacked_entries(db, id)
+        waiting.append((keys, ranks, np.full(len(keys), places[run], np.uint64)))
+        if forget:
+            db.execute("DELETE FROM lookups WHERE id = ?", (id,))
+        if number < len(heads) and len(waiting) <= _AT_ONCE:
+            continue
+        keys, ranks, owners = map(np.concatenate, zip(*waiting, strict=True))
+        order = np.lexsort((owners, ranks, keys))
+        keys, ranks, owners = keys[order], ranks[order], owners[order]
+        end = len(keys)
+        if number < len(heads):
+            _, _, key, rank = heads[number]
+            end = int(np.sum((keys < key) | ((keys == key) & (ranks < rank))))
+        if end:
+            yield keys[:end], ranks[:end], owners[:end]
+        waiting = [(keys[end:], ranks[end:], owners[end:])]
+
+
+def merge_entries(db: sqlite3.Connection, run: int) -> None:
+    """Put the entries of a run, which several writers wrote, in order."""
+    for kind in LOOKUP_KINDS:
+        writer = EntryWriter(db, run, kind)
+        for keys, ranks, _ in swept(db, [run], kind, forget=True):
+            writer.add(keys, ranks)
+        writer.close()
+
+
+def known_places(db: sqlite3.Connection, runs: Sequence[int], keys: KeyArray) -> NDArray[np.bool_]:
+    """Return which keys of places there are in runs."""
+    known = np.zeros(len(keys), bool)
+    for run in runs:
+        if len(keys) < _FEW:
+            known |= [_has(db, run, int(key)) for key in keys]
+        else:
+            known |= _known_in(db, run, keys)
+    return known
+
+
+def _has(db: sqlite3.Connection, run: int, key: int) -> bool:
+    return any(True for _ in found_ranks(db, run, PLACES, key))
+
+
+def _known_in(db: sqlite3.Connection, run: int, keys: KeyArray) -> NDArray[np.bool_]:
+    command = "SELECT id, key FROM lookups WHERE run = ? AND kind = ? ORDER BY key, rank"
+    heads = db.execute(command, (run, PLACES)).fetchall()
+    known = np.zeros(len(keys), bool)
+    if not heads:
+        return known
+    firsts = np.array([key for _, key in heads], np.uint64)
+    order = np.argsort(keys)
+    rows = np.searchsorted(firsts, keys[order], "right").astype(np.int64) - 1
+    met, begins = np.unique(rows, return_index=True)
+    for row, some in zip(met.tolist(), np.split(order, begins[1:]), strict=True):
+        if row >= 0:
+            known[some] = np.isin(keys[some], unpacked_entries(db, heads[row][0])[0])
+    return known

@@ -1,0 +1,347 @@
+"""Captures read in CDX order: the blocks of a run one after the other, several runs merged.
+
+A run has captures in their order, cut into blocks. A load makes a run, or some; runs are merged
+as they become many. Runs that are not shown yet are still being written.
+"""
+
+import json
+import sqlite3
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import compress
+from operator import add
+from typing import Any
+
+from nwx.engine.embedded.captures.blocks import REST_FIELDS, Block, BlockColumns, BlockError
+from nwx.engine.sqlite_files import transaction
+
+RUN_SCHEMA = """
+-- Captures in CDX order; `batches` of them number what was stored together.
+CREATE TABLE runs (run INTEGER PRIMARY KEY AUTOINCREMENT, shown INTEGER NOT NULL,
+    captures INTEGER NOT NULL, first_batch INTEGER NOT NULL, last_batch INTEGER NOT NULL,
+    sources INTEGER NOT NULL);
+-- An id is run << 32 | number; urlkey and timestamp are those of the first capture.
+CREATE TABLE blocks (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, urlkey TEXT NOT NULL,
+    timestamp TEXT NOT NULL, last_batch INTEGER NOT NULL, captures INTEGER NOT NULL,
+    lines BLOB NOT NULL, rest BLOB NOT NULL);
+CREATE INDEX blocks_by_key ON blocks (run, urlkey, timestamp);
+CREATE INDEX blocks_by_batch ON blocks (run, last_batch);
+-- Where captures are, by what they are looked up by (`lookups`), in order of key and rank.
+CREATE TABLE lookups (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind INTEGER NOT NULL,
+    key INTEGER NOT NULL, rank INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX lookups_by_key ON lookups (run, kind, key, rank);
+CREATE TABLE months (run INTEGER, month TEXT, captures INTEGER NOT NULL,
+    last_batch INTEGER NOT NULL, PRIMARY KEY (run, month)) WITHOUT ROWID;
+"""
+
+RUN_TABLES = ("runs", "blocks", "lookups", "months")
+
+RUN_BITS = 32
+"""The bits of a block's number in its id."""
+
+Position = tuple[str, str]
+"""A urlkey and a timestamp."""
+
+BEGINNING: Position = ("", "")
+END: Position = ("\U0010ffff", "")
+
+CdxPlace = tuple[str, str, str, int, str]
+"""What captures are in the order of: urlkey, timestamp, file, offset, collection."""
+
+START: CdxPlace = ("", "", "", -1, "")
+"""The place before all captures."""
+
+ORDER_FIELDS = ("urlkey", "timestamp", "source_file", "source_file_offset", "collection")
+
+Choose = Callable[[BlockColumns], Sequence[bool]]
+"""Says which captures are wanted."""
+
+_ANY_BEFORE = (
+    "(SELECT id FROM blocks WHERE run = :run AND (urlkey, timestamp) < (:{}, :{})"
+    " ORDER BY urlkey DESC, timestamp DESC, id DESC LIMIT 1)"
+)
+_BETWEEN = (
+    "SELECT captures, lines{rest} FROM blocks"
+    f" WHERE id BETWEEN coalesce({_ANY_BEFORE.format('first', 'since')}, :run << {RUN_BITS})"
+    f" AND coalesce({_ANY_BEFORE.format('last', 'until')}, -1){{behind}} ORDER BY id {{order}}"
+)
+_BEHIND = " AND id IN (SELECT id FROM blocks WHERE run = :run AND last_batch > :batch)"
+_AT = "SELECT captures, lines, rest FROM blocks WHERE id = ?"
+_NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
+_NAMES_AT_ONCE = 500
+_NAMES_KEPT = 200_000
+
+
+class CaptureConnection(sqlite3.Connection):
+    """A connection to an archive, with the files that it has met by their codes."""
+
+    names: dict[int, tuple[str, str]] | None = None
+    """None where codes may be undone."""
+
+
+@contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Let all questions asked inside see the same captures."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("COMMIT")
+
+
+def shown_runs(db: sqlite3.Connection) -> list[int]:
+    """Return the runs that readers see."""
+    return [run for (run,) in db.execute("SELECT run FROM runs WHERE shown")]
+
+
+def captures_between(
+    db: sqlite3.Connection,
+    first: Position,
+    last: Position,
+    fields: Sequence[str],
+    *,
+    newest_first: bool = False,
+    choose: Choose | None = None,
+    runs: Sequence[int] | None = None,
+    behind_batch: int = 0,
+) -> Iterator[BlockColumns]:
+    """Stream the captures from one position up to, but without, another, in pieces.
+
+    All values are texts. `choose` may look at all `fields`. The order is that of places (CdxPlace).
+    Blocks without captures of batches behind `behind_batch` are passed over.
+    """
+    runs = shown_runs(db) if runs is None else runs
+    wanted = tuple(dict.fromkeys((*fields, *(ORDER_FIELDS if len(runs) > 1 else ()))))
+    streams = [
+        _of_run(db, run, (first, last, behind_batch), wanted, choose, newest_first=newest_first)
+        for run in runs
+    ]
+    if len(streams) == 1 and not newest_first:
+        return streams[0]
+    held = [_held(stream, wanted) for stream in streams]
+    pieces = held[0] if len(held) == 1 else _merged(held, newest_first=newest_first)
+    if not newest_first:
+        return pieces
+    return ({name: values[::-1] for name, values in piece.items()} for piece in pieces)
+
+
+def captures_behind(
+    db: sqlite3.Connection, place: CdxPlace, fields: Sequence[str], **options: Any
+) -> Iterator[BlockColumns]:
+    """Stream the captures behind a place, as `captures_between` does, their places included."""
+    wanted = tuple(dict.fromkeys((*fields, *ORDER_FIELDS)))
+    for piece in captures_between(db, place[:2], END, wanted, **options):
+        keys, times = piece["urlkey"], piece["timestamp"]
+        begin = bisect_right(places_of(piece), place) if (keys[0], times[0]) <= place[:2] else 0
+        if begin < len(keys):
+            yield {name: piece[name][begin:] for name in wanted}
+
+
+def _held(pieces: Iterator[BlockColumns], fields: Sequence[str]) -> Iterator[BlockColumns]:
+    return ({name: piece[name] for name in fields} for piece in pieces)
+
+
+def _of_run(
+    db: sqlite3.Connection,
+    run: int,
+    span: tuple[Position, Position, int],
+    fields: Sequence[str],
+    choose: Choose | None,
+    *,
+    newest_first: bool,
+) -> Iterator[BlockColumns]:
+    rest = ", rest" if not set(REST_FIELDS).isdisjoint(fields) else ""
+    order, (first, last, batch) = "DESC" if newest_first else "ASC", span
+    command = _BETWEEN.format(rest=rest, order=order, behind=_BEHIND if batch else "")
+    values = {"run": run, "batch": batch, "first": first[0], "since": first[1]}
+    values |= {"last": last[0], "until": last[1]}
+    for number, *frames in db.execute(command, values):
+        piece: BlockColumns = BlockPart(db, Block(number, *frames), first, last)
+        if piece["urlkey"] and choose is not None:
+            piece = chosen_captures({name: piece[name] for name in fields}, choose(piece))
+        if piece and piece["urlkey"]:
+            yield piece
+
+
+class BlockPart(BlockColumns):
+    """The captures of a block between two positions, column by column as these are asked for."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        block: Block,
+        first: Position = BEGINNING,
+        last: Position = END,
+    ) -> None:
+        self._db, self._block = db, block
+        keys, times = block.column("urlkey"), block.column("timestamp")
+
+        def position(place: int) -> Position:
+            return keys[place], times[place]
+
+        begin, end = 0, block.number
+        if position(0) < first:
+            begin = bisect_left(range(end), first, key=position)
+        if position(-1) >= last:
+            end = bisect_left(range(end), last, key=position)
+        self._part = slice(begin, end)
+        self._is_whole = end - begin == block.number
+        self.update(urlkey=self._cut(keys), timestamp=self._cut(times))
+
+    def __missing__(self, name: str) -> Sequence[Any]:
+        self[name] = found = self._column(name)
+        return found
+
+    def _column(self, name: str) -> Sequence[Any]:
+        block = self._block
+        if name == "digest":
+            return self._cut(list(map(add, block.column("algorithm"), block.column("digest"))))
+        if name == "bare_digest":
+            digests = self._cut(block.column("digest"))
+            if block.column("algorithm")[0]:
+                return digests
+            return [one[one.find(":") + 1 :] for one in digests]
+        if name in ("collection", "source_file"):
+            return self._names(name == "source_file")
+        return self._cut(block.column(name))
+
+    def _cut(self, values: Sequence[Any]) -> Sequence[Any]:
+        return values if self._is_whole else values[self._part]
+
+    def _names(self, place: int) -> Sequence[str]:
+        sources = self["source"]
+        names = file_names(self._db, map(int, set(sources)))
+        try:
+            return [names[int(code)][place] for code in sources]
+        except KeyError as error:
+            raise BlockError(f"captures are of a file that is missing: {error}") from error
+
+
+def file_names(db: sqlite3.Connection, codes: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return collection and name of files by their codes."""
+    known = getattr(db, "names", None)
+    if known is None:
+        known = {}
+    elif len(known) > _NAMES_KEPT:
+        known.clear()
+    missing = [code for code in codes if code not in known]
+    for begin in range(0, len(missing), _NAMES_AT_ONCE):
+        some = missing[begin : begin + _NAMES_AT_ONCE]
+        for code, *name in db.execute(_NAMES.format(",".join(map(str, some)))):
+            known[code] = tuple(name)
+    return known
+
+
+def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:
+    """Return some of the captures of a piece, {} if there are none."""
+    if all(which):
+        return piece
+    if not any(which):
+        return {}
+    return {name: list(compress(values, which)) for name, values in piece.items()}
+
+
+def text_of_place(place: CdxPlace) -> str:
+    """Return a place as a text."""
+    return json.dumps(place)
+
+
+def place_of_text(text: str) -> CdxPlace:
+    """Return the place of such a text. Raises ValueError or TypeError on others."""
+    urlkey, timestamp, file, offset, collection = json.loads(text)
+    return str(urlkey), str(timestamp), str(file), int(offset), str(collection)
+
+
+def places_of(piece: BlockColumns) -> list[CdxPlace]:
+    """Return what the captures of a piece are in the order of."""
+    keys, times, files, offsets, collections = (piece[name] for name in ORDER_FIELDS)
+    return list(zip(keys, times, files, map(int, offsets), collections, strict=True))
+
+
+class _Head:
+    """What is left of the piece of a run that was read last."""
+
+    def __init__(self, pieces: Iterator[BlockColumns]) -> None:
+        self._pieces = pieces
+        self.piece: BlockColumns = {}
+        self.places: list[CdxPlace] = []
+
+    def fill(self) -> bool:
+        if not self.places:
+            self.piece = next(self._pieces, {})
+            self.places = places_of(self.piece) if self.piece else []
+        return bool(self.places)
+
+    def take(self, begin: int, end: int) -> tuple[BlockColumns, list[CdxPlace]]:
+        """Take captures off one end."""
+        taken = {name: values[begin:end] for name, values in self.piece.items()}
+        places = self.places[begin:end]
+        left = slice(end, None) if not begin else slice(0, begin)
+        self.piece = {name: values[left] for name, values in self.piece.items()}
+        self.places = self.places[left]
+        return taken, places
+
+    def rest(self) -> Iterator[BlockColumns]:
+        yield self.piece
+        yield from self._pieces
+
+
+def _merged(
+    streams: Sequence[Iterator[BlockColumns]], *, newest_first: bool
+) -> Iterator[BlockColumns]:
+    """Merge the pieces of runs; each piece is in ascending order itself."""
+    heads = [_Head(stream) for stream in streams]
+    while heads := [head for head in heads if head.fill()]:
+        if len(heads) == 1:
+            yield from heads[0].rest()
+            return
+        if newest_first:
+            bound = max(head.places[0] for head in heads)
+            parts = [head.take(bisect_left(head.places, bound), len(head.places)) for head in heads]
+        else:
+            bound = min(head.places[-1] for head in heads)
+            parts = [head.take(0, bisect_right(head.places, bound)) for head in heads]
+        yield _joined([part for part in parts if part[1]])
+
+
+def _joined(parts: Sequence[tuple[BlockColumns, list[CdxPlace]]]) -> BlockColumns:
+    if len(parts) == 1:
+        return parts[0][0]
+    places = [place for part in parts for place in part[1]]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return ordered(
+        {name: [value for piece, _ in parts for value in piece[name]] for name in parts[0][0]},
+        order,
+    )
+
+
+def ordered(columns: BlockColumns, order: Sequence[int]) -> BlockColumns:
+    """Return captures in another order."""
+    return {name: list(map(values.__getitem__, order)) for name, values in columns.items()}
+
+
+def block_numbered(db: sqlite3.Connection, run: int, number: int) -> Block | None:
+    """Return a block by its number, None where there is none any more."""
+    row = db.execute(_AT, (run << RUN_BITS | number,)).fetchone()
+    return Block(*row) if row else None
+
+
+def drop_runs(db: sqlite3.Connection, runs: Iterable[int]) -> None:
+    """Delete runs with all they have."""
+    for run in runs:
+        for table in RUN_TABLES:
+            db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
+
+
+def drop_unfinished(db: sqlite3.Connection) -> None:
+    """Delete the runs, and the names of files, that a writer left who did not come to its end."""
+    runs = db.execute("SELECT run, sources FROM runs WHERE NOT shown").fetchall()
+    if runs:
+        with transaction(db):
+            drop_runs(db, [run for run, _ in runs])
+            db.execute("DELETE FROM sources WHERE code > ?", (min(known for _, known in runs),))
