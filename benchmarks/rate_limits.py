@@ -1,0 +1,69 @@
+"""What counts of requests and limits of clients cost a short CDX answer.
+
+    python -m benchmarks.rate_limits [--rounds 15]
+
+Look-ups of an empty archive are answered as the server answers them, in this process: without
+either, with counts, with both. The least processor time of the rounds is printed.
+"""
+
+import argparse
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from nwx import Archive
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.settings import ProtectionSettings
+from webapp import create_app
+from webapp.cdx.routes import at_once_of
+from webapp.protection.shared import SharedProtection
+from webapp.server.wsgi_answers import WsgiBridge
+
+REQUESTS = 1_000
+WAYS = {"neither": None, "counts": 0.0, "counts and limits": 1e9}
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rounds", type=int, default=15)
+    rounds = options.parse_args().rounds
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        engine = stack.enter_context(EmbeddedEngine(folder / "archive"))
+        engine.create()
+        bridges = {name: _bridge(stack, engine, rate) for name, rate in WAYS.items()}
+        least = {
+            name: min(_measure(bridge) for _ in range(rounds)) for name, bridge in bridges.items()
+        }
+        for name, micros in least.items():
+            print(f"{name}: {micros:.1f} µs, {micros - least['neither']:+.1f}")
+
+
+def _bridge(stack: ExitStack, engine: EmbeddedEngine, rate: float | None) -> WsgiBridge:
+    app, counts = create_app(engine), None
+    if rate is not None:
+        shared = SharedProtection.create(stack, ProtectionSettings(rate), 2)
+        counts = shared.protect(app, stack, Archive.over(engine))
+    bridge = WsgiBridge(app, 1, ("127.0.0.1", 80), at_once_of(app), counts)
+    stack.callback(bridge.end)
+    return bridge
+
+
+def _measure(bridge: WsgiBridge) -> float:
+    """Return the microseconds of the processor that a look-up takes."""
+    host = [(b"host", b"127.0.0.1")]
+    started, answered = time.process_time(), 0
+    for number in range(REQUESTS):
+        query = b"url=http://%d.example/" % number
+        environ = bridge.environ_of("GET", "1.1", b"/cdx", query, host)
+        environ["REMOTE_ADDR"] = "192.0.2.1"
+        answered += bridge.answer_at_once(environ) is not None
+    seconds = time.process_time() - started
+    # A machine that is busy has threads answer for a while, which is not measured here.
+    return seconds / answered * 1e6 if answered == REQUESTS else float("inf")
+
+
+if __name__ == "__main__":
+    main()
