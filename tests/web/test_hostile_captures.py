@@ -95,6 +95,7 @@ KEPT = {
     "memento-datetime",
     "transfer-encoding",
     "vary",
+    "x-robots-tag",
 }
 
 
@@ -211,6 +212,7 @@ def test_archived_headers_do_nothing(service: str, mode: str) -> None:
     archived = {name for name in found if name.startswith("x-archive-orig-")}
     assert set(found) - archived <= KEPT
     assert "elsewhere" not in found["link"]
+    assert found["x-robots-tag"] == "noindex, nofollow"
     assert found["memento-datetime"] == "Mon, 01 Jan 2018 00:00:00 GMT"
     names = {line.partition(b":")[0].decode().lower() for line in HEADERS[1:]}
     assert {f"x-archive-orig-{name}" for name in names} <= archived

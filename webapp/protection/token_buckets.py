@@ -22,6 +22,7 @@ from typing import Any
 _KEY_BYTES = 16
 _SETS, _WAYS = 8_192, 8
 _SET = struct.Struct("=" + _WAYS * "Qd")
+_NOISE_SECONDS = 1e-6
 _BUCKET = struct.Struct("=Qd")
 
 # `fcntl.flock` gives the interpreter lock away, and may wait for it with the file locked.
@@ -66,9 +67,10 @@ class TokenBuckets:
                 way, full_at = times.index(min(times)), now
             full_at += cost / rate
             wait: float = full_at - now - burst / rate
-            if wait <= 0:
+            wait = wait if wait > _NOISE_SECONDS else 0.0
+            if not wait:
                 _BUCKET.pack_into(self._map, start + way * _BUCKET.size, hashed, full_at)
-        return max(0.0, wait)
+        return wait
 
     def close(self) -> None:
         """Close the file."""

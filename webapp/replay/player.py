@@ -320,11 +320,12 @@ class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
         return status, head.replace(b"\r\n\r\n", line, 1)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(shared: str) -> None:
     """End the process when its standard input ends."""
     gevent.os.tp_read(sys.stdin.fileno(), 1)
-    # A parent that was killed has left the working folder behind.
-    shutil.rmtree(Path.cwd(), ignore_errors=True)
+    # A parent that was killed has left the working folder behind, and what is shared.
+    for folder in (str(Path.cwd()), shared):
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
@@ -337,8 +338,9 @@ def _proxies(config: dict[str, Any]) -> ProxyHeaders:
 def main(config_file: str) -> None:
     """Play until the parent ends."""
     logging.basicConfig(level=logging.WARNING)
-    gevent.spawn(_end_with_parent)
     config = json.loads(Path(config_file).read_text(encoding="utf-8"))
+    told = config["nwx_protection"]
+    gevent.spawn(_end_with_parent, told["folder"] if told else "")
     BlockLoader.loaders[SCHEME] = StoredLoader
     register_source(NwxIndex)
     handlers.FuzzyMatcher = OtherQueries
@@ -346,8 +348,8 @@ def main(config_file: str) -> None:
     Rewriter.viewers = PlayerViewers(PlaybackFolder(Path(config_file).parent).passes())
     NwxIndex.viewers = Rewriter.viewers
     stack = ExitStack()
-    if config["nwx_protection"] is not None:
-        shared = SharedProtection.from_json(config["nwx_protection"])
+    if told:
+        shared = SharedProtection.from_json(told)
         Player.limits, ConfinedHandler.counts = shared.limits(stack), shared.counts(stack)
     application = Player(config_file=config_file)
     at_own = OwnHost(application, config["nwx_own"], config["nwx_hosts"])

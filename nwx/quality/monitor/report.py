@@ -1,16 +1,20 @@
 """Reports on a running crawl, and notices of its alerts."""
 
 import json
+import signal
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple, Protocol
 
 import requests
 
+from nwx.bulk.child_processes import Death, KeptProcess
+from nwx.bulk.child_processes import requests as messages
 from nwx.errors import NwxError
 from nwx.values.crawl_log import is_unanswered
 
@@ -179,7 +183,7 @@ def monitor_json(report: MonitorReport) -> dict[str, Any]:
     return found | {"new_share": report.new_share, "hosts_are_bounded": report.hosts_are_bounded}
 
 
-_CONNECT_SECONDS, _ANSWER_SECONDS = 5, 10
+_WEBHOOK_SECONDS, _MARGIN_SECONDS = 15.0, 5.0
 _COMMAND_SECONDS = 30.0
 _PAUSES = (1.0, 5.0, 30.0, 120.0)
 _MOST_WAITING = 1_000
@@ -199,30 +203,50 @@ class Channel(Protocol):
 
 
 class Webhook:
-    """An address that takes alerts as JSON by POST."""
+    """An address that takes alerts as JSON by POST.
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    Another process asks it: only its end bounds the time of a name's look-up, of a connection and
+    of an answer that comes byte by byte.
+    """
+
+    def __init__(self, address: str, seconds: float = _WEBHOOK_SECONDS) -> None:
+        self._address, self._seconds = address, seconds
+        self._poster = KeptProcess(post_notices)
 
     def tell(self, notice: dict[str, Any]) -> None:
         """Post an alert; any status from 200 to 299 means that it was taken."""
-        session = requests.Session()
-        session.trust_env = False
-        try:
-            with session.post(
-                self.address,
-                json=notice,
-                timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
-                allow_redirects=False,
-                stream=True,
-            ) as answer:
-                if not 200 <= answer.status_code < 300:
-                    raise NoticeError(f"the webhook answers {answer.status_code}")
-        # urllib3 has a ValueError of its own for some names of hosts.
-        except (requests.RequestException, OSError, ValueError) as error:
-            raise NoticeError(f"the webhook does not answer: {type(error).__name__}") from error
-        finally:
-            session.close()
+        message = json.dumps((self._address, notice, self._seconds)).encode()
+        answer = self._poster.ask(message, seconds=self._seconds + _MARGIN_SECONDS)
+        if isinstance(answer, Death):
+            raise NoticeError(f"the webhook {answer.cause(self._seconds)}")
+        if answer:
+            raise NoticeError(f"the webhook {answer.decode()}")
+
+
+def post_notices(connection: "Connection[Any, Any]") -> None:
+    """Post the alerts that come over a connection; answer with what is wrong, or nothing."""
+    for message in messages(connection):
+        address, notice, seconds = json.loads(message)
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # ends this process
+        problem = _post(address, notice, seconds)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        connection.send_bytes(problem.encode())
+
+
+def _post(address: str, notice: dict[str, Any], seconds: float) -> str:
+    session = requests.Session()
+    session.trust_env = False
+    try:
+        with session.post(
+            address, json=notice, timeout=seconds, allow_redirects=False, stream=True
+        ) as answer:
+            taken = 200 <= answer.status_code < 300
+            return "" if taken else f"answers {answer.status_code}"
+    # urllib3 has a ValueError of its own for some names of hosts.
+    except (requests.RequestException, OSError, ValueError) as error:
+        return f"does not answer: {type(error).__name__}"
+    finally:
+        session.close()
 
 
 class AlertCommand:

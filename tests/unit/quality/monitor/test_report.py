@@ -1,7 +1,9 @@
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,26 @@ def test_a_webhook_that_is_not_there() -> None:
     for host in ("a..b", f"{'a' * 64}.org"):
         with pytest.raises(NoticeError, match="does not answer"):
             Webhook(f"http://{host}/").tell({})
+
+
+def test_a_webhook_that_drips_its_answer_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            accepted, _ = server.accept()
+            with accepted, suppress(OSError):
+                accepted.sendall(b"HTTP/1.1 204 No Content\r\nX: ")
+                for _ in range(600):
+                    accepted.sendall(b"x")
+                    gone.wait(0.02)
+
+        gone = threading.Event()
+        thread = threading.Thread(target=drip)
+        thread.start()
+        with pytest.raises(NoticeError, match="took longer than 1 s"):
+            Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/", 1.0).tell({})
+        gone.set()
+        thread.join()
 
 
 def test_a_command_gets_json_and_no_shell(tmp_path: Path) -> None:

@@ -70,18 +70,17 @@ def test_never_more_is_taken_than_the_burst_and_what_came_since(
         for pause, cost in asked:
             clock.now += pause
             wait = buckets.take("client", cost, RATE, BURST)
-            if wait > 1e-6:
+            if wait:
                 # It is neither too short nor too long.
                 clock.now += wait * 0.99
                 assert buckets.take("client", cost, RATE, BURST) > 0
                 clock.now += wait * 0.01 + 1e-6
                 assert buckets.take("client", cost, RATE, BURST) == 0
-            if not 0 < wait <= 1e-6:
-                taken.append((clock.now, cost))
+            taken.append((clock.now, cost))
     for first, (since, _) in enumerate(taken):
         for last in range(first, len(taken)):
             most = BURST + RATE * (taken[last][0] - since)
-            assert sum(cost for _, cost in taken[first : last + 1]) <= most + 1e-6
+            assert sum(cost for _, cost in taken[first : last + 1]) <= most + 1e-5
 
 
 def test_clients_have_buckets_of_their_own(buckets: TokenBuckets) -> None:
