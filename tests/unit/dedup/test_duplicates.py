@@ -15,7 +15,7 @@ from nwx.cdx.layouts import Layout
 from nwx.cdx.rows import CdxRow
 from nwx.dedup import duplicates
 from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.duplicates import find_duplicates, find_revisits
+from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.dedup.tasks import DedupReport
 from nwx.errors import CdxError, SourceError
@@ -383,43 +383,3 @@ def test_a_missing_folder_for_temporary_files_is_an_error(tmp_path: Path) -> Non
 
 def test_an_empty_file_has_no_duplicates(tmp_path: Path) -> None:
     assert _found(_write(tmp_path))[0] == []
-
-
-def test_revisits_are_listed(tmp_path: Path) -> None:
-    eleven = [_line("2015", A), _line("2016", A, mime="warc/revisit"), _line("2017", "-")]
-    nine = [f"k 2018 {URL} text/html 200 {B} - 5 -", f"k 2019 {URL} text/html 200 {B} - 5 f"]
-    output = io.BytesIO()
-    sources = [_write(tmp_path, *eleven, name="11"), _write(tmp_path, *nine, "broken", name="9")]
-    report = find_revisits(sources, output)
-    assert output.getvalue().decode().splitlines() == [f"2016 {A} {URL}", f"2018 {B} {URL}"]
-    assert (report.duplicates, report.problems_total) == (2, 1)
-
-
-LINES = (
-    "k 2014 http://a/ warc/revisit - AAAA - - 50 7 f\n"
-    "k 2015 http://a/ text/html 200 AAAA - - 50 7 f\n"
-    "broken\n"
-    "k 2016 http://b/ warc/revisit - BBBB - - - 7 f\n"
-)
-
-
-def source(tmp_path: Path) -> CdxSource:
-    path = tmp_path / "a.cdx"
-    path.write_text(LINES)
-    return CdxSource(str(path))
-
-
-def test_revisits_are_listed_in_the_order_of_the_input(tmp_path: Path) -> None:
-    output = io.BytesIO()
-    report = find_revisits([source(tmp_path)], output, summary=True)
-    assert output.getvalue() == b"2014 AAAA http://a/\n2016 BBBB http://b/\n"
-    assert (report.duplicates, report.filtered, report.problems_total) == (2, 1, 1)
-    assert report.problems[0].line == 3
-    assert report.savings.bytes == 50
-
-
-def test_strict_stops_before_anything_is_written(tmp_path: Path) -> None:
-    output = io.BytesIO()
-    with pytest.raises(CdxError, match=r"a\.cdx:3: "):
-        find_revisits([source(tmp_path)], output, strict=True)
-    assert output.getvalue() == b""

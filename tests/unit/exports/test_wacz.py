@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +188,25 @@ def test_pages_have_title_and_text(tmp_path: Path, engine: Engine) -> None:
 
 @pytest.fixture
 def two_collections(tmp_path: Path, engine: Engine) -> Engine:
-    load(engine, tmp_path, write_warc(tmp_path / "a.warc.gz", [A, A_AGAIN]))
-    load(engine, tmp_path, write_warc(tmp_path / "b.warc.gz", [B, B_AS_A]), collection="second")
+    return load_both(tmp_path, engine)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An archive of two collections that tests only read."""
+    folder = tmp_path_factory.mktemp("both")
+    with open_engine(Settings(str(folder / "archive"))) as engine:
+        engine.create()
+        yield load_both(folder, engine)
+
+
+def load_both(folder: Path, engine: Engine) -> Engine:
+    load(engine, folder, write_warc(folder / "a.warc.gz", [A, A_AGAIN]))
+    load(engine, folder, write_warc(folder / "b.warc.gz", [B, B_AS_A]), collection="second")
     return engine
 
 
+@pytest.mark.xdist_group("wacz-both")
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
@@ -209,15 +224,16 @@ def two_collections(tmp_path: Path, engine: Engine) -> Engine:
     ],
 )
 def test_only_what_is_selected_is_packed(
-    tmp_path: Path, two_collections: Engine, selection: WaczSelection, expected: list[Page]
+    tmp_path: Path, both: Engine, selection: WaczSelection, expected: list[Page]
 ) -> None:
-    packed(two_collections, tmp_path / "out.wacz", selection)
+    packed(both, tmp_path / "out.wacz", selection)
     assert found(tmp_path / "out.wacz") == {(page.url, page.timestamp) for page in expected}
 
 
-def test_nothing_selected_writes_nothing(tmp_path: Path, two_collections: Engine) -> None:
+@pytest.mark.xdist_group("wacz-both")
+def test_nothing_selected_writes_nothing(tmp_path: Path, both: Engine) -> None:
     with pytest.raises(SourceError, match="no capture"):
-        packed(two_collections, tmp_path / "out.wacz", WaczSelection(query="absent"))
+        packed(both, tmp_path / "out.wacz", WaczSelection(query="absent"))
     assert not (tmp_path / "out.wacz").exists()
 
 

@@ -4,8 +4,11 @@ import base64
 import gzip
 import hashlib
 import io
+import struct
 from dataclasses import dataclass
 from typing import BinaryIO
+
+import zstandard
 
 from nwx.model import Capture, ReadError
 from nwx.warc.reader import ArchiveReader, CaptureRecord
@@ -87,3 +90,25 @@ def pages(count: int = 10) -> list[bytes]:
         warc(http(f"<p>{number}</p>".encode() * 50), url=f"http://example.org/{number}")
         for number in range(count)
     ]
+
+
+def _dictionary() -> zstandard.ZstdCompressionDict:
+    return zstandard.train_dictionary(2048, [f"WARC/1.0 {n} ".encode() * 20 for n in range(200)])
+
+
+def zstd_with_dictionary(records: list[bytes], *, compressed: bool) -> bytes:
+    """Return records as frames of a dictionary that begins the file, as it is or compressed."""
+    dictionary = _dictionary()
+    stored = dictionary.as_bytes()
+    if compressed:
+        stored = zstandard.ZstdCompressor().compress(stored)
+    head = struct.pack("<II", 0x184D2A5D, len(stored)) + stored
+    return head + b"".join(
+        zstandard.ZstdCompressor(dict_data=dictionary).compress(record) for record in records
+    )
+
+
+def zstd(records: list[bytes]) -> bytes:
+    """Return each record as a frame with a checksum."""
+    compressor = zstandard.ZstdCompressor(write_checksum=True)
+    return b"".join(compressor.compress(record) for record in records)

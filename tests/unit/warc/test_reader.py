@@ -1,41 +1,31 @@
 """Reading whole archive files: formats, compressions, enrichment, resuming."""
 
 import gzip
-import struct
 import tracemalloc
 from itertools import islice
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from nwx.keys import document_id, document_key
 from nwx.model import Capture, ReadError
 from nwx.warc.reader import ArchiveReader, CaptureRecord, ReadLimits, StoredPayload
-from tests.unit.warc.stored_files import Piped, Stored, http, one, pages, read, sha1, warc, zipped
+from tests.unit.warc.stored_files import (
+    Piped,
+    Stored,
+    http,
+    one,
+    pages,
+    read,
+    sha1,
+    warc,
+    zipped,
+    zstd,
+    zstd_with_dictionary,
+)
 
 PAGE = http(b"<p>hello</p>", "Content-Type: Text/HTML; charset=utf-8")
 URLS = [f"http://example.org/{number}" for number in range(10)]
-
-
-def _dictionary() -> zstandard.ZstdCompressionDict:
-    return zstandard.train_dictionary(2048, [f"WARC/1.0 {n} ".encode() * 20 for n in range(200)])
-
-
-def _with_dictionary(records: list[bytes], *, compressed: bool) -> bytes:
-    dictionary = _dictionary()
-    stored = dictionary.as_bytes()
-    if compressed:
-        stored = zstandard.ZstdCompressor().compress(stored)
-    head = struct.pack("<II", 0x184D2A5D, len(stored)) + stored
-    return head + b"".join(
-        zstandard.ZstdCompressor(dict_data=dictionary).compress(record) for record in records
-    )
-
-
-def _zstd(records: list[bytes]) -> bytes:
-    compressor = zstandard.ZstdCompressor(write_checksum=True)
-    return b"".join(compressor.compress(record) for record in records)
 
 
 def _arc(*urls: str, version: int = 1, between: bytes = b"\n") -> bytes:
@@ -61,10 +51,10 @@ FORMATS = {
     "some to a member": zipped(
         b"".join(pages()[:1]), b"".join(pages()[1:5]), b"".join(pages()[5:])
     ),
-    "zstd": _zstd(pages()),
-    "one zstd frame": _zstd([b"".join(pages())]),
-    "zstd with dictionary": _with_dictionary(pages(), compressed=False),
-    "zstd with compressed dictionary": _with_dictionary(pages(), compressed=True),
+    "zstd": zstd(pages()),
+    "one zstd frame": zstd([b"".join(pages())]),
+    "zstd with dictionary": zstd_with_dictionary(pages(), compressed=False),
+    "zstd with compressed dictionary": zstd_with_dictionary(pages(), compressed=True),
     "arc": _arc(*URLS),
     "arc without newlines": _arc(*URLS, between=b""),
     "arc 2": _arc(*URLS, version=2),
@@ -320,7 +310,7 @@ def test_images_and_revisits_are_not_kept_by_default() -> None:
     assert [bool(found.payload().data) for found in captures] == [False, False, True]
 
 
-@pytest.mark.parametrize("pack", [zipped, lambda record: record, lambda record: _zstd([record])])
+@pytest.mark.parametrize("pack", [zipped, lambda record: record, lambda record: zstd([record])])
 def test_a_long_record_is_read_in_little_memory_and_digested_whole(pack) -> None:  # type: ignore[no-untyped-def]
     body = b"0123456789abcdef" * (1 << 18)  # 4 MiB
     data = pack(warc(http(body))) + pack(warc(PAGE, url=URLS[1]))
