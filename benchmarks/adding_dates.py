@@ -27,8 +27,7 @@ from benchmarks.corpus import Words, batches
 from benchmarks.searching import draw
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, add_dates
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.keys import document_key
 from nwx.model import MAIN_DATES, Dates
 from nwx.query.question import Question

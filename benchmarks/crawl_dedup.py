@@ -22,7 +22,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.settings import ServerSettings, Settings

@@ -31,8 +31,7 @@ import polars as pl
 from benchmarks.facets_data import read_captures, write_captures
 from benchmarks.facets_drawing import KINDS, Drawing, values_of
 from benchmarks.facets_duckdb import COUNTED_FEATURES, Peer
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion

@@ -12,7 +12,7 @@ import time
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.model import Dates
 from nwx.settings import ServerSettings, Settings
 

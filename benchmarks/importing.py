@@ -26,7 +26,7 @@ from pathlib import Path
 
 from benchmarks.made_pages import made_files
 from benchmarks.process_family import FamilyWatch, family_seconds
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions, ImportReport, import_files, import_report_json, warm_up
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

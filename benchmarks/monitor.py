@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.model import Batch, Capture
 from nwx.quality.monitor.monitor import Monitor, MonitorOptions
 from nwx.settings import Settings

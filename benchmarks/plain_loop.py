@@ -7,7 +7,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 from warcio.archiveiterator import ArchiveIterator
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Capture, Dates, Document, Extract, Link
 from nwx.settings import Settings

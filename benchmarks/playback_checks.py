@@ -25,7 +25,7 @@ from statistics import mean
 from playwright.sync_api import Error, sync_playwright
 
 from benchmarks.process_family import FamilyWatch, family_memory, family_seconds
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import COMMAND, environment
 from tests.web.chromium import ARGUMENTS, find_browser

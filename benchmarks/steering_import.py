@@ -28,7 +28,7 @@ from typing import Any
 
 from benchmarks.corpus import Words
 from benchmarks.made_pages import made_files
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.analysis.analyzer import Analyzer

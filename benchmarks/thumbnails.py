@@ -24,8 +24,7 @@ from statistics import median
 from flask.testing import FlaskClient
 from PIL import Image, ImageDraw
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import ServerSettings, Settings
 from nwx.warc.sources import expand

@@ -24,9 +24,8 @@ from playwright.async_api import Browser, Error, Response, async_playwright
 
 from benchmarks.playback_checks import served
 from nwx.captures import page_places
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.entries import capture_from_entry
-from nwx.engine.open import open_engine
 from nwx.errors import UrlError
 from nwx.exports.page_needs import PageNeeds, original_of
 from nwx.model import Capture, IndexName

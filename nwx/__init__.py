@@ -11,9 +11,8 @@ from nwx.version import __version__
 
 if TYPE_CHECKING:
     from nwx import zipnum
-    from nwx.answers.archive_records import ArchiveRecord
-    from nwx.answers.archive_records import archive_records as records
-    from nwx.answers.archived_capture import ArchivedCapture
+    from nwx.answers.archived_capture import ArchivedCapture, ArchiveRecord
+    from nwx.answers.archived_capture import archive_records as records
     from nwx.answers.capture_table import Captures
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
@@ -63,7 +62,7 @@ __all__ = [
 
 _PLACES = {
     "Archive": "nwx.archive",
-    "ArchiveRecord": "nwx.answers.archive_records",
+    "ArchiveRecord": "nwx.answers.archived_capture",
     "ArchivedCapture": "nwx.answers.archived_capture",
     "Captures": "nwx.answers.capture_table",
     "FacetTable": "nwx.answers.counts",
@@ -76,7 +75,7 @@ _PLACES = {
     "Viewer": "nwx.engine.access.rules",
     "dedup_cdx": "nwx.dedup",
     "open": "nwx.archive",
-    "records": "nwx.answers.archive_records:archive_records",
+    "records": "nwx.answers.archived_capture:archive_records",
 }
 """Where names are that are not in `nwx.errors`."""
 

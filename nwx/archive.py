@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
     from nwx.answers.link_table import Inlinks
+    from nwx.links.archive_links import PageOutlink
     from nwx.links.missing_urls import MissingUrl
-    from nwx.links.outlinks import PageOutlink
     from nwx.model import IndexStats
     from nwx.pictures.answers import PictureAnswer
     from nwx.searching.differences import Difference
@@ -280,7 +280,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         self, of: str, *, year: int | None = None, collection: str = "", limit: int | None = None
     ) -> "Rows[PageOutlink]":
         """Return the outlinks of the newest capture of a URL, or of each URL of a host."""
-        from nwx.links.outlinks import PageOutlink, asked_place, outlinks_of
+        from nwx.links.archive_links import PageOutlink, asked_place, outlinks_of
 
         place, cell = asked_place(of), LinkCell(year, collection)
         return Rows(PageOutlink, lambda: first_of(outlinks_of(self._seen(), place, cell), limit))

@@ -16,9 +16,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.monitor.report import MonitorReport
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
-    from nwx.steering.queue.delivery import DeliveryReport
     from nwx.steering.queue.due_urls import DueReport, DueUrl
-    from nwx.steering.queue.queue_work import QueuedUpdates
+    from nwx.steering.queue.queue_work import DeliveryReport, QueuedUpdates
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.options import SteeringOptions, SteeringReport
     from nwx.steering.simulation.simulation import SimulationReport
@@ -275,6 +274,6 @@ class ArchiveCrawls(ArchiveWork):
 
     def visible_triples(self) -> "TripleStore":
         """Return the triples that the viewer may see."""
-        from nwx.steering.triples.visible_store import visible_triples
+        from nwx.steering.triples.archive_triples import visible_triples
 
         return visible_triples(self.settings, self._seen())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.engine.open import is_server, open_engine
+from nwx.engine.base import is_server, open_engine
 from nwx.model import MAIN_DATES, IndexName
 
 if TYPE_CHECKING:  # a program loads the areas that it uses

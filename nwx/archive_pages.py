@@ -324,7 +324,7 @@ class ArchivePages(ArchiveWork):
 
     def triples(self) -> "TripleStore | None":
         """Return the visible facts that pages state, None if there are none."""
-        from nwx.steering.triples.visible_store import visible_triples
+        from nwx.steering.triples.archive_triples import visible_triples
 
         try:
             found = visible_triples(self.settings, self._seen())

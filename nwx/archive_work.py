@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.settings import Settings
 from tests.elasticsearch.fixture import elasticsearch_url, opensearch_url
 from tests.spark.fixture import spark

@@ -16,10 +16,9 @@ from nwx.accounts.account_file import AccountFile, account_file_path
 from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
-from nwx.engine.open import open_engine
 from nwx.errors import EngineError
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
@@ -60,9 +59,8 @@ from webapp.site.context import (
 )
 from webapp.site.preferences import prepare_languages
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
-from webapp.site.templates import TranslatedEnvironment, kept_addresses
 from webapp.site.viewer import PASSES_EXTENSION, ViewerPasses
-from webapp.site.words import error_text
+from webapp.site.words import TranslatedEnvironment, error_text, kept_addresses
 from webapp.users import access_page, login_page
 from webapp.users.access_page import prepare_hidden_marks
 from webapp.users.login_page import check_guard

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nwx.engine.open import is_server
+from nwx.engine.base import is_server
 from nwx.engine.sqlite_files import connect_sqlite, transaction
 from nwx.errors import EngineVersionError, SettingsError, SourceError
 

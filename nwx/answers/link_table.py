@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from nwx.answers.rows import Rows
 from nwx.engine.base import Engine
-from nwx.links.archive_links import ArchiveLinks
-from nwx.links.outlinks import asked_place
+from nwx.links.archive_links import ArchiveLinks, asked_place
 from nwx.model import Anchor, LinkCell, LinkCounts
 
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from nwx.access.date_decisions import is_all_hidden
-from nwx.access.restricted.engine import RestrictedEngine
-from nwx.access.visible_rows import (
+from nwx.access.date_decisions import (
     HiddenAmong,
     blocks_naming_visible,
+    is_all_hidden,
     rows_naming_visible,
     span_is_touched,
     visible_rows,
 )
+from nwx.access.restricted.engine import RestrictedEngine
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.cdxserver.sorted_sources import CdxFileSource, ClusterSource

@@ -26,7 +26,7 @@ from nwx.dedup.capture_filter import RANK, Passed, keep_selected, mark_duplicate
 from nwx.dedup.key_hashes import KeyHash, Words
 from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
-from nwx.engine.open import is_server, open_engine
+from nwx.engine.base import is_server, open_engine
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
 

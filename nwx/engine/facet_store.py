@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.bulk.whole_files import file_checksum, sealed_json, unsealed_json
-from nwx.engine.entry_columns import EntryColumns
+from nwx.engine.entries import EntryColumns
 from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Capture
 

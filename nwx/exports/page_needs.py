@@ -15,10 +15,9 @@ from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
-from nwx.links.missing_urls import MOST_RESOURCES
-from nwx.links.redirects import LOWEST_ERROR
+from nwx.links.missing_urls import LOWEST_ERROR, MOST_RESOURCES
 from nwx.model import Capture
-from nwx.pictures.stored_payloads import payload_at
+from nwx.pictures.measures import payload_at
 from nwx.quality.renders.page_information import page_info
 from nwx.quality.renders.stored_renders import (
     PageMoment,

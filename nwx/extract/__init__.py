@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from nwx.extract.css import extract_stylesheet
 from nwx.extract.html import extract_html
 from nwx.extract.office import OFFICE_MAGICS
 from nwx.extract.page import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
-from nwx.extract.plain import extract_plain
+from nwx.extract.plain import extract_plain, extract_stylesheet
 from nwx.model import PARSERS, Extract
 from nwx.plugins import extractor_plugin
 

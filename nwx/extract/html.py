@@ -8,10 +8,10 @@ from selectolax.lexbor import SelectolaxError
 
 from nwx.extract import lexbor
 from nwx.extract.charset import decode
-from nwx.extract.css import inline_links
 from nwx.extract.guard import crowded, disarm
 from nwx.extract.links import RawLink, Resolver, element_links, outlinks
 from nwx.extract.page import HEADINGS, ExtractPayload, Outline
+from nwx.extract.plain import inline_links
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 from nwx.values.urls import IMG

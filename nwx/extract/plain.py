@@ -1,12 +1,15 @@
-"""Plain text, and feeds and other XML as the text between their tags."""
+"""Plain text, feeds and other XML as the text between their tags, and URLs of style sheets."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 
 from nwx.extract.charset import decode
-from nwx.extract.page import ExtractPayload
+from nwx.extract.links import RawLink, Resolver, outlinks
+from nwx.extract.page import ExtractPayload, Outline
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
+from nwx.values.urls import CSS, IMG, STYLESHEET
 
 _XML = re.compile(r"\s*<(?:\?xml|rss|feed|rdf:RDF)\b")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
@@ -54,3 +57,81 @@ def _first_line(content: str) -> str:
         if not _RULE.fullmatch(line):
             return line if len(line) <= _LONGEST_TITLE else ""
     return ""
+
+
+_STRING = r""""(?:[^"\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+"?|'(?:[^'\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+'?"""
+_ESCAPED = r"\\(?:[0-9a-f]{1,6}+(?:\r\n|\s)?|[^\n\r\f])"
+_BARE = rf"""(?:[^\\)"'(\s]++|{_ESCAPED})*+"""
+_REST = r"(?:[^)\\]++|\\[\s\S]?)*+\)?"  # of a URL with a quote or a blank inside, which is none
+_TYPE = r"type\([^)]{0,200}+\)"
+_GAP = r"(?:\s|/\*[\s\S]*?\*/)*+"
+_FLAGS = re.IGNORECASE | re.ASCII
+# What can hold a URL, and what can hold what only looks like one.
+_TOKENS = re.compile(
+    rf"/\*[\s\S]*?(?:\*/|\Z)"
+    rf"|@import{_GAP}(?P<imported>{_STRING})"
+    rf"|(?P<rule>@import{_GAP})?+(?<![\w-])url\(\s*+"
+    rf"(?:(?P<quoted>{_STRING})|(?P<bare>{_BARE})\s*+(?:\)|\Z|(?P<bad>{_REST})))"
+    rf"|@namespace\b(?:{_STRING}|[^;{{\"'])*+"
+    rf"|image-set\((?P<set>(?:{_STRING}|url\(\s*+(?:{_STRING}|{_BARE})\s*+\)|{_TYPE}|[^()\"'])*+)"
+    rf"|{_STRING}|{_ESCAPED}(?:[\w-]|{_ESCAPED})*+",
+    _FLAGS,
+)
+_IN_SET = re.compile(rf"url\(\s*+(?:({_STRING})|({_BARE}))\s*+\)|{_TYPE}|({_STRING})", _FLAGS)
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|(?:\r\n|[\n\r\f])|([\s\S]))", _FLAGS)
+_CHARSET = re.compile(rb"""@charset "([\w.:-]{2,40})";""")
+
+
+def extract_stylesheet(payload: ExtractPayload) -> Extract:
+    """Return the links of a style sheet; it has no text that is read."""
+    named = _CHARSET.match(payload.data)
+    charset = payload.charset or (named[1].decode("ascii", "replace") if named else "")
+    css = decode(payload.data, payload.content_type, charset)
+    limit = payload.limits.links
+    links, too_many = outlinks(css_references(css), Resolver(payload.url), limit)
+    problems = (f"links: more than {limit}, the rest was left out",) if too_many else ()
+    return Extract(links=tuple(links), problems=problems)
+
+
+def css_references(css: str) -> Iterator[RawLink]:
+    """Yield the references of a style sheet or a `style` attribute as links without text."""
+    for token in _TOKENS.finditer(css):
+        if token["set"] is not None:
+            for candidate in _IN_SET.finditer(token["set"]):
+                if url := candidate[1] or candidate[2] or candidate[3]:
+                    yield CSS, _plain(url), ""
+        elif imported := token["imported"]:
+            yield STYLESHEET, _plain(imported), ""
+        elif (url := token["quoted"] or token["bare"]) and token["bad"] is None:
+            yield (STYLESHEET if token["rule"] else CSS), _plain(url), ""
+
+
+def _plain(token: str) -> str:
+    """Return the value of a string or bare URL, without quotes and with escapes decoded."""
+    text = token[1:].removesuffix(token[0]) if token[0] in ('"', "'") else token
+    return _ESCAPE.sub(_character, text) if "\\" in text else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    if not escape[1]:
+        return escape[2] or ""
+    code = int(escape[1], 16)
+    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code <= 0x10FFFF else "\ufffd"
+
+
+_SIGNS = ("url(", "@import", "image-set(")
+
+
+def inline_links(outline: Outline) -> Iterator[RawLink]:
+    """Yield the links that inline styles of a page load, and its background images."""
+    for place, value in outline.styles:
+        if place == "background":
+            yield IMG, value, ""
+        elif _may_load(value):
+            yield from css_references(value)
+
+
+def _may_load(css: str) -> bool:
+    """Return whether a style has the start of a token that contains a URL."""
+    lower = css.lower()
+    return any(sign in lower for sign in _SIGNS)

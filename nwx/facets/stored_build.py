@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
-from nwx.engine.entry_columns import EntryColumns, TextsFile
+from nwx.engine.entries import EntryColumns, TextsFile
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.errors import BlobError, EngineVersionError
 from nwx.facets.codes import Labels

@@ -5,7 +5,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from nwx.bulk.guarded_process import GuardedProcess, Pulse
-from nwx.engine.open import engine_package
+from nwx.engine.base import engine_package
 from nwx.importing.file_queue import Job
 from nwx.importing.messages import FileTask, Message, PipeRequest
 from nwx.importing.options import ImportOptions

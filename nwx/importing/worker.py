@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nwx.bulk.guarded_process import ItemGuard, Pulse
 from nwx.bulk.retries import retry_unavailable
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Lookups, Memory

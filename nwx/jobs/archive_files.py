@@ -21,9 +21,17 @@ from nwx.importing.extracted.extraction import (
 from nwx.importing.extracted.notes import DOCUMENTS_FORMAT
 from nwx.importing.messages import Outcome
 from nwx.importing.options import ImportOptions
-from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.inputs import ArchiveInputs
-from nwx.jobs.output import UNREAD_KINDS, JobOutput, JobReport, OutputMode, PieceReport, open_output
+from nwx.jobs.output import (
+    UNREAD_KINDS,
+    JobFolder,
+    JobOutput,
+    JobReport,
+    OutputMode,
+    PieceReport,
+    absolute_place,
+    open_output,
+)
 from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError, piece_frame, shown_stages
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, FileError

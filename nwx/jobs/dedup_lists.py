@@ -33,9 +33,16 @@ from nwx.jobs.best_captures import (
     duplicates_of_task,
     savings_json,
 )
-from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import in_one_piece, task_is_far, task_name
-from nwx.jobs.output import JobOutput, JobReport, OutputMode, PieceReport, ReportFolder, open_output
+from nwx.jobs.output import (
+    JobFolder,
+    JobOutput,
+    JobReport,
+    OutputMode,
+    PieceReport,
+    ReportFolder,
+    open_output,
+)
 from nwx.jobs.pieces import (
     MOST_TASKS,
     PieceReader,

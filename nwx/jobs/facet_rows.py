@@ -29,9 +29,8 @@ from nwx.facets.codes import ARCHIVE_FILE, CaptureCodes, Labels, encode, to_fram
 from nwx.facets.criteria import COLUMN_CRITERIA, Criterion
 from nwx.facets.sites import Sites
 from nwx.jobs.facet_cells import CRITERIA, CellLayout
-from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.inputs import cdx_tasks, in_one_piece, is_cdx_name, task_is_far, task_name
-from nwx.jobs.output import PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, PieceReport, ReportFolder, absolute_place
 from nwx.jobs.pieces import PieceWork, UnreachableError, piece_frame
 from nwx.model import Capture, ReadError
 

@@ -20,8 +20,7 @@ from nwx.cdx.inputs import (
 )
 from nwx.cdx.layouts import Layout
 from nwx.errors import CdxError, SourceError, UsageError
-from nwx.jobs.folders import absolute_place, fsspec_address
-from nwx.jobs.output import JobReport, PieceReport
+from nwx.jobs.output import JobReport, PieceReport, absolute_place, fsspec_address
 from nwx.jobs.pieces import UnreachableError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.sources import ArchiveSource, expand, is_archive_name

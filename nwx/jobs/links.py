@@ -16,10 +16,9 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import SourceError
 from nwx.exports.links import graph_tables, write_parquet
 from nwx.importing.extracted.documents_file import SUCCESS_NAME, documents_notes, documents_paths
-from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import addresses_below
 from nwx.jobs.link_rows import LINK_ROWS_SCHEMA, read_link_rows
-from nwx.jobs.output import JobOutput, JobReport, OutputMode, open_output
+from nwx.jobs.output import JobFolder, JobOutput, JobReport, OutputMode, open_output
 from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages, write_frame
 from nwx.links.host_graph import centrality, domain_graph, host_graph
 from nwx.links.inverted import (

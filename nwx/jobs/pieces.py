@@ -31,8 +31,7 @@ from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
 from nwx.bulk.process_limits import forbid_core_dumps
 from nwx.bulk.progress import Note, ShowProgress, WorkProgress, meanwhile
 from nwx.errors import JobError, NwxError
-from nwx.jobs.folders import JobFolder
-from nwx.jobs.output import PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.model import ReadError
 from nwx.version import __version__
 

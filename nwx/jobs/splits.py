@@ -17,9 +17,8 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import UsageError
-from nwx.jobs.folders import JobFolder, absolute_place
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
-from nwx.jobs.output import JobReport, PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, JobReport, PieceReport, ReportFolder, absolute_place
 from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.shards import format_splits

@@ -23,10 +23,10 @@ from nwx.bulk.sorted_file import Distinct, LineBatch
 from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import format_locations
 from nwx.errors import JobError
-from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import (
     WORK_FOLDER,
+    JobFolder,
     JobOutput,
     JobReport,
     OutputMode,

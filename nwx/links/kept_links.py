@@ -17,8 +17,7 @@ from nwx.links.host_graph import (
     domain_graph,
     neighbourhood,
 )
-from nwx.links.missing_urls import link_keys
-from nwx.links.redirects import LOWEST_ERROR
+from nwx.links.missing_urls import LOWEST_ERROR, link_keys
 from nwx.model import Collapse, Inlink, Link, LinkCell, LinkCounts
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Term

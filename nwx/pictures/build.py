@@ -20,8 +20,8 @@ from nwx.engine.indices.picture_index import MOST_APPEARANCES, Appearance, Pictu
 from nwx.errors import SourceError, StaleMarkError
 from nwx.keys import makes_document, precedence
 from nwx.model import Capture, IndexName
+from nwx.pictures.measures import MeasuredImage, ReadAnswer, read_capture
 from nwx.pictures.page_images import ImagesOfPage
-from nwx.pictures.stored_payloads import MeasuredImage, ReadAnswer, read_capture
 from nwx.quality.stored_blocks import is_decoded
 from nwx.values.media_types import HTML
 from nwx.values.records import copied

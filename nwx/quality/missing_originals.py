@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import nearest_captures
 from nwx.errors import UrlError
-from nwx.links.redirects import is_redirect
+from nwx.links.missing_urls import is_redirect
 from nwx.model import Capture
 from nwx.values.urlkeys import urlkey
 

@@ -13,9 +13,16 @@ from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError, UsageError
-from nwx.links.missing_urls import LOOKED_AHEAD, PageFilter, asked_missing, is_of_site
+from nwx.links.missing_urls import (
+    LOOKED_AHEAD,
+    LOWEST_ERROR,
+    LostTarget,
+    PageFilter,
+    asked_missing,
+    is_of_site,
+    lost_targets,
+)
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
-from nwx.links.redirects import LOWEST_ERROR, LostTarget, lost_targets
 from nwx.quality.missing_originals import wanted_by_keys
 from nwx.values import media_types, urls
 from nwx.values.fault_kinds import FaultKind

@@ -21,8 +21,8 @@ from nwx.keys import holds, makes_document, precedence
 from nwx.links.build import InlinkBuildOptions, OpenEngine, invert_links
 from nwx.model import PURGED, UNDEDUPLICATED, Batch, Capture, Document, IndexName, SourceFile
 from nwx.settings import Settings
+from nwx.steering.triples.archive_triples import triple_store
 from nwx.steering.triples.terms import analysis_iri, capture_iri, names_iri
-from nwx.steering.triples.visible_store import triple_store
 from nwx.takedown.targets import RecordPlace, ScopeCaptures
 
 _STATE = "purged-documents"

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import AccessRule, Scope
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates

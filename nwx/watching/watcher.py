@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nwx.captures import PagePlace
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import (
     EngineBusyError,
     EngineError,

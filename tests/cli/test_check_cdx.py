@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.keys import document_id, document_key
 from nwx.model import IndexName
 from nwx.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from nwx.checks.agreement import check
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx

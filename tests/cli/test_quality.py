@@ -4,8 +4,8 @@ import csv
 import io
 from pathlib import Path
 
+from nwx.engine.base import open_engine
 from nwx.engine.indices.quality_index import Fault
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx
 from tests.web.archive import capture

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_queue import QueueCounts, UrlUpdate
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
 

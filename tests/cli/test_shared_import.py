@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import environment, run_nwx

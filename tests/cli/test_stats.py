@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from nwx.checks import holdings
 from nwx.cli import main
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.engine.shards import ShardHealth, Shards
 from nwx.errors import PartialAnswerError
 from nwx.model import IndexName

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.settings import Settings
 from nwx.steering.specifications.specification_files import write_specification
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx

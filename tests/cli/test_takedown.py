@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from nwx.cli import main
 from nwx.engine.access.purger import Purger
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx
 from tests.warcs import Page, html, write_warc

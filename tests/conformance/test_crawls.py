@@ -268,7 +268,7 @@ def test_scores_of_an_engine_that_only_reads(open_archive: Opener) -> None:
     with open_archive() as engine:
         engine.crawl_index().put_scores([score("1", link(A, 0.5))])
     if engine.traits.is_local:
-        from nwx.engine.open import open_engine
+        from nwx.engine.base import open_engine
         from nwx.settings import Settings
 
         with open_engine(Settings(engine=engine.address), read_only=True) as reading:

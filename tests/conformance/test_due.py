@@ -16,8 +16,7 @@ from nwx.steering.queue.due_urls import (
     IntervalBasis,
     due_urls,
 )
-from nwx.steering.specifications.link_rules import LinkRules
-from nwx.steering.specifications.specification import DueInterval, LinkRule, RuleAction
+from nwx.steering.specifications.specification import DueInterval, LinkRule, LinkRules, RuleAction
 from tests.conformance.archive import capture
 
 ABOVE_ENGINES = True

@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
 from nwx.query.dates import Period

@@ -9,7 +9,7 @@ import pytest
 
 from nwx.bulk.arrays import read_arrays, write_arrays
 from nwx.engine.base import Engine
-from nwx.engine.entry_columns import EntryColumns
+from nwx.engine.entries import EntryColumns
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore, StoredBuild
 from nwx.errors import BlobError, EngineBusyError, UsageError
 from nwx.facets.answers import FacetAnswers

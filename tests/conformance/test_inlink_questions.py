@@ -12,10 +12,9 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineBusyError, EngineError
 from nwx.links import build as builds
-from nwx.links.archive_links import ArchiveLinks
+from nwx.links.archive_links import ArchiveLinks, asked_place, outlinks_of
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.checks import check_inlinks
-from nwx.links.outlinks import asked_place, outlinks_of
 from nwx.model import Anchor, Batch, IndexName, Link, LinkCell
 from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache

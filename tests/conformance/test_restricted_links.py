@@ -9,9 +9,8 @@ from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules, Decisions
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
-from nwx.links.archive_links import ArchiveLinks
+from nwx.links.archive_links import ArchiveLinks, asked_place, outlinks_of
 from nwx.links.missing_urls import MissingQuestion, missing_urls
-from nwx.links.outlinks import asked_place, outlinks_of
 from nwx.model import Batch, Dates, Document, IndexName, LinkCell, Sort
 from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import pytest
 
 from benchmarks.topic_pages import TopicPages, write_topic_warc
+from nwx.engine.base import open_engine
 from nwx.engine.indices.crawl_queue import UrlState
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from nwx.steering.adapters.feed_state import FeedState
 from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed

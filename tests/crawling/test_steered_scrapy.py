@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.base import open_engine
 from nwx.engine.indices.crawl_queue import UrlUpdate
-from nwx.engine.open import open_engine
 from nwx.settings import Settings
 from tests.crawling.heritrix.server import wait_until
 from tests.crawling.service import Place

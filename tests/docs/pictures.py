@@ -17,8 +17,7 @@ from nwx.charts import fields
 from nwx.charts.fields import Spec
 from nwx.charts.panels import PANELS, Panel, specification
 from nwx.charts.pictures import draw_picture
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.cli.conftest import run_nwx

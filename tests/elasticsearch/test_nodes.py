@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import EngineError
 from nwx.model import IndexName
 from nwx.query.question import Question

@@ -7,7 +7,7 @@ import pytest
 
 from nwx import mappings
 from nwx.checks.agreement import OLDER_WORDS, check
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.model import IndexName
 from nwx.query.tree import Term

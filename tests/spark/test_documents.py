@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.exports.links import export_links
 from nwx.importing import ImportOptions, import_files
 from nwx.importing.extracted.documents_file import extracted_sources

@@ -11,8 +11,7 @@ import pytest
 
 from nwx.cdx import inputs as cdx_inputs
 from nwx.cdxserver.loaded_lines import load_lines
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from nwx.jobs.folders import JobFolder
-from nwx.jobs.output import PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceWork, piece_frame
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ MOST_MODULES = 16
 SHARED_NAMES = {
     "command": "each command module of nwx/cli defines the command of its name",
     "main": "the console scripts dedup-cdx, revisits and add-dates, nwx itself, and the player",
-    "open_engine": "each engine is opened by its own, and nwx/engine/open.py chooses",
+    "open_engine": "each engine is opened by its own, and nwx/engine/base.py chooses",
     "build": "nwx.zipnum.build is public API, and `nwx triples build` a command",
     "blueprint": "each module of routes registers one under this name",
 }
@@ -75,7 +75,6 @@ TESTED_ELSEWHERE = {
     "nwx/jobs/facets.py": "tests/spark/test_facets.py",
     "nwx/links": "tests/conformance/test_inlinks.py",
     "nwx/model.py": "tests/unit",
-    "nwx/pictures/stored_payloads.py": "tests/unit/pictures/test_build.py",
     "nwx/quality/browser": "tests/rendering/test_browser_pool.py",
     "nwx/quality/playback/check.py": "tests/conformance/test_check_playback.py",
     "nwx/quality/playback/page_choice.py": "tests/conformance/test_check_playback.py",
@@ -91,7 +90,6 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/quality.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
-    "nwx/steering/queue/queue_work.py": "tests/cli/test_queue.py",
     "nwx/version.py": "tests/unit/test_archive.py",
     "webapp": "tests/web",
 }

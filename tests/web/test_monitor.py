@@ -14,11 +14,11 @@ from nwx.quality.monitor.report import MinuteCounts, MonitorReport
 from nwx.quality.monitor.state import write_state
 from tests.web.monitored import HOSTILE_HOST, seen_crawl, seen_fetch
 from webapp import create_app
-from webapp.crawls.monitor import is_late
-from webapp.crawls.monitor_charts import (
+from webapp.crawls.monitor import (
     MONITOR_CHARTS,
     WIDE,
     Span,
+    is_late,
     merged_minutes,
     monitor_chart,
     rate_of,

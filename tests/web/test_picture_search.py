@@ -10,8 +10,7 @@ import requests
 from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import AccessRule, Action, Scope
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.pictures.build import build_pictures
 from nwx.pictures.measures import measured

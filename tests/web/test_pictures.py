@@ -11,8 +11,7 @@ from PIL import Image
 from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import expect
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.warc.sources import expand

@@ -7,9 +7,9 @@ from pyoxigraph import Literal, NamedNode, Triple
 from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.settings import Settings
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, EntityKind
+from nwx.steering.triples.archive_triples import triple_store
 from nwx.steering.triples.capture_graphs import CaptureGraph, score_graph
 from nwx.steering.triples.terms import capture_iri
-from nwx.steering.triples.visible_store import triple_store
 
 HOSTILE = "<script>alert('x')</script>"
 WIKIDATA = "https://www.wikidata.org/wiki/Q7259"

@@ -10,8 +10,7 @@ from nwx.quality.monitor.report import monitor_json
 from nwx.searching.answers import Count, Timestamp
 from nwx.values.records import copied
 from webapp.crawls.comparison import CHARTS
-from webapp.crawls.monitor import is_late, monitored_or_404
-from webapp.crawls.monitor_charts import MONITOR_CHARTS, Span
+from webapp.crawls.monitor import MONITOR_CHARTS, Span, is_late, monitored_or_404
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.openapi import (

@@ -15,7 +15,7 @@ from flask import Flask, current_app, request
 from flask_babel import gettext
 from werkzeug.exceptions import TooManyRequests
 
-from nwx.accounts.attempt_limits import client_network
+from nwx.accounts.logins import client_network
 from webapp.headers import has_token
 from webapp.protection.token_buckets import TokenBuckets
 from webapp.site.viewer import PASS_ENVIRON, PASSES_EXTENSION, VIEWER_EXTENSION, viewer_of

@@ -11,8 +11,8 @@ from nwx.accounts.account_file import AccountFile
 from nwx.accounts.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources import open_sources
+from nwx.engine.base import open_engine
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.engine.open import open_engine
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits

@@ -12,9 +12,8 @@ from nwx import Archive
 from nwx.accounts.user_options import network_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.engine.open import open_engine
 from nwx.settings import ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.cdx import dedup, memento

@@ -18,8 +18,7 @@ from werkzeug.exceptions import BadRequest
 
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
-from nwx.accounts.attempt_limits import LoginLimits
-from nwx.accounts.session_store import Session, SessionStore, proof_of, session_name
+from nwx.accounts.logins import LoginLimits, Session, SessionStore, proof_of, session_name
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
 from webapp.headers import has_token

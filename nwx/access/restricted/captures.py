@@ -5,16 +5,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from nwx.access.date_decisions import DateDecisions
-from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.restricted.hidden_urls import HiddenUrls
-from nwx.access.visible_rows import (
+from nwx.access.date_decisions import (
+    DateDecisions,
     blocks_naming_visible,
     rows_naming_visible,
     span_is_touched,
     visible_blocks,
     visible_rows,
 )
+from nwx.access.hidden_documents import HiddenDocumentSet
+from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine

@@ -25,8 +25,8 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.answers.link_table import Inlinks
     from nwx.answers.rows import Rows
+    from nwx.links.archive_links import PageOutlink
     from nwx.links.build import InlinkBuildReport
-    from nwx.links.outlinks import PageOutlink
 
 _ANCHORS_SHOWN = 10
 _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")

@@ -18,8 +18,8 @@ from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Scores, TargetNumbe
 from nwx.engine.work import current_work
 from nwx.model import FoundByLinks
 from nwx.query.fields import ANCHOR, INLINK_COUNTS
-from nwx.query.inlinks import LINKED_TARGETS, anchor_parts, inlink_span
 from nwx.query.tree import (
+    LINKED_TARGETS,
     All,
     Bool,
     Boost,
@@ -31,6 +31,8 @@ from nwx.query.tree import (
     Range,
     Term,
     Wildcard,
+    anchor_parts,
+    inlink_span,
     is_any,
     text_leaves,
 )

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import EngineError, NwxError, SourceError, StaleMarkError, UsageError
 from nwx.quality.monitor.alerts import (
     AlertThresholds,

@@ -13,10 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 from nwx.bulk.child_processes import ChildFunction, ChildProcess
 from nwx.captures import PagePlace
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.quality_index import PlaybackScore
-from nwx.engine.open import open_engine
 from nwx.errors import NwxError, UrlError, UsageError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName

@@ -10,8 +10,12 @@ from nwx.errors import SourceError
 from nwx.steering.analysis.lemmas import WORD_LISTS
 from nwx.steering.analysis.page_view import PageLink
 from nwx.steering.analysis.site_types import SiteType
-from nwx.steering.specifications.link_rules import LinkRules, covering_hosts, normal_host
-from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    LinkRules,
+    covering_hosts,
+    normal_host,
+)
 
 _LONGEST = 2_000  # characters that are looked at
 

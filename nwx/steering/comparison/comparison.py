@@ -25,8 +25,7 @@ from nwx.steering.comparison.counts import (
     SharedFreshness,
 )
 from nwx.steering.comparison.quality import QualityComparison, compare_quality
-from nwx.steering.specifications.link_rules import LinkRules
-from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.steering.specifications.specification import CrawlSpecification, LinkRules
 from nwx.values.media_types import HTML, normal_type
 from nwx.values.render_names import RENDER_KEY_STARTS
 from nwx.values.timestamps import parse_timestamp

@@ -24,8 +24,12 @@ from nwx.query.dates import date_span
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.queue.queue_work import QueuedUpdates, queue_updates
 from nwx.steering.queue.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
-from nwx.steering.specifications.link_rules import LinkRules, UrlCover
-from nwx.steering.specifications.specification import CrawlSpecification, DueInterval
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    DueInterval,
+    LinkRules,
+    UrlCover,
+)
 from nwx.steering.specifications.specification_store import specification_at
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts

@@ -1,23 +1,259 @@
 """Work on the crawler's queue of an archive: updates, deliveries and seed files."""
 
+import random
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import accumulate, islice
+from typing import Protocol, Self
 
 from nwx.engine.base import Engine
-from nwx.engine.indices.crawl_queue import LeaseLimits, PutCounts, QueuedUrl, UrlUpdate
-from nwx.errors import NwxError
+from nwx.engine.indices.crawl_queue import (
+    CrawlQueue,
+    LeaseLimits,
+    OutboxEntry,
+    PutCounts,
+    QueuedUrl,
+    UpdateOutbox,
+    UrlUpdate,
+)
+from nwx.errors import (
+    CrawlerError,
+    CrawlerUnavailableError,
+    EngineBusyError,
+    EngineUnavailableError,
+    NwxError,
+)
 from nwx.settings import Settings
 from nwx.steering.adapters.heritrix_job import SeedForm, best_waiting, blacklisted, seed_file
 from nwx.steering.adapters.leases import UrlSource, archive_urls
-from nwx.steering.queue.delivery import DeliveryReport, deliver_updates
 from nwx.steering.queue.protocol import (
+    MOST_REQUEST_BYTES,
     check_queue_name,
     queue_url,
     queued_to_json,
     read_updates,
     write_updates,
 )
+
+MOST_AT_ONCE = 500
+_OWN_BYTES = 200
+"""What an item takes beside its URLs; a character of these may take four bytes."""
+
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 60.0
+_LOOK_SECONDS = 0.5
+
+
+class UpdateTarget(Protocol):
+    """A queue that updates are brought to."""
+
+    def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> object:
+        """Take updates with their numbers, as `CrawlQueue.put` does."""
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """Counts of a delivery: accepted updates, refused updates, failed attempts."""
+
+    delivered: int = 0
+    refused: int = 0
+    failures: int = 0
+
+
+TellError = Callable[[NwxError], object]
+
+
+def deliver_updates(
+    outbox: UpdateOutbox,
+    queue: str,
+    token: str = "",
+    stopping: threading.Event | None = None,
+    *,
+    own: CrawlQueue | None = None,
+    until_empty: bool = False,
+    tell: TellError = lambda error: None,
+) -> DeliveryReport:
+    """Send waiting updates to a queue until `stopping` is set, or until none is left.
+
+    `until_empty` selects the latter. `queue` is an http(s) address; "" is the archive's own queue,
+    which is then given as `own`. While the queue is unavailable, sending is retried after growing
+    pauses, and `tell` is called with each failure. A refused update is reported, counted and left
+    out. Raises CrawlerError if the queue refuses every update, as without its token: waiting
+    updates stay in the outbox.
+    """
+    ending = stopping or threading.Event()
+    if not queue and own is not None:
+        return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
+    # Imported here: whoever writes to the archive's own queue does without.
+
+    # Imported here: requests takes long to load, and the archive's own queue does without.
+    from nwx.steering.queue.client import QueueClient
+
+    with QueueClient(queue, token) as client:
+        return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)
+
+
+class _Delivery:
+    """What brings the updates of an outbox to one queue."""
+
+    def __init__(
+        self,
+        outbox: UpdateOutbox,
+        queue: str,
+        target: UpdateTarget,
+        ending: threading.Event,
+        tell: TellError,
+    ) -> None:
+        self._outbox = outbox
+        self._queue = queue
+        self._target = target
+        self._ending = ending
+        self._tell = tell
+        self._sender = ""
+        self._report = DeliveryReport()
+        self._pause = _FIRST_PAUSE_SECONDS
+
+    def run(self, *, until_empty: bool) -> DeliveryReport:
+        """Deliver until the end is wanted."""
+        while not self._ending.is_set():
+            try:
+                found = self._step()
+            except (CrawlerUnavailableError, EngineUnavailableError, EngineBusyError) as error:
+                self._wait(error)
+            else:
+                self._pause = _FIRST_PAUSE_SECONDS
+                if not found and until_empty:
+                    break
+                if not found:
+                    self._ending.wait(_LOOK_SECONDS)
+        return self._report
+
+    def _step(self) -> bool:
+        """Deliver a batch; return whether there was one."""
+        batch = _that_fits(self._outbox.pending(self._queue, MOST_AT_ONCE))
+        if batch:
+            self._deliver(batch)
+        return bool(batch)
+
+    def _deliver(self, batch: list[OutboxEntry]) -> None:
+        """Send a batch; refused updates are left out."""
+        self._sender = self._sender or self._outbox.sender()
+        numbers = [entry.number for entry in batch]
+        try:
+            self._target.put([entry.update for entry in batch], self._sender, numbers)
+        except CrawlerUnavailableError:
+            raise
+        except CrawlerError as error:
+            if error.item is None or not 0 <= error.item < len(batch):
+                raise
+            self._leave_out(batch, error.item, error)
+        else:
+            self._outbox.delivered(self._queue, numbers[-1])
+            self._report.delivered += len(batch)
+
+    def _wait(self, error: NwxError) -> None:
+        """Wait before the next attempt, longer each time."""
+        self._report.failures += 1
+        self._tell(error)
+        asked = error.retry_seconds if isinstance(error, CrawlerUnavailableError) else 0.0
+        self._ending.wait(max(asked, self._pause * random.uniform(0.5, 1.0)))
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+
+    def _leave_out(self, batch: list[OutboxEntry], item: int, error: CrawlerError) -> None:
+        """Deliver the updates before a refused one, and drop the refused one."""
+        if item:
+            self._deliver(batch[:item])
+        self._outbox.delivered(self._queue, batch[item].number)
+        self._report.refused += 1
+        self._tell(error)
+
+
+def _that_fits(entries: list[OutboxEntry]) -> list[OutboxEntry]:
+    """Return the first of these entries, as many as one request may have."""
+    sizes = accumulate(_most_bytes(entry.update) for entry in entries)
+    return [
+        entry
+        for place, (entry, size) in enumerate(zip(entries, sizes, strict=True))
+        if place == 0 or size <= MOST_REQUEST_BYTES
+    ]
+
+
+def _most_bytes(update: UrlUpdate) -> int:
+    """Return how many bytes an update takes in a request, or more."""
+    return _OWN_BYTES + 4 * (len(update.url) + len(update.via)) + len(update.crawl)
+
+
+_COUNT_SECONDS = 1.0
+_FINISH_LOOK_SECONDS = 0.1
+_IDLE_SECONDS = 5.0
+"""How long is waited in the end for a queue that takes nothing."""
+
+
+class QueueDelivery:
+    """A thread that sends the updates in the outbox to the queue at an address.
+
+    The archive's own queue, "", needs none: it takes updates at once.
+    """
+
+    def __init__(self, engine: Engine, queue: str, token: str) -> None:
+        self._engine, self._queue, self._token = engine, queue, token
+        self._stopping = threading.Event()
+        self._counted = 0.0
+        self._undelivered = 0
+        self._thread = threading.Thread(target=self._deliver) if queue else None
+        self.problem = ""
+        """Why the queue took nothing when it was last tried, "" where all is well."""
+
+    def undelivered(self) -> int:
+        """Return the number of updates that the queue has not accepted yet, as last counted.
+
+        They are counted every second, unless the engine is unavailable or busy.
+        """
+        if self._thread is not None and time.monotonic() - self._counted >= _COUNT_SECONDS:
+            with suppress(EngineUnavailableError, EngineBusyError):
+                self._undelivered = self._engine.outbox().queues().get(self._queue, 0)
+            self._counted = time.monotonic()
+        return self._undelivered
+
+    def finish(self, stopping: Callable[[], bool]) -> None:
+        """Wait until everything is delivered, but not long for a queue that takes nothing."""
+        last, since = self.undelivered(), time.monotonic()
+        while last and self._is_running and not stopping():
+            time.sleep(_FINISH_LOOK_SECONDS)
+            left = self.undelivered()
+            if left != last:
+                last, since = left, time.monotonic()
+            if time.monotonic() - since > _IDLE_SECONDS:
+                return
+
+    @property
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _deliver(self) -> None:
+        try:
+            deliver_updates(
+                self._engine.outbox(), self._queue, self._token, self._stopping, tell=self._note
+            )
+        except NwxError as error:
+            self._note(error)
+
+    def _note(self, error: NwxError) -> None:
+        self.problem = str(error)
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._counted = 0.0
+
 
 __all__ = ["LeaseLimits", "PutCounts", "QueuedUrl", "UrlUpdate", "queued_to_json"]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from nwx.captures import PagePlace, page_places
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.open import open_engine
 from nwx.errors import EngineError, SourceError, UrlError
 from nwx.keys import capture_key, document_id
 from nwx.model import Capture

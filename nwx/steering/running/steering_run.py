@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 from nwx.bulk.guarded_process import Pulse
 from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
 from nwx.bulk.retries import retry_unavailable
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import NwxError
 from nwx.model import IndexName, ReadError
 from nwx.settings import Settings
-from nwx.steering.queue.delivery import QueueDelivery
+from nwx.steering.queue.queue_work import QueueDelivery
 from nwx.steering.running.analysis_process import AnalysisPool, PageProblem, PageResult
 from nwx.steering.running.options import (
     ANALYSIS,
@@ -172,7 +171,7 @@ class SteeringRun:
 
 def _triple_writer(settings: Settings) -> "TripleWriter":
     # Imported here: most runs store no triples.
-    from nwx.steering.triples.visible_store import triple_store
+    from nwx.steering.triples.archive_triples import triple_store
 
     return triple_store(settings).writer(_WAIT_SECONDS)
 

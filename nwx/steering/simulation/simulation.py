@@ -24,8 +24,12 @@ from nwx.steering.simulation.crawl_orders import (
     breadth_first,
     oracle_order,
 )
-from nwx.steering.specifications.link_rules import LinkRules
-from nwx.steering.specifications.specification import CrawlSpecification, LinkRule, RuleAction
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    LinkRule,
+    LinkRules,
+    RuleAction,
+)
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import FRAME, NAVIGATIONAL, present_kind
 

@@ -7,14 +7,8 @@ from urllib.parse import urlsplit
 
 from nwx.errors import UrlError
 from nwx.steering.specifications.file_values import FileValue, shown_value
-from nwx.steering.specifications.link_rules import (
-    MAX_EXPRESSION_CHARACTERS,
-    RuleError,
-    compile_expression,
-    normal_host,
-    normal_surt,
-)
 from nwx.steering.specifications.specification import (
+    MAX_EXPRESSION_CHARACTERS,
     DueInterval,
     Entity,
     EntityKind,
@@ -22,8 +16,12 @@ from nwx.steering.specifications.specification import (
     Limits,
     LinkRule,
     RuleAction,
+    RuleError,
     ScoreWeights,
     Thresholds,
+    compile_expression,
+    normal_host,
+    normal_surt,
 )
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import MAX_URL_CHARACTERS, host_parts

@@ -19,19 +19,17 @@ from nwx.steering.specifications.file_values import (
     SpecificationProblem,
     shown_value,
 )
-from nwx.steering.specifications.link_rules import (
+from nwx.steering.specifications.specification import (
+    CrawlSpecification,
+    Keyword,
+    LinkRule,
     LinkRules,
+    RuleAction,
     SurtPrefixes,
     covering_hosts,
     normal_host,
     normal_surt,
     rule_conditions,
-)
-from nwx.steering.specifications.specification import (
-    CrawlSpecification,
-    Keyword,
-    LinkRule,
-    RuleAction,
 )
 
 

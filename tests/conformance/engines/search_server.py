@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.elastic.server import ElasticServer
 from nwx.engine.entries import capture_entry
-from nwx.engine.open import open_engine
 from nwx.engine.opensearch.server import OpenSearchServer
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.captures.entries import captures_of, read_fields

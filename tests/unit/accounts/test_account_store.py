@@ -15,7 +15,7 @@ from nwx.accounts.account_store import (
     is_outdated,
     is_password,
 )
-from nwx.accounts.session_store import SessionStore
+from nwx.accounts.logins import SessionStore
 from nwx.engine.access.rules import Role
 
 PASSWORD, OTHER = "correct horse 1", "battery staple 2"

@@ -7,8 +7,7 @@ import pytest
 
 from nwx.cdxserver import loaded_lines
 from nwx.cdxserver.loaded_lines import load_lines, make_ready, unload_lines
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import CdxError, UsageError
 from nwx.model import Capture, IndexName
 from nwx.settings import Settings

@@ -8,8 +8,8 @@ import pytest
 
 from nwx.checks.agreement import CHANGED, check
 from nwx.checks.holdings import measure, unknown_sizes
+from nwx.engine.base import open_engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.open import open_engine
 from nwx.model import Batch, IndexName, SourceFile
 from nwx.settings import Settings
 from tests.conformance.archive import also, batch, page

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.checks.cdx_comparison import CdxComparison
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.model import SourceFile
 from nwx.settings import Settings
 from tests.conformance.archive import batch, page, sha1

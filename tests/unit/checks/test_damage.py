@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.cli.main import cli
 from nwx.engine.access.rules import AccessRule, Action, Scope
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import NwxError
 from nwx.model import IndexName
 from nwx.settings import Settings

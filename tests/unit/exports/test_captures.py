@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceError, UsageError
 from nwx.exports import captures
 from nwx.exports.captures import (

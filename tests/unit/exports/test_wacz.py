@@ -14,8 +14,7 @@ import pytest
 import zstandard
 from warcio.archiveiterator import ArchiveIterator
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceError
 from nwx.exports import PackOptions, PackReport, WaczSelection, pack
 from nwx.importing import ImportOptions, import_files

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.model import Capture, ReadError
 from nwx.settings import Settings

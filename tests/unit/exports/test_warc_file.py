@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceError
 from nwx.exports import WaczSelection, pack_warc
 from nwx.settings import Settings

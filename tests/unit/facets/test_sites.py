@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import SourceError, UsageError
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets

@@ -10,9 +10,8 @@ import pytest
 from nwx.bulk.progress import WorkProgress
 from nwx.captures import PagePlace
 from nwx.checks.agreement import check
-from nwx.engine.base import Engine, StagedBatch
+from nwx.engine.base import Engine, StagedBatch, open_engine
 from nwx.engine.ledger import Claim, ClaimedFile
-from nwx.engine.open import open_engine
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
 from nwx.model import IndexName, SourceFile, Written

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.dedup.exclusion_lists import ExclusionList
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.extract import PARSERS as EXTRACT_PARSERS
 from nwx.importing import PARSERS, ImportOptions

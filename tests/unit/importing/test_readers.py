@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.importing import readers
 from nwx.importing.file_queue import Job
 from nwx.importing.messages import Delivery, FileTask, Outcome, PipeRequest, Verdict

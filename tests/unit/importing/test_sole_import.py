@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nwx.checks.agreement import check
+from nwx.engine.base import open_engine
 from nwx.engine.ledger import Claim, ClaimedFile
-from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from nwx.jobs.folders import JobFolder
-from nwx.jobs.output import PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceReader, PieceT, PieceWork, read_pieces
 
 

@@ -17,9 +17,8 @@ from nwx.jobs.archive_files import (
     file_indexes,
     path_below,
 )
-from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import ArchiveInputs, archive_inputs
-from nwx.jobs.output import PieceReport
+from nwx.jobs.output import JobFolder, PieceReport
 from nwx.jobs.pieces import UnreachableError
 from nwx.warc.sources import ArchiveSource
 from tests.documents_files import write_documents

@@ -9,7 +9,7 @@ import pytest
 
 from nwx.errors import JobError
 from nwx.jobs import pieces
-from nwx.jobs.folders import JobFolder
+from nwx.jobs.output import JobFolder
 from nwx.jobs.pieces import PartWriter
 
 SCHEMA = pa.schema([("n", pa.int64())])

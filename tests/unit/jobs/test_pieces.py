@@ -10,8 +10,7 @@ import pytest
 
 from nwx.errors import JobError
 from nwx.jobs import pieces
-from nwx.jobs.folders import JobFolder
-from nwx.jobs.output import PieceReport, ReportFolder
+from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.jobs.pieces import PieceReader, PieceWork, UnreachableError, read_pieces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from nwx.errors import JobError
-from nwx.jobs.folders import JobFolder
 from nwx.jobs.inputs import cdx_tasks
-from nwx.jobs.output import JobOutput, JobReport, PieceReport, ReportFolder, open_output
+from nwx.jobs.output import JobFolder, JobOutput, JobReport, PieceReport, ReportFolder, open_output
 from nwx.jobs.zipnum import (
     LINES_SCHEMA,
     ShardedLines,

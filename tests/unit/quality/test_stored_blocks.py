@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
-from nwx.engine.open import open_engine
 from nwx.errors import FormatError, SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.quality.stored_blocks import block_at, find_image, read_image

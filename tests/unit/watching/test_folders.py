@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceConflictError, SourceError
 from nwx.model import Batch, SourceFile
 from nwx.settings import Settings

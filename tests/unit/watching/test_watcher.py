@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nwx.checks.agreement import check
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import EngineUnavailableError, SourceError
 from nwx.importing import ImportOptions
 from nwx.model import IndexName, SourceFile

@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from nwx.accounts.account_file import AccountFile
 from nwx.accounts.account_store import AccountStore
-from nwx.accounts.attempt_limits import OF_ONE_NAME
+from nwx.accounts.logins import OF_ONE_NAME
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
 from tests.web.html import Page

@@ -51,9 +51,8 @@ from nwx.engine.embedded.documents.word_sets import (
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
-from nwx.query.inlinks import joined_leaves
 from nwx.query.question import HiddenDocuments, SeenDate
-from nwx.query.tree import All, Node
+from nwx.query.tree import All, Node, joined_leaves
 
 _ID_DIGITS = 16
 """The hexadecimal digits of an id that `id_start` is made of."""

@@ -170,7 +170,7 @@ def guard_loading(connection: "Connection[None, Any]") -> None:
     with suppress(EOFError, OSError):
         if connection.recv() == _DONE:
             return
-    from nwx.engine.open import open_engine  # which leads here
+    from nwx.engine.base import open_engine  # which leads here
 
     for _ in range(_GUARD_ATTEMPTS):
         with suppress(NwxError), open_engine(settings) as engine:

@@ -23,9 +23,8 @@ from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import QueryError
 from nwx.model import FoundByLinks, ScoreParts
 from nwx.query.fields import ANCHOR
-from nwx.query.inlinks import joined_leaves
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import All, Leaf, Node, Phrase, Term, has_scores, text_leaves
+from nwx.query.tree import All, Leaf, Node, Phrase, Term, has_scores, joined_leaves, text_leaves
 from nwx.settings import RankingSettings
 
 _MOST_KEYS = 65_535  # index.max_terms_count

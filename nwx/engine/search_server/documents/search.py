@@ -17,8 +17,11 @@ from nwx.engine.search_server.documents.aggregations import (
 )
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.documents.counts import FacetCounts, several_totals
-from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
-from nwx.engine.search_server.documents.hidden_reader import HiddenReader
+from nwx.engine.search_server.documents.hidden_parts import (
+    NOTHING_HIDDEN,
+    HiddenParts,
+    HiddenReader,
+)
 from nwx.engine.search_server.documents.join import Join, Resolved, superset_query
 from nwx.engine.search_server.documents.linked_search import (
     LinkedQuery,

@@ -17,9 +17,9 @@ import pytest
 import nwx
 from nwx.bulk.progress import no_progress
 from nwx.engine.backups import accept
+from nwx.engine.base import open_engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.text_writer import TextWriter
-from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError, NwxError, SourceError, UsageError
 from nwx.model import IndexName
 from nwx.settings import Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.engine.opensearch.server import OpenSearchServer
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import SourceError
 from nwx.facets.builds import cell_features
 from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.arrays import Array
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import SourceError
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.builds.counted_facets import (

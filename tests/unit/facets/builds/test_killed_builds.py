@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nwx.engine.base import open_engine
 from nwx.engine.facet_store import BlobFolder
-from nwx.engine.open import open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.builds.build import FacetBuildOptions, build_facets
 from nwx.facets.builds.sources import ParquetSource

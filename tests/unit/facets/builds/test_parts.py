@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress
+from nwx.engine.base import open_engine
 from nwx.engine.facet_store import BlobFolder
-from nwx.engine.open import open_engine
 from nwx.errors import EngineBusyError, EngineError
 from nwx.exports.captures import export_captures
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets, build_facets

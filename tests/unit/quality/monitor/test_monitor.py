@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import EngineError, EngineUnavailableError, UsageError
 from nwx.model import Batch
 from nwx.quality.monitor.alerts import DiskSpace

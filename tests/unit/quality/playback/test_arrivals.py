@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from nwx.captures import PagePlace, page_places
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask

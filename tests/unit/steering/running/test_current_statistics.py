@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.running import score_writer

@@ -13,7 +13,7 @@ import pytest
 
 from nwx.bulk import guarded_process
 from nwx.captures import PagePlace
-from nwx.engine.open import open_engine
+from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.running.listener import SteeringListener

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nwx.captures import PagePlace, page_places
+from nwx.engine.base import open_engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_index import DocumentScore
-from nwx.engine.open import open_engine
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings

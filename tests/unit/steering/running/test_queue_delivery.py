@@ -11,7 +11,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineUnavailableError
-from nwx.steering.queue.delivery import QueueDelivery
+from nwx.steering.queue.queue_work import QueueDelivery
 
 UPDATES = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="stones") for n in range(3)]
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress
-from nwx.engine.base import Engine
-from nwx.engine.open import open_engine
+from nwx.engine.base import Engine, open_engine
 from nwx.errors import NwxError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.engine.open import open_engine
 from nwx.errors import SourceError, SpecificationError
 from nwx.settings import Settings
 from nwx.steering.specifications.specification_store import (

@@ -2,7 +2,7 @@
 
 from flask import Flask, url_for
 
-from webapp.site.templates import kept_addresses
+from webapp.site.words import kept_addresses
 
 
 def application() -> Flask:

@@ -8,7 +8,7 @@ from babel.messages.mofile import write_mo
 from flask import Flask, render_template
 from flask_babel import Babel
 
-from webapp.site.templates import TranslatedEnvironment
+from webapp.site.words import TranslatedEnvironment
 
 TEMPLATES = {
     "top.html": "{{ _('Search') }}|{% block main %}{% endblock %}",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.base import open_engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.open import open_engine
 from nwx.errors import EngineError, EngineVersionError
 from nwx.settings import Settings
 

@@ -8,8 +8,8 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import QueueCounts, UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, NwxError
-from nwx.steering.queue import delivery
-from nwx.steering.queue.delivery import DeliveryReport, _Delivery, deliver_updates
+from nwx.steering.queue import queue_work
+from nwx.steering.queue.queue_work import DeliveryReport, _Delivery, deliver_updates
 
 QUEUE = "http://queue.example"
 UPDATES = [UrlUpdate(f"http://a.example/{n}", n / 2_000) for n in range(1_200)]
@@ -17,8 +17,8 @@ UPDATES = [UrlUpdate(f"http://a.example/{n}", n / 2_000) for n in range(1_200)]
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "_FIRST_PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(delivery, "_LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(queue_work, "_FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(queue_work, "_LOOK_SECONDS", 0.001)
 
 
 class Target:
@@ -91,7 +91,7 @@ def test_pauses_grow(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
             pauses.append(timeout or 0.0)
             return False
 
-    monkeypatch.setattr(delivery, "_FIRST_PAUSE_SECONDS", 1.0)
+    monkeypatch.setattr(queue_work, "_FIRST_PAUSE_SECONDS", 1.0)
     engine.outbox().add(UPDATES[:1], QUEUE)
     failures = [CrawlerUnavailableError("away") for _ in range(8)]
     target = Target([*failures, CrawlerUnavailableError("later", retry_seconds=500)])
