@@ -23,7 +23,7 @@ GROUPS = {
         "stats": "Show the size of each index, and on a search server how its shards do.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "reshard": "Give an index on a search server another number of shards.",
-        "backup": "Copy the whole archive, while imports and the service go on.",
+        "backup": "Copy the whole archive to PLACE, consistently, while others write to it.",
         "restore": "Restore an archive from a backup.",
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, links or results of a search to files for other programs.",
