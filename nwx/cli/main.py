@@ -24,7 +24,7 @@ GROUPS = {
         "check": "Check that the indices agree with each other and with the import ledger.",
         "reshard": "Give an index on a search server another number of shards.",
         "backup": "Copy the whole archive to PLACE, consistently, while others write to it.",
-        "restore": "Restore an archive from a backup.",
+        "restore": "Restore an archive from BACKUP, PLACE/NAME as `nwx backup` prints it.",
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, links or results of a search to files for other programs.",
         "takedown": "Take captures out of an archive.",
