@@ -87,7 +87,9 @@ class Capture(NamedTuple):
     via: str = ""  # the URL that led here
 
 
-_like_data_class = make_dataclass("_", Capture._fields)  # for `dataclasses.replace` and `fields`
+_like_data_class = make_dataclass(
+    "_", Capture._fields, init=False, repr=False, eq=False, match_args=False
+)  # for `dataclasses.replace` and `fields`
 setattr(Capture, _FIELDS, getattr(_like_data_class, _FIELDS))
 
 

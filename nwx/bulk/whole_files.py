@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import stat
 import sys
 import time
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 LEFT_SECONDS = 3_600
 """After so long what nobody holds goes, whoever made it."""
 
-_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:40] or "host"
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", os.uname().nodename)[:40] or "host"
 _MOST_NAME_BYTES = 160
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _MADE_BY = r"(?:(?P<host>[A-Za-z0-9-]{1,40})\.)?(?P<pid>[0-9]{1,10})"

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -91,17 +90,6 @@ class OneLine:
         yield Text(text, style=self._style, overflow="fold")
 
 
-class _TwoLines(Progress):
-    """A bar with a line of counts below it where there are any, so that both fit a terminal."""
-
-    counts = ""
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        yield from super().get_renderables()
-        if self.counts:
-            yield Text(self.counts, no_wrap=True, overflow="ellipsis")
-
-
 def error_console() -> Console:
     """Return standard error as bars are drawn on it."""
     return Console(stderr=True, highlight=False)
@@ -110,6 +98,19 @@ def error_console() -> Console:
 @contextmanager
 def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
     """Give a function that shows progress as a bar, which appears after `quiet_seconds`."""
+    # Imported here: tables are drawn without.
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class _TwoLines(Progress):
+        """A bar with a line of counts below it, so that both fit a terminal."""
+
+        counts = ""
+
+        def get_renderables(self) -> Iterator[RenderableType]:
+            yield from super().get_renderables()
+            if self.counts:
+                yield Text(self.counts, no_wrap=True, overflow="ellipsis")
+
     bar = _TwoLines(
         TextColumn("{task.description}"),
         TextColumn("{task.percentage:>3.0f}%"),

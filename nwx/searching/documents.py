@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from nwx.access.restricted.engine import check_document_shown, check_url_shown
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import DigestError, TimestampError, UsageError
@@ -73,7 +72,7 @@ def show(engine: Engine, id: str) -> Shown | None:
     """Return the document of an id, or None; raises HiddenError on one that may not be shown."""
     document = engine.documents([id]).get(id)
     if document is None:
-        check_document_shown(engine, id)
+        _check_document_shown(engine, id)
         return None
     capture = document.capture
     key = document_key(capture.url, capture.digest)
@@ -97,7 +96,7 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
         for version in _versions(engine, ids[start : start + _MOST_AT_ONCE])
     ]
     if not found:
-        check_url_shown(engine, url)
+        _check_url_shown(engine, url)
     return sorted(found, key=lambda version: (version.first, version.id))
 
 
@@ -112,7 +111,7 @@ def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
         for id, dates in engine.dates(ids[start : start + _MOST_AT_ONCE]).items():
             found |= {CaptureDate(*seen, id) for seen in dates.seen}
     if not found:
-        check_url_shown(engine, url)
+        _check_url_shown(engine, url)
     return sorted(found, key=lambda one: (one.timestamp, one.collection, one.document_id))
 
 
@@ -127,6 +126,21 @@ def version_at(engine: Engine, url: str, timestamp: str) -> Document:
         if document := engine.documents([one.document_id]).get(one.document_id):
             return document
     raise UsageError.translated("there is no document of %(url)s in this archive", url=url)
+
+
+def _check_document_shown(engine: Engine, id: str) -> None:
+    if engine.hidden_key:
+        # Imported here: most engines hide nothing, and this loads all that restricts one.
+        from nwx.access.restricted.engine import check_document_shown
+
+        check_document_shown(engine, id)
+
+
+def _check_url_shown(engine: Engine, url: str) -> None:
+    if engine.hidden_key:
+        from nwx.access.restricted.engine import check_url_shown
+
+        check_url_shown(engine, url)
 
 
 def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
@@ -173,7 +187,7 @@ def document_near(engine: Engine, url: str, timestamp: str = "") -> str | None:
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
     known = engine.known([one.document_id for one in found]) or _of_payload(engine, found)
     if not known:
-        check_url_shown(engine, url)
+        _check_url_shown(engine, url)
     return next(iter(known), None)
 
 

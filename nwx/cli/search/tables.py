@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
@@ -11,10 +12,11 @@ from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, 
 from nwx.cli.terminal import OneLine, console
 from nwx.model import Capture, Document, Hit, SearchResult
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.searching.answers import found_by_words, score_words
-from nwx.searching.distinctive_words import DistinctiveWords
-from nwx.searching.documents import Shown, UrlVersion
-from nwx.searching.trends import Trends
+
+if TYPE_CHECKING:
+    from nwx.searching.distinctive_words import DistinctiveWords
+    from nwx.searching.documents import Shown, UrlVersion
+    from nwx.searching.trends import Trends
 
 
 def print_hits(result: SearchResult, offset: int, *, explain: bool = False) -> None:
@@ -60,6 +62,10 @@ def _hit_text(hit: Hit, *, explain: bool) -> Group:
     lines: list[Text | OneLine] = [title, OneLine(hit.url, "cyan")]
     if hit.snippet:
         lines.append(snippet)
+    if hit.found_by_links or explain:
+        # Imported here: it defines what the API answers, too.
+        from nwx.searching.answers import found_by_words, score_words
+
     if hit.found_by_links:
         lines.append(Text(clean(found_by_words(hit.found_by_links)), style="italic"))
     if explain:
@@ -91,7 +97,7 @@ def _facet_tables(result: SearchResult) -> Iterator[tuple[str, Table]]:
             yield names.get(field, field), table
 
 
-def print_trends(found: Trends) -> None:
+def print_trends(found: "Trends") -> None:
     """Print the captures of each query by period, and their share of all."""
     shown = console()
     if not found.periods:
@@ -112,7 +118,7 @@ def print_trends(found: Trends) -> None:
     shown.print(table)
 
 
-def print_words(found: DistinctiveWords) -> None:
+def print_words(found: "DistinctiveWords") -> None:
     """Print the most distinctive words of a selection, with the documents that have them."""
     shown = console()
     table = Table(box=None, pad_edge=False)
@@ -127,7 +133,7 @@ def print_words(found: DistinctiveWords) -> None:
     shown.print(Text(f"{read} read of {found.documents:,}; the archive has {every}"))
 
 
-def print_versions(found: list[UrlVersion], *, as_json: bool) -> None:
+def print_versions(found: "list[UrlVersion]", *, as_json: bool) -> None:
     """Print the versions of a URL: their ids, dates and titles."""
     if as_json:
         print_json([asdict(version) for version in found])
@@ -148,7 +154,7 @@ def print_versions(found: list[UrlVersion], *, as_json: bool) -> None:
     console().print(table)
 
 
-def print_document(shown: Shown, *, text: bool) -> None:
+def print_document(shown: "Shown", *, text: bool) -> None:
     """Print a document with its dates and places, with its text if `text`."""
     out = console()
     capture, extract = shown.document.capture, shown.document.extract
@@ -186,7 +192,7 @@ def _facts(document: Document, id: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _dates_table(shown: Shown) -> Table:
+def _dates_table(shown: "Shown") -> Table:
     table = Table("date", "collection", box=None, padding=(1, 2, 0, 0), title=None)
     table.padding = (0, 2, 0, 0)
     for timestamp, collection in shown.dates.seen:

@@ -19,8 +19,6 @@ from nwx.engine.embedded.folder import FORMAT, Folder
 from nwx.engine.embedded.reader import SharedConnection
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.staged_rows import StagedRows, batch_rows
-from nwx.engine.embedded.stager import Stager
-from nwx.engine.embedded.writer import ArchiveWriter
 from nwx.engine.entries import merged_dates, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.errors import EngineBusyError, EngineError
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
     from nwx.engine.embedded.purger import EmbeddedPurger
+    from nwx.engine.embedded.writer import ArchiveWriter
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.dates import Period, TrendPoint
     from nwx.query.question import Question
@@ -126,6 +125,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def staging(self) -> Staging:
         """Return a staging: rows of batches, and a segment with the texts of new documents."""
+        from nwx.engine.embedded.stager import Stager
+
         return Stager(self._folder, self._reading)
 
     def write_staged(self, staged: StagedBatch) -> Written:
@@ -331,8 +332,11 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                 if self._views is not None:
                     self._views.close()
 
-    def _writing(self) -> ArchiveWriter:
+    def _writing(self) -> "ArchiveWriter":
         """Return the writer, made when it is first needed."""
+        # Imported here: it takes tantivy, and whoever only reads sizes or captures does not.
+        from nwx.engine.embedded.writer import ArchiveWriter
+
         with self._guard:
             self._check_writable()
             self._loads.wait()
@@ -344,6 +348,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def _make_archive(self) -> None:
         if not self._folder.exists():
+            from nwx.engine.embedded.writer import ArchiveWriter
+
             ArchiveWriter(self._folder, _APPEND_WAIT_SECONDS).close()
 
     def _check_writable(self) -> None:

@@ -7,7 +7,6 @@ import re
 import resource
 import shutil
 import sqlite3
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
 from nwx.engine.embedded.checks.sums import add_sums
-from nwx.engine.embedded.documents.tantivy_index import TantivyError
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
 from nwx.model import IndexName
@@ -33,6 +31,9 @@ def full_temporary_folder() -> Path | None:
 
     SQLite sorts there, whatever folder Python falls back to.
     """
+    # Imported here: it takes more than the rest of this module, for a disk that is full.
+    import tempfile
+
     told = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
     folder = Path(told or tempfile.gettempdir())
     try:
@@ -88,6 +89,10 @@ _ADVICE = {
     errno.ENOENT: ErrorText("restore it from a copy"),
     errno.EIO: ErrorText("check the disk, and restore it from a copy"),
 }
+
+
+class TantivyError(EngineError):
+    """An error from tantivy on the files of an index; `Folder.our_errors` translates it."""
 
 
 class Folder:

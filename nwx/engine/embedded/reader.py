@@ -6,13 +6,12 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.embedded.captures.capture_lookups import stored_captures
 from nwx.engine.embedded.captures.runs import BEGINNING, END, snapshot
 from nwx.engine.embedded.database import TABLES, connect, count_rows
-from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes
 from nwx.engine.entries import (
@@ -25,6 +24,9 @@ from nwx.engine.entries import (
 )
 from nwx.errors import EngineError
 from nwx.model import Dates, Document, IndexName, SourceFile
+
+if TYPE_CHECKING:
+    from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher
 
 _CHUNK = 500
 
@@ -40,11 +42,11 @@ def nums(db: sqlite3.Connection, ids: Collection[str]) -> list[int]:
     return [num for num, _ in find_documents(db, map(id_bytes, ids)).values()]
 
 
-def stored_documents(searcher: DocumentSearcher, nums: list[int]) -> dict[str, Document]:
+def stored_documents(searcher: "DocumentSearcher", nums: list[int]) -> dict[str, Document]:
     """Return documents by their numbers."""
-    found = (
-        tantivy_index.entry_of(one) for _, one in tantivy_index.documents_by_num(searcher, nums)
-    )
+    from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of
+
+    found = (entry_of(one) for _, one in documents_by_num(searcher, nums))
     return {entry["id"]: document_from_entry(entry) for entry in found}
 
 
@@ -69,12 +71,15 @@ def _dates(db: sqlite3.Connection, nums: Sequence[int]) -> Iterator[tuple[int, D
             yield num, Dates(run[0][1], seen)
 
 
-def document_entries(db: sqlite3.Connection, searcher: DocumentSearcher) -> Iterator[IndexEntry]:
+def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> Iterator[IndexEntry]:
     """Stream the entries of documents in the order of their ids."""
+    # Imported here: sizes, files and look-ups of captures do without tantivy.
+    from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of
+
     rows = db.execute("SELECT num FROM ids JOIN documents USING (num) ORDER BY id")
     while chunk := [num for (num,) in islice(rows, _CHUNK)]:
-        found = dict(tantivy_index.documents_by_num(searcher, chunk))
-        yield from (tantivy_index.entry_of(found[num]) for num in chunk if num in found)
+        found = dict(documents_by_num(searcher, chunk))
+        yield from (entry_of(found[num]) for num in chunk if num in found)
 
 
 def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:

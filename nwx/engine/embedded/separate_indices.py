@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase, OwnIndex
-from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.facet_store import BlobFolder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
-from nwx.engine.inlinks.inlink_index import count_inlinks, inlink_stats
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
@@ -19,6 +16,8 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
     from nwx.engine.embedded.entries.picture_index import EmbeddedPictureIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
+    from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
+    from nwx.engine.facet_store import BlobFolder
 
 SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 """The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
@@ -40,7 +39,7 @@ class SeparateIndices:
     def __init__(
         self,
         folder: Folder,
-        connect: Connect,
+        connect: "Connect",
         make_archive: Callable[[], None],
         *,
         read_only: bool,
@@ -52,12 +51,17 @@ class SeparateIndices:
         self._guard = threading.Lock()
         self._opened: dict[IndexName, OwnIndex] = {}
 
-    def facet_store(self) -> EmbeddedFacetStore:
+    def facet_store(self) -> "EmbeddedFacetStore":
         """Return the store of facets."""
+        # Imported here, as below: most commands read neither facets nor inlinks.
+        from nwx.engine.embedded.facet_store import EmbeddedFacetStore
+
         return EmbeddedFacetStore(self._folder.path / "facets", self._connect)
 
-    def inlink_blobs(self) -> BlobFolder:
+    def inlink_blobs(self) -> "BlobFolder":
         """Return the blobs of inlinks."""
+        from nwx.engine.facet_store import BlobFolder
+
         return BlobFolder(self._folder.path / "inlinks")
 
     def path(self, index: IndexName) -> Path:
@@ -90,6 +94,8 @@ class SeparateIndices:
         if index is IndexName.FACETS:
             return self.facet_store().count()
         if index is IndexName.INLINKS:
+            from nwx.engine.inlinks.inlink_index import count_inlinks
+
             return count_inlinks(self.inlink_blobs())
         return self.own(index).stats().entries or 0
 
@@ -108,12 +114,16 @@ class SeparateIndices:
         return {index: self._stats(index) for index in SEPARATE}
 
     def _stats(self, index: IndexName) -> IndexStats:
+        made = {path.name.partition(".")[0] for path in self._folder.path.iterdir()}
+        if index not in made:  # then nothing is loaded for it
+            return IndexStats(0, 0)
         if index is IndexName.FACETS:
             return self.facet_store().stats()
         if index is IndexName.INLINKS:
+            from nwx.engine.inlinks.inlink_index import inlink_stats
+
             return inlink_stats(self.inlink_blobs())
-        is_made = any(self._folder.path.glob(f"{index}.db*"))  # else nothing is loaded for it
-        return self.own(index).stats() if is_made else IndexStats(0, 0)
+        return self.own(index).stats()
 
     def close(self) -> None:
         """Close their files."""
@@ -126,7 +136,7 @@ class SeparateCapabilities:
 
     _separate: SeparateIndices
 
-    def facet_store(self) -> EmbeddedFacetStore:
+    def facet_store(self) -> "EmbeddedFacetStore":
         """Return the captures in bulk, and the store of the facets built from them."""
         return self._separate.facet_store()
 

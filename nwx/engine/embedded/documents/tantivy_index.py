@@ -14,15 +14,12 @@ import tantivy
 
 from nwx import mappings
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer, tokenized, tokens
+from nwx.engine.embedded.folder import TantivyError
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineError, EngineVersionError
+from nwx.errors import EngineVersionError
 from nwx.model import IndexName
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.values.zstd import zstd
-
-
-class TantivyError(EngineError):
-    """An error from tantivy on the files of an index; `Folder.our_errors` translates it."""
 
 
 @contextmanager

@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from nwx import mappings
 from nwx.engine.embedded.entries.own_database import (
     CACHE_PRAGMA,
@@ -203,11 +201,15 @@ def remove_entry(db: sqlite3.Connection, fields: EntryFields, id: str) -> bool:
 
 def pack_entry(entry: IndexEntry) -> bytes:
     """Return an entry as it is stored."""
+    import msgspec  # here: most archives have no entries, and each command asks for access rules
+
     return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
 
 
 def unpack_entry(packed: bytes) -> IndexEntry:
     """Return an entry that was stored."""
+    import msgspec
+
     entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
     return entry
 

@@ -15,7 +15,7 @@ from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.documents import stored_columns
 from nwx.engine.embedded.documents.columns import DocumentColumns
-from nwx.engine.embedded.documents.tantivy_index import TantivyError
+from nwx.engine.embedded.folder import TantivyError
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, Collapse, Dates, IndexName
