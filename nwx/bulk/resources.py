@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 
 from nwx.bulk.whole_files import hold, remove_leftovers, temporary_prefix, writing
 
@@ -54,6 +53,9 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
     Deletes the temporary folders of dead processes first. Raises SourceError if none can be made.
     """
+    # Imported here: short commands do without.
+    from tempfile import TemporaryDirectory, gettempdir
+
     place = parent or Path(gettempdir())
     with writing(place):
         remove_leftovers(place)

@@ -19,10 +19,13 @@ _LEAST_CELLS = 24
 
 
 def console(*, err: bool = False) -> Console:
-    """Return where tables and bars are drawn; wide and without colours in a pipe or a file."""
-    shown = Console(stderr=err, highlight=False, soft_wrap=False)
+    """Return where tables and bars are drawn; wide and without colours in a pipe or a file.
+
+    Texts are printed as they are: `[b]` and `:smile:` may be an archive's.
+    """
+    shown = Console(stderr=err, highlight=False, markup=False, emoji=False)
     if not shown.is_terminal and "COLUMNS" not in shown._environ:
-        return Console(stderr=err, highlight=False, width=120)
+        shown.width = 120
     return shown
 
 

@@ -15,15 +15,8 @@ ARRAYS = ("numpy", "polars", "pyarrow", "pandas", "pyspark")
 FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "isal", "surt")
 PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
 QUERIES = ("luqum", "rapidfuzz", "re2", "publicsuffixlist")
-OTHERS = (
-    "rich",
-    "rich.progress",
-    "msgspec",
-    "cachetools",
-    "multiprocessing",
-    "concurrent.futures",
-    "asyncio",
-)
+DRAWING = ("rich", "rich.progress")
+OTHERS = ("msgspec", "cachetools", "multiprocessing", "concurrent.futures", "asyncio")
 OURS = tuple(
     f"nwx.{name}"
     for name in (

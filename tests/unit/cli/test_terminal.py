@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from nwx.cli.terminal import OneLine, shortened
+from nwx.cli.terminal import OneLine, console, plain_table, shortened
 
 
 def test_shortened_keeps_both_ends() -> None:
@@ -32,3 +32,8 @@ def test_one_line_is_shortened_on_terminals_only(terminal: bool) -> None:
     assert len(lines) == (1 if terminal else 4)
     assert ("…" in out.getvalue()) is terminal
     assert terminal or "".join(lines) == url
+
+
+def test_texts_of_an_archive_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("[b]a[/b] :smile:", plain_table("[i]x"))
+    assert capsys.readouterr().out.split() == ["[b]a[/b]", ":smile:", "[i]x"]
