@@ -15,8 +15,14 @@ import pytest
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import EmbeddedEngine, folder
 from nwx.engine.embedded.documents import counts
-from nwx.engine.embedded.documents.tantivy_index import TantivyError, tantivy_errors
-from nwx.engine.embedded.folder import MIGRATIONS, Folder, exceeded_limit, full_temporary_folder
+from nwx.engine.embedded.documents.tantivy_index import tantivy_errors
+from nwx.engine.embedded.folder import (
+    MIGRATIONS,
+    Folder,
+    TantivyError,
+    exceeded_limit,
+    full_temporary_folder,
+)
 from nwx.errors import EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, IndexName, SourceFile
 from nwx.query.question import Question
