@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -14,6 +15,9 @@ from rich.text import Text
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.cli.output import clean, size_words
 from nwx.cli.progress import progress_counts
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _LEAST_CELLS = 24
 
@@ -98,23 +102,18 @@ def error_console() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-@contextmanager
-def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
-    """Give a function that shows progress as a bar, which appears after `quiet_seconds`."""
+def _two_lines(screen: Console, counts: Callable[[], str]) -> "Progress":
+    """Return a bar with a line of counts below it where there are any, so that both fit."""
     # Imported here: tables are drawn without.
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     class _TwoLines(Progress):
-        """A bar with a line of counts below it, so that both fit a terminal."""
-
-        counts = ""
-
         def get_renderables(self) -> Iterator[RenderableType]:
             yield from super().get_renderables()
-            if self.counts:
-                yield Text(self.counts, no_wrap=True, overflow="ellipsis")
+            if shown := counts():
+                yield Text(shown, no_wrap=True, overflow="ellipsis")
 
-    bar = _TwoLines(
+    return _TwoLines(
         TextColumn("{task.description}"),
         TextColumn("{task.percentage:>3.0f}%"),
         BarColumn(bar_width=None),
@@ -126,12 +125,19 @@ def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
         # what is printed meanwhile goes above the bar, unless it goes elsewhere
         redirect_stdout=sys.stdout.isatty(),
     )
+
+
+@contextmanager
+def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
+    """Give a function that shows progress as a bar, which appears after `quiet_seconds`."""
+    counts = ""
+    bar = _two_lines(screen, lambda: counts)
     task = bar.add_task("", size="")
     begun = time.monotonic()
     before = ""
 
     def show(progress: WorkProgress) -> None:
-        nonlocal before, task
+        nonlocal before, task, counts
         if time.monotonic() - begun < quiet_seconds:
             return
         bar.start()
@@ -140,7 +146,7 @@ def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
             bar.remove_task(task)  # to reset one would keep its total where none is known
             task = bar.add_task(progress.step, total=total, size="")
         before = progress.step
-        bar.counts = progress_counts(progress)
+        counts = progress_counts(progress)
         size = size_words(progress.done) if progress.in_bytes else ""
         bar.update(task, total=total, completed=progress.done, size=size)
 
