@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,14 +56,13 @@ class Client:
         self._connection.close()
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service behind a proxy; buckets fill too slowly to be seen."""
+@contextmanager
+def _serving(folder: Path, *command: str, ports: int = 1) -> Iterator[Served]:
+    """Give a service behind a proxy; its buckets fill too slowly to be seen."""
     options = ["--workers", "2", "--port", "0", "--rate-limit", "0.001"]
-    options += ["--trusted-proxy", "127.0.0.1", "--cdx-token", "secret", "--metrics-token", "watch"]
-    folder = tmp_path_factory.mktemp("protected") / "archive"
+    options += ["--trusted-proxy", "127.0.0.1", "--metrics-token", "watch"]
     with subprocess.Popen(
-        [COMMAND, "serve", "--create", *options],
+        [COMMAND, *command, *options],
         # pywb imports cgi.
         env=environment(folder, PYTHONUNBUFFERED="1", PYTHONWARNINGS="default"),
         stdout=subprocess.PIPE,
@@ -71,12 +70,20 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ) as process:
         try:
             assert process.stdout is not None
-            ports = [re.search(r":(\d+)/", process.stdout.readline()) for _ in range(2)]
-            assert ports[0] and ports[1]
-            yield Served(process.pid, int(ports[0][1]), int(ports[1][1]))
+            found = [re.search(r":(\d+)/", process.stdout.readline()) for _ in range(ports)]
+            numbers = [int(one[1]) for one in found if one]
+            yield Served(process.pid, numbers[0], numbers[-1])
         finally:
             process.terminate()
             assert process.wait(60) in (0, 130)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """All of the service, with an empty archive."""
+    folder = tmp_path_factory.mktemp("protected") / "archive"
+    with _serving(folder, "serve", "--create", "--cdx-token", "secret", ports=2) as served:
+        yield served
 
 
 def _metrics(served: Served) -> dict[tuple[str, str, str], float]:
@@ -175,6 +182,32 @@ def test_programs_with_a_token_have_a_bucket_of_their_own(served: Served) -> Non
         assert [client.status(LOOK_UP) for _ in range(BURST + 1)][-1] == 429
         assert program.status(LOOK_UP) == 200
         assert pretender.status(LOOK_UP) == 429
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        (("cdx-server", "--cdx-token", "secret"), LOOK_UP),
+        (("queue", "--queue-token", "secret"), "/urls/counts"),
+    ],
+)
+def test_the_small_servers_have_limits_and_metrics_too(
+    tmp_path: Path, command: tuple[str, ...], path: str
+) -> None:
+    with (
+        _serving(tmp_path / "archive", *command) as small,
+        closing(Client(small.port, "192.0.2.1")) as client,
+        closing(Client(small.port, "192.0.2.2")) as other,
+    ):
+        assert [client.status(path) for _ in range(BURST)] == [200] * BURST
+        status, headers, text = client.ask(path)
+        assert status == 429 and int(headers["Retry-After"]) > 100
+        assert "too many requests" in text
+        assert "Disallow: /" in client.ask("/robots.txt")[2]
+        assert (other.status(path), other.status("/metrics")) == (200, 403)
+        found = _metrics(small)
+        assert found["nwx_requests_total", path.partition("?")[0], "200"] == BURST + 1
+        assert found["nwx_captures", "", ""] == 0
 
 
 def test_metrics_are_not_for_everybody(engine: Engine, served: Served) -> None:

@@ -37,7 +37,16 @@ LOOK_UP, PAGE, SEARCH, SCAN, EXPORT = 1.0, 2.0, 10.0, 20.0, 60.0
 
 _COSTS: Mapping[str, float] = (
     dict.fromkeys(
-        ("static", "health", "health.health", "metrics.show", "pages.robots", "pages.favicon"), 0.0
+        (
+            "static",
+            "health",
+            "health.health",
+            "metrics.show",
+            "pages.robots",
+            "robots",
+            "pages.favicon",
+        ),
+        0.0,
     )
     | dict.fromkeys(
         ("playback", "cdx", "memento", "dedup", "queue", "pictures", "api.suggest"),

@@ -10,6 +10,7 @@ from flask import Flask
 
 from nwx import Archive
 from nwx.bulk.resources import temporary_folder
+from nwx.bulk.whole_files import writing
 from nwx.settings import ProtectionSettings
 from webapp.protection.client_limits import ClientLimits, limit_clients
 from webapp.protection.metrics import show_metrics
@@ -29,9 +30,10 @@ class SharedProtection:
         """Make the files for so many processes; they are deleted with `stack`."""
         shared = cls(options, str(stack.enter_context(temporary_folder())))
         # Processes that end stay for a while beside those that take their place.
-        RequestCounts.create(shared._counts, 3 * processes)
-        if options.rate:
-            TokenBuckets.create(shared._buckets)
+        with writing(Path(shared.folder)):
+            RequestCounts.create(shared._counts, 3 * processes)
+            if options.rate:
+                TokenBuckets.create(shared._buckets)
         return shared
 
     @classmethod

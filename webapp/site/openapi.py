@@ -68,6 +68,7 @@ def paging_parameters(what: str, default: int, most: int, least: int = 0) -> tup
     )
 
 
+_BUSY = {"429": "too many requests of a network or user; Retry-After says when to ask again"}
 ERRORS: Mapping[str, str] = {
     "400": "a parameter or a query makes no sense",
     "503": "the engine cannot be reached, or too much is asked at once",
@@ -117,7 +118,7 @@ class Operation:
                 },
                 **{
                     status: {"description": words, "content": error}
-                    for status, words in sorted(self.errors.items())
+                    for status, words in sorted((_BUSY | dict(self.errors)).items())
                 },
             },
         }
