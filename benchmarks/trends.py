@@ -30,10 +30,10 @@ from benchmarks.searching import archive, fill
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.model import Collapse
-from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.searching.trends import MOST_QUERIES, trends
 from nwx.settings import ServerSettings
+from nwx.values.timestamps import Period
 from tests.elasticsearch.server import node
 
 _GOAL_MS = 300.0

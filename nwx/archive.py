@@ -26,8 +26,8 @@ from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
 from nwx.model import Collapse, LinkCell, Sort
-from nwx.query.dates import date_bound
 from nwx.settings import VARIABLES, Settings, load_settings
+from nwx.values.timestamps import date_bound
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.archived_capture import ArchivedCapture
@@ -245,9 +245,9 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     ) -> "TrendTable":
         """Compare up to six queries over time, by year or month."""
         from nwx.answers.counts import TrendTable
-        from nwx.query.dates import Period
         from nwx.query.question import Question
         from nwx.searching.trends import trends
+        from nwx.values.timestamps import Period
 
         question = Question(filters=filters_of(filters), date_from=from_, date_to=to)
         return TrendTable(trends(self._seen(), several(queries), question, chosen(Period, by)))

@@ -285,7 +285,7 @@ class ArchiveWork:
     ) -> "PackReport":
         """Write the records of the hits of a query to a WARC file."""
         from nwx.exports import WaczSelection, pack_warc
-        from nwx.query.dates import date_bound
+        from nwx.values.timestamps import date_bound
 
         selection = WaczSelection(
             query=query,

@@ -8,10 +8,9 @@ from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.base import Engine
-from nwx.engine.damage import DAMAGED, ROW, UNCHECKED
+from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
 from nwx.engine.indices.declarations import IndexKind, indices_of
-from nwx.engine.shards import BULK_LOADING, Shards
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_id, capture_key, document_id, document_key, makes_document, precedence

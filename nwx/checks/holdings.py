@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from nwx.bulk.progress import ShowProgress
 from nwx.engine.base import Engine
-from nwx.engine.ledger import Claim
-from nwx.engine.shards import Shards
+from nwx.engine.capabilities import Claim, Shards
 from nwx.errors import EngineError
 from nwx.model import MAIN_DATES, UNREADABLE, IndexName, SourceFile
 

@@ -9,11 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from nwx.engine.capabilities import Ledger, Shards
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.indices.declarations import INDICES
-from nwx.engine.ledger import Ledger
-from nwx.engine.shards import Shards
 from nwx.errors import UsageError
 from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
 from nwx.settings import Settings
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex
     from nwx.engine.access.purger import Purger
     from nwx.engine.backups import Backups
-    from nwx.engine.damage import Damage
+    from nwx.engine.capabilities import Damage
     from nwx.engine.facet_store import FacetStore
     from nwx.engine.indices.crawl_index import CrawlIndex
     from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
@@ -218,7 +217,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     def damage(self) -> "Iterator[Damage]":
         """Yield what is not stored as it was written, as far as this engine can tell."""
-        from nwx.engine.damage import blob_damage
+        from nwx.engine.capabilities import blob_damage
 
         yield from blob_damage(self.facet_store(), IndexName.FACETS)
         yield from blob_damage(self.inlink_index(), IndexName.INLINKS)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nwx.query.dates import Period
 from nwx.query.question import DateCondition, HiddenSpan, SeenDate
+from nwx.values.timestamps import Period
 
 DateNumbers = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.bool_]

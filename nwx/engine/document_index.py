@@ -12,8 +12,8 @@ from nwx.errors import UsageError, WindowError
 from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, SearchResult
 
 if TYPE_CHECKING:
-    from nwx.query.dates import Period, TrendPoint
     from nwx.query.question import Question
+    from nwx.values.timestamps import Period, TrendPoint
 
 
 RESULT_WINDOW = 10_000

@@ -16,7 +16,7 @@ from itertools import islice
 from random import SystemRandom
 from typing import Protocol, TypeVar
 
-from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
+from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims
 from nwx.importing.file_queue import FileQueue, Job, is_known_dead
 from nwx.importing.report import tells_errors_only
 from nwx.importing.sole_import import SoleImport

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from nwx.engine.base import Engine
-from nwx.engine.ledger import Claim, ClaimedFile, FileClaims
+from nwx.engine.capabilities import Claim, ClaimedFile, FileClaims
 from nwx.errors import EngineBusyError
 from nwx.importing.file_queue import is_known_dead
 from nwx.keys import capture_key, document_id, precedence

@@ -18,8 +18,7 @@ from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.model import Document, Link
-from nwx.query.dates import date_bound
-from nwx.values.timestamps import seconds_between
+from nwx.values.timestamps import date_bound, seconds_between
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
 

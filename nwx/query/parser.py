@@ -16,7 +16,6 @@ from luqum.thread import parse as parse_lucene
 
 from nwx.errors import DigestError, ErrorText, QueryError, TimestampError, UrlError
 from nwx.query.cost import check_cost
-from nwx.query.dates import date_span
 from nwx.query.escapes import (
     MAX_DEPTH,
     UNQUOTED_WILDCARD,
@@ -31,6 +30,7 @@ from nwx.query.escapes import (
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.digests import normal_digest
+from nwx.values.timestamps import date_span
 from nwx.values.urlkeys import urlkey
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -7,9 +7,9 @@ from typing import NamedTuple, Self
 from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
-from nwx.query.dates import date_bound
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.tree import DateRange, Node, resolve_tree
+from nwx.values.timestamps import date_bound
 
 SeenDate = tuple[str, str]
 """A date of a document: its timestamp (14 digits) and its collection."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from nwx import mappings
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
-from nwx.query.dates import date_span
 from nwx.query.fields import ANCHOR, JOINED_FIELDS
+from nwx.values.timestamps import date_span
 
 
 @dataclass(frozen=True, slots=True)

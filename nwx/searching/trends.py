@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.searching.answers import Count
+from nwx.values.timestamps import Period, TrendPoint
 
 MOST_QUERIES = 6
 """The most queries that are compared at once."""

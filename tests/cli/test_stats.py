@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from nwx.checks import holdings
 from nwx.cli import main
 from nwx.engine.base import open_engine
-from nwx.engine.shards import ShardHealth, Shards
+from nwx.engine.capabilities import ShardHealth, Shards
 from nwx.errors import PartialAnswerError
 from nwx.model import IndexName
 from nwx.settings import Settings

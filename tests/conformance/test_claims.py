@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.ledger import Claim, ClaimedFile, FileClaims
+from nwx.engine.capabilities import Claim, ClaimedFile, FileClaims
 from nwx.model import Batch, IndexName, SourceFile
 from tests.conformance.engines import KINDS
 

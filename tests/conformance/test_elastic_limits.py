@@ -11,10 +11,10 @@ import pytest
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.search_server import limits
 from nwx.model import Collapse, Sort
-from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
 from nwx.settings import ServerSettings, Settings
+from nwx.values.timestamps import Period
 from tests.conformance import chance, oracle
 from tests.conformance.engines.search_server import remove_indices
 from tests.conformance.hiding import HIDING, seen_through

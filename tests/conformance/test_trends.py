@@ -8,9 +8,9 @@ from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.search_server import limits
 from nwx.errors import QueryError, UsageError
-from nwx.query.dates import Period
 from nwx.query.question import Question
 from nwx.searching.trends import trends
+from nwx.values.timestamps import Period
 from tests.conformance.archive import also, batch, page
 
 ABOVE_ENGINES = True

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nwx.cdx.layouts import CDX_FIELDS
+from nwx.engine.capabilities import Damage
 from nwx.engine.capture_index import CdxLineForm, CdxSpan
-from nwx.engine.damage import Damage
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import blocks, capture_writer, entries, loader, merges
 from nwx.engine.embedded.checks.tables import table_damage

@@ -28,8 +28,7 @@ from tests.warc_records import http_response, warc_bytes
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
-from webapp.site.context import SERVICE_EXTENSION
-from webapp.site.kept_answers import ScaledPictures
+from webapp.site.context import SERVICE_EXTENSION, ScaledPictures
 
 BARE = "http://bare.example/"
 SECOND = "http://second.example/"

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nwx.engine import question_pool
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.work import current_work
 from nwx.errors import QuestionTimeoutError
@@ -17,6 +16,7 @@ from tests.web.archive import batch
 from webapp import create_app
 from webapp.server.sockets import address_of, listen
 from webapp.server.worker import make_server
+from webapp.site import question_limits
 from webapp.site.question_limits import QuestionLimits, limits_for
 
 ADDRESSES = ["/api/search?q=quarry", "/search?q=quarry", "/", "/export/results.csv?q=quarry"]
@@ -42,7 +42,7 @@ class SlowEngine(EmbeddedEngine):
 def engine(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SlowEngine]:
-    monkeypatch.setattr(question_pool, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(question_limits, "_WAIT_SECONDS", 0.01)
     with SlowEngine(tmp_path_factory.mktemp("slow") / "archive") as opened:
         opened.create()
         opened.write(batch())

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nwx.errors import EngineBusyError, FormatError
-from webapp.site.kept_answers import ScaledPictures
+from webapp.site.context import ScaledPictures
 
 
 def test_a_picture_is_made_once() -> None:

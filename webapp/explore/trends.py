@@ -11,11 +11,11 @@ from flask_babel import gettext, lazy_gettext
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import QueryError, UsageError
-from nwx.query.dates import Period
 from nwx.query.fields import FILTERS
 from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends
 from nwx.values.csv_cells import csv_line
+from nwx.values.timestamps import Period
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import extended, schemes
 from webapp.search.addresses import read_question, read_selection

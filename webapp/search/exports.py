@@ -24,9 +24,9 @@ from nwx.errors import EngineBusyError, ErrorText, NwxError, UsageError
 from nwx.exports import WaczSelection
 from nwx.exports.captures import RESULT_FORMATS, checked_fields
 from nwx.model import Collapse
-from nwx.query.dates import date_bound
 from nwx.query.question import Question
 from nwx.settings import cache_folder
+from nwx.values.timestamps import date_bound
 from webapp.search.addresses import SearchAddresses, read_page
 from webapp.site.context import archive, preferences, service
 from webapp.site.question_limits import Export, answer_search

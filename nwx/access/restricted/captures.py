@@ -31,8 +31,8 @@ from nwx.model import (
     NamedDates,
     SearchResult,
 )
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
+from nwx.values.timestamps import Period, TrendPoint
 
 _BEHIND = chr(0x10FFFF)
 _OF_NONE = "%%"

@@ -14,8 +14,8 @@ from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.errors import SourceError, UsageError
 from nwx.model import STANDARD_INPUT
-from nwx.query.dates import date_bound
 from nwx.settings import Settings
+from nwx.values.timestamps import date_bound
 
 if TYPE_CHECKING:
     from nwx.exports import PackReport

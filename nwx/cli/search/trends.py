@@ -8,8 +8,8 @@ from nwx.cli import option
 from nwx.cli.options import date_options, filter_options
 from nwx.cli.output import check_one_form, print_answer, print_csv
 from nwx.cli.restricted import opened_archive
-from nwx.query.dates import Period
 from nwx.settings import Settings
+from nwx.values.timestamps import Period
 
 
 @click.command("trends")

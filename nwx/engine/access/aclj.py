@@ -19,9 +19,8 @@ from nwx.engine.access.access_index import rule_fields, rule_from_entry
 from nwx.engine.access.matches import reached_keys
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.errors import DigestError, FormatError, NwxError, UsageError
-from nwx.query.dates import date_span
 from nwx.values.digests import normal_digest
-from nwx.values.timestamps import parse_timestamp, to_timestamp
+from nwx.values.timestamps import date_span, parse_timestamp, to_timestamp
 from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url, host_parts
 

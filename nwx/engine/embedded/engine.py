@@ -36,7 +36,7 @@ from nwx.model import (
 from nwx.settings import RankingSettings
 
 if TYPE_CHECKING:
-    from nwx.engine.damage import Damage
+    from nwx.engine.capabilities import Damage
     from nwx.engine.embedded.backups import FolderBackups
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.purger import EmbeddedPurger
     from nwx.engine.embedded.writer import ArchiveWriter
     from nwx.model import Hit, NamedDates, SearchResult
-    from nwx.query.dates import Period, TrendPoint
     from nwx.query.question import Question
+    from nwx.values.timestamps import Period, TrendPoint
 
 _APPEND_WAIT_SECONDS = 10.0
 

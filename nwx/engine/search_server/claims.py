@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
+from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id
-from nwx.engine.ledger import Claim, ClaimChange, ClaimedFile, FileClaims
 from nwx.engine.search_server.entries.store import ServerEntryStore
 from nwx.engine.search_server.server import Body
 

@@ -48,9 +48,9 @@ from nwx.model import (
     SourceFile,
     Written,
 )
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question
 from nwx.settings import RankingSettings, ServerSettings
+from nwx.values.timestamps import Period, TrendPoint
 
 if TYPE_CHECKING:
     from nwx.engine.search_server.cluster.snapshots import ServerSnapshots

@@ -18,8 +18,8 @@ from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
-from nwx.query.dates import Period
 from nwx.query.question import DateCondition, HiddenSpan, SeenDate
+from nwx.values.timestamps import Period
 
 DatedCounts = tuple[Counter[str], Counter[str]]
 """Captures by period, and documents that have any in it."""

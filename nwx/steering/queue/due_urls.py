@@ -20,7 +20,6 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import TimestampError, UsageError
-from nwx.query.dates import date_span
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.queue.queue_work import QueuedUpdates, queue_updates
 from nwx.steering.queue.url_history import SECONDS_A_DAY, UrlHistories, UrlHistory, change_rate
@@ -31,7 +30,7 @@ from nwx.steering.specifications.specification import (
     UrlCover,
 )
 from nwx.steering.specifications.specification_store import specification_at
-from nwx.values.timestamps import parse_timestamp, to_timestamp
+from nwx.values.timestamps import date_span, parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([hdwy])")

@@ -9,6 +9,7 @@ import pytest
 
 from nwx.access.restricted.entry_store import RestrictedStore
 from nwx.engine import base
+from nwx.engine.capabilities import Ledger
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.document_index import DatesBuilder, DatesIndex, DocumentIndex
 from nwx.engine.embedded.dates.folder import FolderBuilder
@@ -21,7 +22,6 @@ from nwx.engine.facet_store import BlobStore, FacetStore, LiveSelection
 from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.entry_store import EntryStore
-from nwx.engine.ledger import Ledger
 from nwx.engine.search_server.dates.indices import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from nwx.engine.ledger import ClaimChange, ClaimedFile, FileClaims
+from nwx.engine.capabilities import ClaimChange, ClaimedFile, FileClaims
 from nwx.errors import EngineUnavailableError
 
 

@@ -11,7 +11,7 @@ from nwx.bulk.progress import WorkProgress
 from nwx.captures import PagePlace
 from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch, open_engine
-from nwx.engine.ledger import Claim, ClaimedFile
+from nwx.engine.capabilities import Claim, ClaimedFile
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
 from nwx.model import IndexName, SourceFile, Written

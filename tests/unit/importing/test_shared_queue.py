@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from nwx.engine.ledger import Claim, ClaimedFile, FileClaims
+from nwx.engine.capabilities import Claim, ClaimedFile, FileClaims
 from nwx.errors import EngineUnavailableError
 from nwx.importing.file_queue import Job, own_holder
 from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue

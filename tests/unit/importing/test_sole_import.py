@@ -9,7 +9,7 @@ import pytest
 
 from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
-from nwx.engine.ledger import Claim, ClaimedFile
+from nwx.engine.capabilities import Claim, ClaimedFile
 from nwx.errors import EngineBusyError
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue

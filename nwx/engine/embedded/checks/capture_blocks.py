@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from nwx.engine.damage import RESTORE, ROW, Damage
+from nwx.engine.capabilities import RESTORE, ROW, Damage
 from nwx.engine.embedded.captures.blocks import STORED_FIELDS, Block, BlockColumns, BlockError
 from nwx.engine.embedded.captures.entries import LOOKUP_KINDS, KeyArray, lookup_entries
 from nwx.engine.embedded.captures.lookups import DIGESTS, MONTH, unpacked

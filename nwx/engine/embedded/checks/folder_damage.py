@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nwx.engine.damage import DAMAGED, RESTORE, ROW, Damage, blob_damage
+from nwx.engine.capabilities import DAMAGED, RESTORE, ROW, Damage, blob_damage
 from nwx.engine.embedded.checks.stored_files import cache_damage, database_faults, document_damage
 from nwx.engine.embedded.checks.tables import table_damage
 from nwx.engine.embedded.database import DOCUMENT_FACETS, connect

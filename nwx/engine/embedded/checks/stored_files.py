@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from nwx.bulk.whole_files import file_checksum
-from nwx.engine.damage import RESTORE, UNCHECKED, Damage
+from nwx.engine.capabilities import RESTORE, UNCHECKED, Damage
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.documents.stored_columns import load_columns_file
 from nwx.engine.embedded.folder import Folder

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nwx.bulk.whole_files import unsealed_json
-from nwx.engine.damage import RESTORE, ROW, UNCHECKED, Damage
+from nwx.engine.capabilities import RESTORE, ROW, UNCHECKED, Damage
 from nwx.engine.embedded.checks.sums import SUM_OF_SEEN
 from nwx.engine.embedded.database import SEEN_SUM, count_rows
 from nwx.engine.entries import file_id

@@ -34,8 +34,8 @@ from nwx.engine.embedded.documents.word_sets import (
     stored_sets,
 )
 from nwx.model import Collapse, IndexName
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import DateCondition
+from nwx.values.timestamps import Period, TrendPoint
 
 Bools = npt.NDArray[np.bool_]
 _KEPT = 8

@@ -36,10 +36,10 @@ from nwx.engine.embedded.linked_search import (
 from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import DateCondition, Question, range_condition
 from nwx.query.tree import All, DateRange, Leaf
 from nwx.settings import RankingSettings
+from nwx.values.timestamps import Period, TrendPoint
 
 _SCROLL_CHUNK = 20_000
 

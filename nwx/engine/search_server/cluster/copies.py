@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from nwx.engine.capabilities import ShardHealth
 from nwx.engine.search_server.cluster.partial_answers import partial_answer
 from nwx.engine.search_server.server import Body, Server, pause, quoted
-from nwx.engine.shards import ShardHealth
 from nwx.errors import EngineUnavailableError
 
 _ATTEMPTS = 6

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from nwx import mappings
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.captures import values_of
+from nwx.engine.capabilities import BULK_LOADING, ShardHealth, Shards
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.captures.entries import capture_action, captures_of, read_fields
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
@@ -23,7 +24,6 @@ from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import Schema, index_mapping
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.engine.shards import BULK_LOADING, ShardHealth, Shards
 from nwx.errors import EngineBusyError, EngineError, PartialAnswerError, UsageError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

@@ -25,8 +25,8 @@ from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
-from nwx.query.dates import Period
 from nwx.query.question import NONE_HIDDEN, DateCondition, HiddenDocuments, HiddenSpan, SeenDate
+from nwx.values.timestamps import Period
 
 
 @dataclass(frozen=True, slots=True)

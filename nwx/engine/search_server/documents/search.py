@@ -47,8 +47,8 @@ from nwx.model import (
     Sort,
     Total,
 )
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import Question, facet_fields, resolve
+from nwx.values.timestamps import Period, TrendPoint
 
 # Equal scores by chance are in the order of the documents' own dates: further
 # ones are in another index. Where all scores are equal, all dates count.

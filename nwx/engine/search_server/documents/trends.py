@@ -34,8 +34,8 @@ from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.work import current_work
 from nwx.model import IndexName
-from nwx.query.dates import Period, TrendPoint
 from nwx.query.question import DateCondition
+from nwx.values.timestamps import Period, TrendPoint
 
 _PART = 40_000
 """So many documents a part of a large result has on average: well below limits.MAX_IDS."""

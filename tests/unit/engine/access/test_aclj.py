@@ -24,7 +24,7 @@ from nwx.engine.access.aclj import (
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer, checked_rule
 from nwx.errors import UsageError
-from nwx.query.dates import date_span
+from nwx.values.timestamps import date_span
 from nwx.values.urlkeys import urlkey
 
 NOW = datetime(2026, 5, 17, tzinfo=UTC)

@@ -3,8 +3,8 @@
 import pytest
 
 from nwx.engine.search_server.further_dates import DatesCollector, FurtherDates
-from nwx.query.dates import Period
 from nwx.query.question import DateCondition, HiddenSpan
+from nwx.values.timestamps import Period
 
 ANY = DateCondition()
 JULY, AUGUST, NEXT_YEAR = "20100701000000", "20100801000000", "20110101000000"
