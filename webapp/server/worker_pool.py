@@ -1,6 +1,6 @@
 """The processes that answer: one accepts connections and hands each to the worker with the fewest.
 
-Workers share nothing but the files of the archive. One that dies is
+Workers share the files of the archive and of `webapp.protection` alone. One that dies is
 started again; connections of which it had read nothing are handed to others.
 """
 
