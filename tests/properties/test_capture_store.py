@@ -176,7 +176,7 @@ def damage(engine: EmbeddedEngine, path: Path) -> list[Damage]:
         return list(table_damage(db))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=15)
 @given(changes=CHANGES)
 def test_it_answers_as_a_sorted_list_does(changes: list[list[Capture] | set[int]]) -> None:
     held: list[Capture] = []
@@ -189,7 +189,7 @@ def test_it_answers_as_a_sorted_list_does(changes: list[list[Capture] | set[int]
             assert damage(engine, path) == []
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(changes=CHANGES, stop=st.integers(0, 20))
 def test_who_goes_on_from_a_mark_gets_what_was_stored_since(
     changes: list[list[Capture] | set[int]], stop: int

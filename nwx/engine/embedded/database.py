@@ -5,7 +5,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from nwx.engine.embedded.captures.runs import RUN_SCHEMA, RUN_TABLES, CaptureConnection
+from nwx.engine.embedded.captures.runs import (
+    RUN_SCHEMA,
+    RUN_TABLES,
+    CaptureConnection,
+    FileNames,
+)
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName
@@ -83,13 +88,16 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
 _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 
 
-def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Return a connection that begins no transactions of its own accord."""
+def connect(path: Path, *, read_only: bool, names: FileNames | None = None) -> sqlite3.Connection:
+    """Return a connection that begins no transactions of its own accord.
+
+    `names` are of the files that readers have met; they share them.
+    """
     db = connect_sqlite(path, read_only=read_only, factory=CaptureConnection)
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
     elif isinstance(db, CaptureConnection):
-        db.names = {}
+        db.names = {} if names is None else names
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _WRITER_CACHE_KIB}")

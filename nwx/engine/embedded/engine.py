@@ -391,6 +391,6 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         self._folder.check()
         with (
             self._folder.our_errors(),
-            closing(connect(self._folder.database, read_only=True)) as db,
+            closing(connect(self._folder.database, read_only=True, names=self._folder.names)) as db,
         ):
             yield db

@@ -17,6 +17,7 @@ from nwx import mappings
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.embedded import database
+from nwx.engine.embedded.captures.runs import FileNames
 from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
@@ -106,6 +107,7 @@ class Folder:
         self.segments = path / "segments"
         self.numbers = self.segments / "numbers"
         self.format = FORMAT
+        self.names: FileNames = {}
 
     def exists(self) -> bool:
         """Return whether the archive exists."""

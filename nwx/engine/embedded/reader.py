@@ -171,7 +171,7 @@ class SharedConnection:
         with self._guard, self._folder.our_errors():
             if self._db is None:
                 self._folder.check()
-                self._db = connect(self._folder.database, read_only=True)
+                self._db = connect(self._folder.database, read_only=True, names=self._folder.names)
             yield self._db
 
     def close(self) -> None:

@@ -153,7 +153,7 @@ def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
 class Block:
     """A block, taken apart column by column as these are asked for."""
 
-    __slots__ = ("_lines", "_rest", "_texts", "number")
+    __slots__ = ("_texts", "number")
 
     def __init__(self, number: int, lines: bytes, rest: bytes | None = None) -> None:
         if number < 1:
@@ -163,29 +163,43 @@ class Block:
         if rest is not None:
             self._texts |= _columns(rest, REST_FIELDS)
 
-    def column(self, name: str) -> Sequence[str]:
-        """Return the values of a column, all of them texts."""
+    def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
+        """Return the values of a column, or some of them, all of them texts."""
+        end = self.number if end is None else end
         found = self._texts.get(name)
         if found is None:
-            return [""] * self.number
+            return [""] * (end - begin)
         if isinstance(found, str) and found.startswith(_SAME):
-            return [found[1:]] * self.number
-        values = found.split(_VALUE) if isinstance(found, str) else found
-        if len(values) != self.number:
+            return [found[1:]] * (end - begin)
+        values = found.split(_VALUE, end) if isinstance(found, str) else found
+        if len(values) < end or (end == self.number and len(values) > end):
             raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
-        return values
+        return values[begin:end] if begin or end < len(values) else values
+
+
+def unpacked_frame(frame: bytes) -> bytes:
+    """Return what is packed in a frame. Raises BlockError if it is damaged."""
+    decoder = zstd.ZstdDecompressor()
+    try:
+        data = decoder.decompress(frame)
+    except (zstd.ZstdError, TypeError) as error:
+        raise BlockError(f"a block of captures: {error}") from error
+    if not decoder.eof:
+        raise BlockError("a block of captures is cut off")
+    return data
 
 
 def _columns(frame: bytes, fields: Sequence[str]) -> dict[str, str | Sequence[str]]:
     """Return the columns of a frame by their names; `plain` may be missing."""
     found: Sequence[str | Sequence[str]]
+    data = unpacked_frame(frame)
     try:
-        text = zstd.decompress(frame).decode()
+        text = data.decode()
         if text.startswith(_ODD):
             found = [list(map(str, values)) for values in json.loads(text[len(_ODD) :])]
         else:
             found = text.split(_COLUMN)
-    except (zstd.ZstdError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise BlockError(f"a block of captures: {error}") from error
     if len(found) < len(fields) - ("plain" in fields) or len(found) > len(fields):
         raise BlockError(f"a block of captures has {len(found)} of {len(fields)} columns")

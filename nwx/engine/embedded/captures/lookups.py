@@ -10,8 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from hashlib import blake2b
 
-from nwx.engine.embedded.captures.blocks import BlockError
-from nwx.values.zstd import zstd
+from nwx.engine.embedded.captures.blocks import unpacked_frame
 
 DIGESTS, PLACES = 0, 1
 """The kinds of look-ups."""
@@ -72,10 +71,7 @@ def rank_parts(rank: int) -> tuple[int, int]:
 
 def unpacked(data: bytes) -> tuple["memoryview[int]", "memoryview[int]"]:
     """Return the keys and the ranks of packed entries."""
-    try:
-        planes = zstd.decompress(data)
-    except zstd.ZstdError as error:
-        raise BlockError(f"a table of captures: {error}") from error
+    planes = unpacked_frame(data)
     number = len(planes) // (2 * _BYTES)
     values = bytearray(len(planes))
     half = number * _BYTES

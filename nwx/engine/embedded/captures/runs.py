@@ -73,11 +73,14 @@ _NAMES_AT_ONCE = 500
 _NAMES_KEPT = 200_000
 
 
-class CaptureConnection(sqlite3.Connection):
-    """A connection to an archive, with the files that it has met by their codes."""
+FileNames = dict[str, tuple[str, ...]]
+"""Collections and names of files by their codes."""
 
-    names: dict[int, tuple[str, str]] | None = None
-    """None where codes may be undone."""
+
+class CaptureConnection(sqlite3.Connection):
+    """A connection to an archive, with the files that were met; None where codes may be undone."""
+
+    names: FileNames | None = None
 
 
 @contextmanager
@@ -189,52 +192,54 @@ class BlockPart(BlockColumns):
             begin = bisect_left(range(end), first, key=position)
         if position(-1) >= last:
             end = bisect_left(range(end), last, key=position)
-        self._part = slice(begin, end)
-        self._is_whole = end - begin == block.number
-        self.update(urlkey=self._cut(keys), timestamp=self._cut(times))
+        self._begin, self._end = begin, max(begin, end)
+        self.update(urlkey=keys[begin:end], timestamp=times[begin:end])
 
     def __missing__(self, name: str) -> Sequence[Any]:
         self[name] = found = self._column(name)
         return found
 
     def _column(self, name: str) -> Sequence[Any]:
-        block = self._block
         if name == "digest":
-            return self._cut(list(map(add, block.column("algorithm"), block.column("digest"))))
+            return list(map(add, self["algorithm"], self._stored(name)))
         if name == "bare_digest":
-            digests = self._cut(block.column("digest"))
-            if block.column("algorithm")[0]:
+            digests = self._stored("digest")
+            if all(self["algorithm"]):
                 return digests
             return [one[one.find(":") + 1 :] for one in digests]
         if name in ("collection", "source_file"):
             return self._names(name == "source_file")
-        return self._cut(block.column(name))
+        return self._stored(name)
 
-    def _cut(self, values: Sequence[Any]) -> Sequence[Any]:
-        return values if self._is_whole else values[self._part]
+    def _stored(self, name: str) -> Sequence[str]:
+        return self._block.column(name, self._begin, self._end)
 
     def _names(self, place: int) -> Sequence[str]:
         sources = self["source"]
-        names = file_names(self._db, map(int, set(sources)))
+        known: FileNames | None = getattr(self._db, "names", None)
         try:
-            return [names[int(code)][place] for code in sources]
+            return [(known or {})[code][place] for code in sources]
+        except KeyError:  # other threads may forget them at any moment
+            names = _file_names(self._db, set(sources), known)
+        try:
+            return [names[code][place] for code in sources]
         except KeyError as error:
             raise BlockError(f"captures are of a file that is missing: {error}") from error
 
 
-def file_names(db: sqlite3.Connection, codes: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """Return collection and name of files by their codes."""
-    known = getattr(db, "names", None)
-    if known is None:
-        known = {}
-    elif len(known) > _NAMES_KEPT:
-        known.clear()
-    missing = [code for code in codes if code not in known]
+def _file_names(db: sqlite3.Connection, codes: set[str], known: FileNames | None) -> FileNames:
+    """Return collection and name of files, and keep them with those that are known."""
+    found = {code: name for code in codes if (name := (known or {}).get(code))}
+    missing = sorted(codes - found.keys())
     for begin in range(0, len(missing), _NAMES_AT_ONCE):
-        some = missing[begin : begin + _NAMES_AT_ONCE]
-        for code, *name in db.execute(_NAMES.format(",".join(map(str, some)))):
-            known[code] = tuple(name)
-    return known
+        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
+        for code, *name in db.execute(_NAMES.format(some)):
+            found[str(code)] = tuple(name)
+    if known is not None:
+        if len(known) > _NAMES_KEPT:
+            known.clear()
+        known.update(found)
+    return found
 
 
 def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:

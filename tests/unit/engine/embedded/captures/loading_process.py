@@ -1,0 +1,37 @@
+"""Loads captures into an archive until it is killed, in small steps; prints what is stored.
+
+With `forward` in the place of a number it opens the archive, which brings an older one forward.
+"""
+
+import sys
+from pathlib import Path
+
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.embedded.captures import blocks, capture_writer, loader, merges, older_tables
+from tests.conformance.archive import capture
+
+LOADED = 60
+"""So many captures have the odd loads, each in many steps; the even ones have one."""
+
+
+def main() -> None:
+    """Load, or bring forward."""
+    for module in (blocks, capture_writer):
+        module.BLOCK_CAPTURES = 4
+    loader._CHUNK, merges.MERGED_AT_ONCE, merges.FEW_CAPTURES = 10, 10, 40
+    older_tables._AT_ONCE = 5
+    with EmbeddedEngine(Path(sys.argv[1])) as engine:
+        if sys.argv[2] == "forward":
+            return
+        for number in range(int(sys.argv[2]), sys.maxsize):
+            offsets = range(number * 100, number * 100 + (LOADED if number % 2 else 1))
+            urls = (f"http://{offset % 7}.example/{offset}" for offset in offsets)
+            stored = (
+                capture(url, offset=offset) for url, offset in zip(urls, offsets, strict=True)
+            )
+            engine.load_captures([one] for one in stored)
+            print(number, flush=True)
+
+
+if __name__ == "__main__":
+    main()
