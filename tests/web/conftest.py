@@ -1,6 +1,7 @@
 """Fixtures for the tests of the pages: a small archive, its application, a server, a browser."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.quality.monitor.state import write_state
 from tests.web.addresses import FIRST, SECOND, THIRD
 from tests.web.archive import HOME, batch
+from tests.web.axe import WIDE
 from tests.web.checked_archive import write_checked
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.monitored import seen_crawl
@@ -96,7 +98,27 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page whose console has to stay silent: the policy of our pages forbids much."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    with _silent_page(browser) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def _shared_page(browser: Browser) -> Iterator[Page]:
+    with _silent_page(browser) as page:
+        yield page
+
+
+@pytest.fixture
+def open_page(_shared_page: Page) -> Page:
+    """A silent page that tests which only look share: to open one takes longer than they do."""
+    _shared_page.set_viewport_size(WIDE)
+    _shared_page.emulate_media(color_scheme="light")
+    return _shared_page
+
+
+@contextmanager
+def _silent_page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))

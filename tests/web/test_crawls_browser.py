@@ -61,20 +61,18 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", ADDRESSES)
 @pytest.mark.parametrize("size", SIZES)
-def test_pages_fit_the_screen(page: Page, crawls: str, name: str, size: str) -> None:
-    page.set_viewport_size(SIZES[size])  # type: ignore[arg-type]
-    page.goto(crawls + ADDRESSES[name])
-    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+def test_pages_fit_the_screen(open_page: Page, crawls: str, name: str, size: str) -> None:
+    open_page.set_viewport_size(SIZES[size])  # type: ignore[arg-type]
+    open_page.goto(crawls + ADDRESSES[name])
+    assert open_page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out(browser: Browser, crawls: str, name: str, scheme: str) -> None:
-    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(crawls + ADDRESSES[name])
-    assert page.evaluate(CONTRAST)["faults"] == []
-    context.close()
+def test_texts_stand_out(open_page: Page, crawls: str, name: str, scheme: str) -> None:
+    open_page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_page.goto(crawls + ADDRESSES[name])
+    assert open_page.evaluate(CONTRAST)["faults"] == []
 
 
 def test_a_specification_is_written_without_scripts(browser: Browser, crawls: str) -> None:

@@ -61,9 +61,7 @@ def test_a_query_is_asked_without_scripts(browser: Browser, stored: str) -> None
     "address",
     ["/entities", "/entities?iri=http://www.wikidata.org/entity/Q7259", f"/sparql?query={QUERY}"],
 )
-def test_pages_fit_a_small_screen(browser: Browser, stored: str, address: str) -> None:
-    context = browser.new_context(viewport=NARROW)
-    page = context.new_page()
-    page.goto(f"{stored}{address}")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    context.close()
+def test_pages_fit_a_small_screen(open_page: Page, stored: str, address: str) -> None:
+    open_page.set_viewport_size(NARROW)
+    open_page.goto(f"{stored}{address}")
+    assert open_page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -71,20 +71,18 @@ def test_a_host_is_chosen_by_keyboard(page: Page, linked: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_pages_fit_a_narrow_screen(page: Page, linked: str, name: str) -> None:
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    page.goto(linked + ADDRESSES[name])
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+def test_pages_fit_a_narrow_screen(open_page: Page, linked: str, name: str) -> None:
+    open_page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    open_page.goto(linked + ADDRESSES[name])
+    assert open_page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out(browser: Browser, linked: str, name: str, scheme: str) -> None:
-    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(linked + ADDRESSES[name])
-    assert page.evaluate(CONTRAST)["faults"] == []
-    context.close()
+def test_texts_stand_out(open_page: Page, linked: str, name: str, scheme: str) -> None:
+    open_page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_page.goto(linked + ADDRESSES[name])
+    assert open_page.evaluate(CONTRAST)["faults"] == []
 
 
 def test_without_scripts_there_are_a_picture_and_the_table(browser: Browser, linked: str) -> None:

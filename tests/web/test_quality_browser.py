@@ -39,20 +39,18 @@ def test_the_slider_works_by_keyboard_and_pointer(page: Page, server: str) -> No
 
 
 @pytest.mark.parametrize("address", [LIST, CHECKED])
-def test_pages_fit_a_narrow_screen(page: Page, server: str, address: str) -> None:
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    page.goto(server + address)
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+def test_pages_fit_a_narrow_screen(open_page: Page, server: str, address: str) -> None:
+    open_page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    open_page.goto(server + address)
+    assert open_page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 @pytest.mark.parametrize("address", [LIST, CHECKED])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out(browser: Browser, server: str, address: str, scheme: str) -> None:
-    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(server + address)
-    assert page.evaluate(CONTRAST)["faults"] == []
-    context.close()
+def test_texts_stand_out(open_page: Page, server: str, address: str, scheme: str) -> None:
+    open_page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_page.goto(server + address)
+    assert open_page.evaluate(CONTRAST)["faults"] == []
 
 
 def test_pages_are_chosen_by_what_they_share(page: Page, server: str) -> None:
