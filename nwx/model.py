@@ -48,6 +48,8 @@ class IndexName(StrEnum):
     QUALITY = "quality"
     ACCESS = "access"
     PICTURES = "pictures"
+    ALIASES = "aliases"
+    CHANGES = "changes"
     FILES = "files"
 
 

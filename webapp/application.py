@@ -187,7 +187,7 @@ def create_app(
         files=FilePlaces(engine),
     )
     captures = CdxService(
-        CdxServer([EngineSource(engine), *cdx_sources]),
+        CdxServer([EngineSource(engine), *cdx_sources], engine.aliases),
         engine=engine,
         engines=engines,
         token=cdx_token,

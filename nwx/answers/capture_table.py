@@ -77,7 +77,8 @@ class Captures(ResultTable[CdxRow]):
         return self._columns
 
     def _server(self) -> CdxServer:
-        return CdxServer([EngineSource(self._engine())])
+        engine = self._engine()
+        return CdxServer([EngineSource(engine)], engine.aliases)
 
     def __iter__(self) -> Iterator[CdxRow]:
         spelled = field_values(CDX_FIELDS, DigestForm.BARE)

@@ -16,8 +16,10 @@ from nwx.cdx.rows import (
     row_is_capture,
     text_or_empty,
 )
+from nwx.cdxserver.aliases import store_aliases, without_alias_lines
 from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.engine.base import Engine
+from nwx.engine.indices.alias_index import Alias
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.keys import capture_id, check_collection, document_id, document_key
 from nwx.model import Capture
@@ -80,21 +82,24 @@ def load_lines(
     `blocks` have one or more whole lines each. With `at_once` captures are stored and visible in
     batches of that size, rounded up to 10,000 and a block, and batches before a bad line stay.
     Lines of records that are not captures are counted and left out, with `skip_bad` bad ones too.
+    `@alias URL TARGET` lines become aliases of the collection, once all captures are stored.
     `name` is the name of the lines in errors. Raises UsageError on an invalid collection name,
     CdxError on a bad line.
     """
     check_collection(collection)
-    loaded = Loaded()
+    loaded, aliases = Loaded(), list[Alias]()
     reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
+    blocks = without_alias_lines(blocks, aliases, name)
     batches = _without_purged(engine, reading.batches(blocks), loaded)
     if not at_once:
         # Read before the archive is locked, so that several processes read at once.
         read = list(islice(batches, _READ_BEFORE))
         loaded.changed = engine.load_captures(chain(read, batches))
-        return loaded
     further = -(-at_once // _AT_ONCE) - 1
     for first in batches:
         loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))
+    store_aliases(engine, collection, aliases)
+    loaded.lines += len(aliases)
     return loaded
 
 
@@ -121,14 +126,26 @@ def unload_lines(
 
     Lines of other records are deleted too: earlier versions loaded them.
     """
-    loaded = Loaded()
+    loaded, aliases, deleted = Loaded(), list[Alias](), list[Capture]()
     parser = CdxParser(name)
+    blocks = without_alias_lines(blocks, aliases, name, deleting=True)
     lines = (line for block in blocks for line in block.removesuffix(b"\n").split(b"\n"))
     captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad, every=True)
+    log = engine.change_log()
+    noted = deleted.append if log.is_kept(collection) else _unnoted
     loaded.changed = engine.unload_captures(
-        capture_id(collection, one.source_file, one.source_file_offset) for one in captures
+        capture_id(collection, one.source_file, one.source_file_offset)
+        for one in captures
+        if noted(one) is None
     )
+    log.add_deleted(deleted, engine.aliases)
+    store_aliases(engine, collection, aliases)
+    loaded.changed += len(aliases)
     return loaded
+
+
+def _unnoted(_: Capture) -> None:
+    """Leave a deletion out of the log."""
 
 
 def read_captures(

@@ -22,12 +22,13 @@ class OutputForm(StrEnum):
 
 
 class MatchType(StrEnum):
-    """How a URL selects captures."""
+    """How a URL selects captures; `RANGE` those from its urlkey on to the end."""
 
     EXACT = "exact"
     PREFIX = "prefix"
     HOST = "host"
     DOMAIN = "domain"
+    RANGE = "range"
 
 
 class RowOrder(StrEnum):

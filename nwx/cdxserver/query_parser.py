@@ -30,6 +30,7 @@ from nwx.values.digests import DigestForm
 from nwx.values.urlkeys import urlkey, with_scheme
 
 _CONTROL = re.compile(r"[\x00- ]")
+_RANGE_END = "~"
 _NO_HOST = ("http:", "https:")
 _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
@@ -62,6 +63,8 @@ def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
         if url.endswith(("/", "?")) and not key.endswith(url[-1]):
             key += url[-1]
         return CdxSpan(key, key_after(key))
+    if match is MatchType.RANGE:
+        return CdxSpan(key, _RANGE_END)
     host = key.partition(")/")[0]
     if match is MatchType.HOST:
         return CdxSpan(f"{host})/", f"{host}*")

@@ -4,13 +4,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nwx.cdxserver.aliases import AliasedSource
 from nwx.cdxserver.output import pieces, plain_lines
 from nwx.cdxserver.parameters import Parameters
 from nwx.cdxserver.query_model import CdxQuery, Dialect, OutputForm, Paging
 from nwx.cdxserver.query_parser import parse_cdx_query
 from nwx.cdxserver.selection import RowsSeen, SelectedRows, narrowed
 from nwx.cdxserver.sources import RowSource, Sources
-from nwx.engine.capture_index import CdxSpan
+from nwx.engine.capture_index import CdxSpan, exactly
+from nwx.engine.indices.alias_index import AliasIndex
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 
@@ -58,11 +60,12 @@ class Answer:
 
 
 class CdxServer:
-    """Answers questions from one source or several."""
+    """Answers questions from one source or several, with captures of aliases at their targets."""
 
-    def __init__(self, sources: Sequence[RowSource]) -> None:
-        self.sources = tuple(sources)
-        self.source = Sources(sources)
+    def __init__(self, sources: Sequence[RowSource], aliases: AliasIndex | None = None) -> None:
+        self.sources, self.aliases = tuple(sources), aliases
+        source = Sources(sources)
+        self.source = source if aliases is None else AliasedSource(source, aliases)
 
     def answer(
         self,
@@ -104,7 +107,12 @@ class CdxServer:
         digest: DigestForm | None = None,
     ) -> CdxQuery:
         """Return what parameters ask for, on one collection or on all."""
-        return parse_cdx_query(parameters, dialect, digest, collection)
+        query = parse_cdx_query(parameters, dialect, digest, collection)
+        known = query.urlkey and self.aliases and self.aliases.of(query.span.collection)
+        if not known or query.urlkey not in known:
+            return query
+        target = known.resolved(query.urlkey)
+        return query.for_span(replace(exactly(target), collection=query.span.collection), target)
 
     def rows(self, query: CdxQuery) -> SelectedRows:
         """Return the captures that a question asks for."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from nwx.engine.backups import Backups
     from nwx.engine.capabilities import Damage
     from nwx.engine.facet_store import FacetStore
+    from nwx.engine.indices.alias_index import AliasIndex
+    from nwx.engine.indices.change_log import ChangeLog
     from nwx.engine.indices.crawl_index import CrawlIndex
     from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
     from nwx.engine.indices.entry_store import EntryStore
@@ -187,6 +189,20 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         from nwx.engine.access.access_index import AccessIndex
 
         return AccessIndex(self.entry_store(IndexName.ACCESS))
+
+    @cached_property
+    def aliases(self) -> "AliasIndex":
+        """The aliases of URLs; others may use them while an import writes."""
+        from nwx.engine.indices.alias_index import AliasIndex
+
+        seconds = 0.0 if self.traits.is_local else 1.0
+        return AliasIndex(self.entry_store(IndexName.ALIASES), seconds)
+
+    def change_log(self) -> "ChangeLog":
+        """Return the log of changes that followers of the archive read."""
+        from nwx.engine.indices.change_log import ChangeLog
+
+        return ChangeLog(self.entry_store(IndexName.CHANGES))
 
     @abstractmethod
     def picture_index(self) -> "PictureIndex":

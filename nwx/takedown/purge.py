@@ -77,6 +77,7 @@ class _Found:
     urls: set[str] = field(default_factory=set)
     pages: list[tuple[str, str]] = field(default_factory=list)
     places: list[RecordPlace] = field(default_factory=list)
+    followed: list[Capture] = field(default_factory=list)
 
 
 class Purge:
@@ -159,6 +160,7 @@ class Purge:
         self._remove_dates_of(captures)
         places = [record_place(one) for one in captures]
         self._found.places += places
+        self._found.followed += self._engine.change_log().followed(captures)
         self._found.documents |= ids | own
         self._found.pages += filter(None, map(page_of, captures))
         self._found.urls |= self._gone_urls(captures)
@@ -219,6 +221,7 @@ class Purge:
         ids = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
         for start in range(0, len(ids), _AT_ONCE):
             self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
+        self._engine.change_log().add_deleted(self._found.followed, self._engine.aliases)
 
 
 def _chunks(items: Iterator[_T], size: int = _AT_ONCE) -> Iterator[list[_T]]:

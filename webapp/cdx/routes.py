@@ -19,7 +19,7 @@ from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
 from nwx.values.urls import url_parts
-from webapp.cdx import writes
+from webapp.cdx import replication, writes
 from webapp.cdx.gate import BEGUN, Gate, asked
 from webapp.cdx.service import (
     CDX_EXTENSION,
@@ -140,6 +140,27 @@ def add_lines(collection: str) -> ResponseReturnValue:
 def delete_lines(collection: str) -> ResponseReturnValue:
     """Delete captures."""
     return writes.delete_posted(collection)
+
+
+@blueprint.get("/<collection:collection>/changes")
+@with_token
+def changes(collection: str) -> ResponseReturnValue:
+    """Stream changes to followers."""
+    return replication.changes(collection)
+
+
+@blueprint.get("/<collection:collection>/sequence")
+@with_token
+def sequence(collection: str) -> ResponseReturnValue:
+    """Answer with the number of the last change."""
+    return replication.sequence(collection)
+
+
+@blueprint.get("/<collection:collection>/aliases")
+@with_token
+def aliases(collection: str) -> ResponseReturnValue:
+    """List aliases."""
+    return replication.aliases(collection)
 
 
 def _answer(variant: str, collection: str = "") -> Response:

@@ -70,8 +70,9 @@ class CdxService:
     `places` is told which files are about to be played. `streams` bounds how
     many long answers are under way at once, those that read much and find
     little too, so that some threads are always left for short ones. Pages
-    of `origins` may read answers. Captures are played below `replay_url`,
-    which is `/replay` for these pages themselves and "" for nowhere.
+    of `origins` may read answers. One that `follows` a primary takes no lines.
+    Captures are played below `replay_url`, which is `/replay` for these pages
+    themselves and "" for nowhere.
     """
 
     server: CdxServer
@@ -81,6 +82,7 @@ class CdxService:
     replay_url: str = ""
     places: ArchivedPlaces | None = None
     origins: frozenset[str] = frozenset()
+    follows: bool = False
     streams: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(DEFAULT_STREAMS)
     )
@@ -105,7 +107,8 @@ class CdxService:
         with self._lock:
             found = self._servers.get(shown.decisions.key)
             if found is None:
-                found = CdxServer(restricted_sources(self.server.sources, shown))
+                sources = restricted_sources(self.server.sources, shown)
+                found = CdxServer(sources, self.server.aliases)
                 self._servers[shown.decisions.key] = found
             return found
 

@@ -29,7 +29,9 @@ def delete_posted(collection: str) -> Response:
 
 
 def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Response:
-    engine = _authorized()
+    engine = authorized()
+    if cdx_service().follows:
+        raise Forbidden("this server follows a primary; write to that")
     if len(collection) > MOST_NAME:
         raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
     skip_bad = _skips_bad_lines()
@@ -50,15 +52,25 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
     return Response(f"{word} {number} records\n", mimetype="text/plain")
 
 
-def _authorized() -> Engine:
-    """Return the engine to write to; raises Forbidden or Unauthorized."""
+def authorized(*, basic: bool = False) -> Engine:
+    """Return the engine for whoever has the token; raises Forbidden or Unauthorized.
+
+    With `basic` the token may be a password: followers have no other header.
+    """
     found = cdx_service()
     if found.engine is None or not found.token:
         raise Forbidden("writing is off here; it needs an archive, and NWX_CDX_TOKEN to be set")
-    if not has_token(request.headers.get("Authorization", ""), found.token):
+    header, given = request.headers.get("Authorization", ""), request.authorization
+    if basic and given is not None and given.password is not None:
+        header = f"Bearer {given.password}"
+    if not has_token(header, found.token):
         raise Unauthorized(
-            "writing needs the header `Authorization: Bearer TOKEN`",
-            www_authenticate=WWWAuthenticate("bearer"),
+            "this needs the header `Authorization: Bearer TOKEN`"
+            if basic
+            else "writing needs the header `Authorization: Bearer TOKEN`",
+            www_authenticate=WWWAuthenticate(
+                "basic" if basic else "bearer", {"realm": "nwx"} if basic else None
+            ),
         )
     return found.engine
 

@@ -1,8 +1,9 @@
 """The CDX server and the crawler's queue alone, without the pages of the search service."""
 
 import socket
-from collections.abc import Callable
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from flask import Flask, Response
@@ -30,13 +31,16 @@ from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site import health
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
+_ENDING_SECONDS = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class CdxServerSettings:
     """Where to listen, and what to answer from: an archive, unless there is none, and sources.
 
     Each of the `workers` answers `threads` questions at once. Whoever has
-    the `token` may write to the archive.
+    the `token` may write to the archive. With `primaries`, it follows each
+    and asks for changes every so many `interval` seconds.
     """
 
     archive: Settings | None = None
@@ -51,6 +55,8 @@ class CdxServerSettings:
     origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     protection: ProtectionSettings = field(default_factory=ProtectionSettings)
+    primaries: tuple[str, ...] = ()
+    interval: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class CdxServerMaker:
         if asked.archive is not None:
             engine = stack.enter_context(open_engine(asked.archive, read_only=not asked.token))
             sources.insert(0, EngineSource(engine))
-        server = CdxServer(sources)
+        server = CdxServer(sources, None if engine is None else engine.aliases)
         stack.callback(server.close)
         app = create_cdx_app(
             CdxService(
@@ -77,6 +83,7 @@ class CdxServerMaker:
                 token=asked.token,
                 replay_url=asked.replay_url.rstrip("/"),
                 origins=origins_of(asked.origins),
+                follows=bool(asked.primaries),
                 streams=streams_of(asked.threads),
             )
         )
@@ -123,18 +130,49 @@ def _protected(
     return OpenedApplication(app, short, counts=counts)
 
 
-def serve_alone(settings: CdxServerSettings, ready: Callable[[str], object]) -> None:
-    """Answer until SIGINT or SIGTERM; `ready` is told the address.
+def serve_alone(
+    settings: CdxServerSettings,
+    ready: Callable[[str], object],
+    say: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Answer until SIGINT or SIGTERM; `ready` is told the address, `say` what is followed.
 
     Raises SettingsError where the address is taken, and what opening the
     archive and the sources raises.
     """
     with listening_service(settings.host, settings.port) as listening, ExitStack() as stack:
-        if settings.archive is not None and settings.token:
+        if settings.archive is not None and (settings.token or settings.primaries):
             prepare_archive(settings.archive)
         shared = SharedProtection.create(stack, settings.protection, settings.workers)
         order = _order(CdxServerMaker(settings, shared), settings, listening)
-        run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
+        with _following(settings, say):
+            run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
+
+
+@contextmanager
+def _following(settings: CdxServerSettings, say: Callable[[str], object]) -> Iterator[None]:
+    """Follow the primaries of a server in threads of this process."""
+    if not settings.primaries or settings.archive is None:
+        yield
+        return
+    # Imported here: most servers follow none.
+    from nwx.cdxserver.replication.follower import Follower
+
+    stop = threading.Event()
+    with open_engine(settings.archive) as engine:
+        followers = [Follower(engine, primary) for primary in settings.primaries]
+        threads = [
+            threading.Thread(target=one.run, args=(stop, settings.interval, say), daemon=True)
+            for one in followers
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(_ENDING_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from nwx.engine.access.rules import EVERYBODY, Action, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
+from nwx.engine.indices.alias_index import AliasIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.entry_store import EntryStore
@@ -180,6 +181,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""
         return RestrictedPictureIndex(self._engine, self, self._hidden.current)
+
+    @property
+    def aliases(self) -> AliasIndex:
+        """The aliases of URLs, those of hidden ones too: no answer names them."""
+        return self._engine.aliases
 
     def crawl_queue(self) -> CrawlQueue:
         """Return the queue of visible URLs."""

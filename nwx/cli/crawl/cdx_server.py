@@ -46,6 +46,16 @@ from nwx.settings import Settings
 )
 @TRUSTED_PROXIES
 @PROTECTION
+@option.repeated(
+    "--primary",
+    "URL",
+    "Follow a collection of an OutbackCDX or nwx: http://[USER:TOKEN@]HOST/COLLECTION; may be "
+    "repeated.",
+    into="primaries",
+)
+@option.seconds(
+    "--update-interval", "Time between questions to primaries.", "interval", default=10, least=0.1
+)
 @click.pass_obj
 def command(
     settings: Settings,
@@ -69,6 +79,8 @@ def command(
     token = cdx_token or settings.cdx_token
     if token and sources and not archive:
         raise UsageError("captures are written to an archive; add --archive")
+    if given["primaries"] and sources and not archive:
+        raise UsageError("a primary is followed into an archive; add --archive")
     has_archive = archive or not sources
     shown = ", ".join((*((settings.engine,) if has_archive else ()), *sources))
     service = CdxServerSettings(
@@ -83,4 +95,4 @@ def command(
     def ready(address: str) -> None:
         click.echo(f"nwx answers from {clean(shown)} at {address}/cdx (Ctrl-C ends)")
 
-    serve_alone(service, ready)
+    serve_alone(service, ready, lambda text: click.echo(clean(text), err=True))

@@ -160,6 +160,16 @@ _DECLARED = (
         entry_bytes=500,
         made_by="delete the file, and run `nwx build-pictures`",
     ),
+    IndexDeclaration(
+        IndexName.ALIASES,
+        fields=EntryFields(has_version=True),
+        undeletable="entries of the index aliases cannot be deleted one by one; "
+        "POST `@alias` lines to /COLLECTION/delete",
+    ),
+    IndexDeclaration(
+        IndexName.CHANGES,
+        undeletable="entries of the index changes cannot be deleted: followers read them",
+    ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

@@ -1,0 +1,140 @@
+"""Aliases of URLs: applied to answers, and read from `@alias URL TARGET` lines, as in OutbackCDX.
+
+Captures of an alias are listed under the urlkey of its target, whenever they were stored.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from nwx.cdx.rows import CdxRow
+from nwx.cdxserver.sources import BLOCK_LINES, RowSource, cdx_place
+from nwx.engine.base import Engine
+from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
+from nwx.engine.indices.alias_index import Alias, Aliases, AliasIndex
+from nwx.engine.indices.change_log import ChangeKind
+from nwx.errors import CdxError, UrlError
+from nwx.values.urlkeys import urlkey, with_scheme
+from nwx.values.urls import clean_url
+
+_MARK = b"@alias "
+
+
+class AliasedSource:
+    """A source in which captures of aliases stand under the urlkeys of their targets."""
+
+    def __init__(self, source: RowSource, index: AliasIndex) -> None:
+        self._source, self._index = source, index
+        self.name, self.is_local = source.name, source.is_local
+
+    def resolved(self, urlkey: str, collection: str) -> str:
+        """Return the urlkey that captures of a urlkey are listed under."""
+        aliases = self._index.of(collection)
+        return urlkey if aliases is None else aliases.resolved(urlkey)
+
+    def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
+        """Stream the captures of a span in its order; that of a single alias is its target's."""
+        aliases = self._touching(span)
+        if aliases is None:
+            return self._source.rows(span)
+        span = _of_target(span, aliases)
+        kept = (row for row in self._source.rows(span) if row.urlkey not in aliases)
+        moved = self._moved(span, aliases)
+        return heapq.merge(kept, moved, key=cdx_place, reverse=span.newest_first)
+
+    def _moved(self, span: CdxSpan, aliases: Aliases) -> Iterator[CdxRow]:
+        """Stream the captures of aliases whose targets lie in a span, in its order."""
+        targets = aliases.targets_in(span)
+        first, since, last, until = span.bounds()
+        for target in reversed(targets) if span.newest_first else targets:
+            start, end = since * (target == first), until * (target == last)
+            streams = [
+                self._source.rows(
+                    replace(span, start=f"{one} {start}", end=f"{one} {end}" if end else f"{one}!")
+                )
+                for one in aliases.members(target)
+            ]
+            for row in heapq.merge(*streams, key=_timestamp, reverse=span.newest_first):
+                yield row._replace(urlkey=target)
+
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+        """Stream the same captures as lines where no alias is in the span."""
+        return None if self._touching(span) else self._source.blocks(span, form)
+
+    def marks(self, span: CdxSpan) -> Iterator[str]:
+        """Stream the places of captures about 3,000 apart, from the first."""
+        if not self._touching(span):
+            yield from self._source.marks(span)
+            return
+        for number, row in enumerate(self.rows(span)):
+            if not number % BLOCK_LINES:
+                yield f"{row.urlkey} {row.timestamp}"
+
+    def collections(self) -> Sequence[str]:
+        """Return the names of the collections that have captures here."""
+        return self._source.collections()
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()
+
+    def _touching(self, span: CdxSpan) -> Aliases | None:
+        aliases = self._index.of(span.collection)
+        return aliases if aliases is not None and aliases.touches(span) else None
+
+
+def _of_target(span: CdxSpan, aliases: Aliases) -> CdxSpan:
+    first, blank, since = span.start.partition(" ")
+    last, _, until = span.end.partition(" ")
+    if not blank or first not in aliases or last not in (first, f"{first}!"):
+        return span
+    target = aliases.resolved(first)
+    end = f"{target} {until}" if until else f"{target}!"
+    return replace(span, start=f"{target} {since}", end=end)
+
+
+def _timestamp(row: CdxRow) -> str:
+    return row.timestamp
+
+
+def without_alias_lines(
+    blocks: Iterable[bytes], found: list[Alias], file: str, *, deleting: bool = False
+) -> Iterator[bytes]:
+    """Yield blocks of lines without `@alias` lines, which are put into `found`.
+
+    Empty lines stand in their places. Raises CdxError on a bad one, with its number.
+    """
+    number = 1
+    for block in blocks:
+        lines = block.count(b"\n")
+        if block.startswith(_MARK) or b"\n" + _MARK in block:
+            kept = block.split(b"\n")
+            for place, line in enumerate(kept):
+                if line.startswith(_MARK):
+                    found.append(_alias(line, deleting, file, number + place))
+                    kept[place] = b""
+            block = b"\n".join(kept)
+        number += lines
+        yield block
+
+
+def _alias(line: bytes, deleting: bool, file: str, number: int) -> Alias:
+    fields = line.rstrip(b"\r").split(b" ")[1:]
+    if len(fields) not in ((1, 2) if deleting else (2,)):
+        raise CdxError("an alias is written as @alias URL TARGET", file, number)
+    try:
+        keys = [urlkey(with_scheme(clean_url(field))) for field in fields]
+    except UrlError as error:
+        raise CdxError(f"the line names no URL: {error}", file, number) from error
+    return Alias(keys[0], "" if deleting else keys[1])
+
+
+def store_aliases(engine: Engine, collection: str, aliases: Sequence[Alias]) -> None:
+    """Store aliases of a collection, or remove those without a target; tell followers."""
+    if not aliases:
+        return
+    before = engine.aliases.of(collection) or Aliases()
+    # Where captures of an alias stood tells followers what to delete.
+    keys = [f"{one.alias} {before.resolved(one.alias)}" for one in aliases]
+    engine.aliases.change(collection, aliases)
+    engine.change_log().add_keys(collection, ChangeKind.ALIASES, keys)

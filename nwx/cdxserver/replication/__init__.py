@@ -1,0 +1,1 @@
+"""Replication in OutbackCDX's protocol: changes for followers, and following a primary."""
