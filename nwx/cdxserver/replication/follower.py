@@ -40,7 +40,7 @@ _RECORDS_AT_ONCE = 10_000
 _BLOCKS_AT_ONCE = 16
 _ALIASES_AT_ONCE = 1_000
 _FIRST_KEY = "$"
-"""Before all urlkeys, and after `#ReplicationSequence`, at which an OutbackCDX that follows stops."""
+"""Before all urlkeys, and after `#ReplicationSequence`, which OutbackCDX cannot list."""
 
 _INCOMPLETE = b"warning: output may be incomplete"
 """What an OutbackCDX ends an answer with in which it failed."""
