@@ -12,7 +12,7 @@ from nwx.cdxserver.sources import BLOCK_LINES, RowSource, cdx_place
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.indices.alias_index import Alias, Aliases, AliasIndex
-from nwx.engine.indices.change_log import ChangeKind
+from nwx.engine.indices.change_log import LoggedKind
 from nwx.errors import CdxError, UrlError
 from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url
@@ -137,4 +137,4 @@ def store_aliases(engine: Engine, collection: str, aliases: Sequence[Alias]) -> 
     # Where captures of an alias stood tells followers what to delete.
     keys = [f"{one.alias} {before.resolved(one.alias)}" for one in aliases]
     engine.aliases.change(collection, aliases)
-    engine.change_log().add_keys(collection, ChangeKind.ALIASES, keys)
+    engine.change_log().add_keys(collection, LoggedKind.ALIASES, keys)

@@ -137,6 +137,18 @@ def _write(id: str, path: str, summary: str) -> Operation:
     )
 
 
+def _followed(id: str, summary: str, media_type: str, *parameters: Parameter) -> Operation:
+    return Operation(
+        id,
+        f"/{{collection}}/{id}",
+        summary,
+        (_COLLECTION, *parameters),
+        media_types=(media_type,),
+        errors=_CDX_ERRORS | {"401": _WRITE_ERRORS["401"], "403": _WRITE_ERRORS["403"]},
+        plain_errors=True,
+    )
+
+
 CDX_OPERATIONS = (
     _cdx("cdx", "/cdx", "The captures of a URL, of all collections"),
     _cdx("cdxVariant", "/cdx/{variant}", "The same in a dialect", _VARIANT),
@@ -158,6 +170,22 @@ CDX_OPERATIONS = (
     _cdx("outback", "/{collection}", "The address that OutbackCDX has", _COLLECTION),
     _write("addCaptures", "/{collection}", "Store the captures of CDX lines"),
     _write("deleteCaptures", "/{collection}/delete", "Delete the captures of CDX lines"),
+    _followed(
+        "changes",
+        "Changes after a sequence number, as RocksDB write batches",
+        "application/json",
+        Parameter("since", "the number", COUNT),
+        Parameter("size", "the most bytes, about", COUNT),
+        Parameter("version", "the index version of OutbackCDX", {"enum": ["3", "4"]}),
+    ),
+    _followed("sequence", "The number of the last change", "text/plain"),
+    _followed(
+        "aliases",
+        "The aliases from a urlkey on",
+        "application/json",
+        Parameter("key", "the urlkey"),
+        Parameter("limit", "the most aliases", COUNT),
+    ),
     _memento("timemap", "/timemap/{form}/{url}", "The captures of a URL (Memento TimeMap)"),
     _memento(
         "collectionTimemap",

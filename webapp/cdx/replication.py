@@ -10,7 +10,7 @@ from werkzeug.exceptions import NotFound
 
 from nwx.cdxserver.parameters import parameters_of
 from nwx.cdxserver.replication.changes import DEFAULT_SIZE, ChangeFeed, NumberedBatch
-from nwx.cdxserver.replication.write_batches import USUAL_VERSION
+from nwx.cdxserver.replication.write_batches import BY_BATCH, USUAL_VERSION
 from nwx.engine.base import Engine
 from nwx.engine.indices.alias_index import Aliases
 from webapp.cdx.writes import authorized
@@ -28,9 +28,7 @@ def changes(collection: str) -> Response:
     )
     since = asked.number("since", 0, 0, _MOST) or 0
     found = feed.batches(since, asked.number("size", DEFAULT_SIZE, 1, _MOST) or DEFAULT_SIZE)
-    response = Response(_json_lines(found), mimetype="application/json")
-    response.headers["Nwx-Sequence"] = "batches"
-    return response
+    return Response(_json_lines(found), mimetype="application/json")
 
 
 def _json_lines(batches: Iterator[NumberedBatch]) -> Iterator[bytes]:
@@ -46,7 +44,8 @@ def _json_lines(batches: Iterator[NumberedBatch]) -> Iterator[bytes]:
 def sequence(collection: str) -> Response:
     """Answer with the number of the last change."""
     engine = _engine_of(collection)
-    return Response(str(ChangeFeed(engine, collection).sequence()), mimetype="text/plain")
+    number = str(ChangeFeed(engine, collection).sequence())
+    return Response(number, mimetype="text/plain", headers={BY_BATCH: "batches"})
 
 
 def aliases(collection: str) -> Response:

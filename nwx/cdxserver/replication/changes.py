@@ -14,17 +14,17 @@ from nwx.cdxserver.aliases import AliasedSource
 from nwx.cdxserver.replication.write_batches import (
     PLACE_VERSION,
     USUAL_VERSION,
-    AliasRecord,
-    BatchRecord,
+    AliasChange,
+    BatchChange,
+    CaptureChange,
     CaptureKey,
-    CaptureRecord,
     write_batch,
 )
 from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.engine.indices.alias_index import Aliases
-from nwx.engine.indices.change_log import ChangeKind, LoggedChange
+from nwx.engine.indices.change_log import LoggedChange, LoggedKind
 from nwx.errors import CdxQueryError
 from nwx.model import Capture
 
@@ -92,19 +92,19 @@ class ChangeFeed:
         self._log.add_captures(self._collection, head, end, len(marks))
         return bool(marks)
 
-    def _records(self, change: LoggedChange) -> Iterator[BatchRecord]:
+    def _records(self, change: LoggedChange) -> Iterator[BatchChange]:
         aliases = self._engine.aliases.of(self._collection) or Aliases()
-        if change.kind is ChangeKind.DELETED:
+        if change.kind is LoggedKind.DELETED:
             return map(self._as_it_is, map(_key_of, change.keys))
-        if change.kind is ChangeKind.ALIASES:
+        if change.kind is LoggedKind.ALIASES:
             return chain.from_iterable(self._alias(key, aliases) for key in change.keys)
         stored = self._engine.captures_since(change.since, change.until, self._collection)
         return (_stored(row_of(one), aliases) for one, _ in stored)
 
-    def _as_it_is(self, key: CaptureKey) -> CaptureRecord:
+    def _as_it_is(self, key: CaptureKey) -> CaptureChange:
         """Return the capture of a key, or its deletion where there is none."""
         if key.urlkey in (self._engine.aliases.of(self._collection) or ()):
-            return CaptureRecord(key, None)
+            return CaptureChange(key, None)
         span = CdxSpan(
             f"{key.urlkey} {key.timestamp}",
             f"{key.urlkey} {key.timestamp}!",
@@ -114,12 +114,12 @@ class ChangeFeed:
         for row in self._listed.rows(span):
             if self._version < PLACE_VERSION or key[2:] == (row.offset, row.filename):
                 found = row
-        return CaptureRecord(key, found)
+        return CaptureChange(key, found)
 
-    def _alias(self, key: str, aliases: Aliases) -> Iterator[BatchRecord]:
+    def _alias(self, key: str, aliases: Aliases) -> Iterator[BatchChange]:
         """Yield an alias and the captures that it moved: deleted where they stood, stored anew."""
         alias, _, before = key.partition(" ")
-        yield AliasRecord(alias, aliases.target(alias))
+        yield AliasChange(alias, aliases.target(alias))
         for urlkey in aliases.through(alias):
             span = exactly(urlkey)
             for row in self._engine.cdx_rows(
@@ -131,9 +131,9 @@ class ChangeFeed:
                 yield stored
 
 
-def _stored(row: CdxRow, aliases: Aliases) -> CaptureRecord:
+def _stored(row: CdxRow, aliases: Aliases) -> CaptureChange:
     urlkey = aliases.resolved(row.urlkey)
-    return CaptureRecord(CaptureKey(urlkey, row.timestamp, row.offset, row.filename), row)
+    return CaptureChange(CaptureKey(urlkey, row.timestamp, row.offset, row.filename), row)
 
 
 def _key_of(text: str) -> CaptureKey:

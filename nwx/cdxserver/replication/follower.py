@@ -19,9 +19,10 @@ from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.aliases import AliasedSource, store_aliases
 from nwx.cdxserver.loaded_lines import capture_of, load_lines
 from nwx.cdxserver.replication.write_batches import (
+    BY_BATCH,
     PLACE_VERSION,
-    AliasRecord,
-    BatchRecord,
+    AliasChange,
+    BatchChange,
     CaptureKey,
     batch_numbers,
     read_batch,
@@ -45,21 +46,16 @@ _FIRST_KEY = "$"
 _INCOMPLETE = b"warning: output may be incomplete"
 """What an OutbackCDX ends an answer with in which it failed."""
 
-_BATCHES = "nwx-sequence"
-"""The header by which an nwx says that it numbers batches, and not records as OutbackCDX."""
-
 
 @dataclass(slots=True)
 class FollowerState:
-    """How far a follower is: the change that it has reached, and the batch that it asks from.
+    """How far a follower is: the number of the last change that it has taken over.
 
-    Batches of OutbackCDX may be empty; it gives the one asked from, and the next, again. `copied`
-    is the urlkey that a first copy has come to, None before and after that.
+    `copied` is the urlkey that a first copy has come to, None before and after that.
     """
 
     primary: str = ""
-    since: int = 0
-    reached: int = 0
+    reached: int | None = None
     copied: str | None = None
 
 
@@ -76,7 +72,6 @@ class Followed:
 
 
 class _Change(NamedTuple):
-    number: int
     first: int
     last: int
     data: bytes
@@ -103,6 +98,7 @@ class Follower:
         if parts.password:
             self._session.auth = (unquote(parts.username or ""), unquote(parts.password))
         self._name = f"follower/{self.collection}"
+        self._by_batch = False
         self.state = self._stored_state()
 
     def run(self, stop: threading.Event, seconds: float, say: Callable[[str], object]) -> None:
@@ -129,6 +125,11 @@ class Follower:
         """
         done, state = Followed(), self.state
         sequence = self._sequence()
+        if state.reached is None:
+            # The log of an OutbackCDX begins later than its captures, and it has none to ask.
+            state.copied = None if self._by_batch else _FIRST_KEY
+            state.reached = 0 if self._by_batch else sequence
+            self._save()
         if sequence < state.reached:
             raise SourceError(
                 f"the primary has {sequence} changes, and {state.reached} were followed: it was "
@@ -136,37 +137,27 @@ class Follower:
             )
         if state.copied is not None:
             self._copy(done)
-        taken = True
-        while taken and sequence > state.reached and not (stop is not None and stop.is_set()):
-            taken = self._take_changes(sequence, done, stop)
+        before = -1
+        while before < state.reached < sequence and not (stop is not None and stop.is_set()):
+            before = state.reached
+            self._take_changes(done, stop)
         done.lag = max(sequence - state.reached, 0)
         return done
 
-    def _take_changes(self, sequence: int, done: Followed, stop: threading.Event | None) -> bool:
-        """Take the next changes over; return whether there were any."""
-        state, taken = self.state, False
-        for change in self._changes(state.since):
-            if change.first > state.reached + 1:
-                if state.reached:
-                    raise SourceError(
-                        f"the primary has deleted its changes {state.reached + 1} to "
-                        f"{change.first - 1}; follow it with an empty archive"
-                    )
-                # The log of an OutbackCDX begins later than its captures: they are copied.
-                state.copied, state.since, state.reached = _FIRST_KEY, sequence, sequence
-                self._save()
-                self._copy(done)
-                return True
-            is_new = change.last > state.reached
-            if is_new:
+    def _take_changes(self, done: Followed, stop: threading.Event | None) -> None:
+        state = self.state
+        for change in self._changes(state.reached or 0):
+            if change.first > (state.reached or 0) + 1:
+                raise SourceError(
+                    f"the primary has deleted its changes up to {change.first - 1}, and "
+                    f"{state.reached} were followed; follow it with an empty archive"
+                )
+            if change.last > (state.reached or 0):
                 self._apply(read_batch(change.data), done)
-            if is_new or change.number > state.since:
-                taken, state.since = True, change.number
-                state.reached = max(change.last, state.reached)
+                state.reached = change.last
                 self._save()
             if stop is not None and stop.is_set():
                 break
-        return taken
 
     def _copy(self, done: Followed) -> None:
         """Copy all captures and aliases, from where an earlier copy ended."""
@@ -194,12 +185,12 @@ class Follower:
         state.copied = None
         self._save()
 
-    def _apply(self, records: Iterator[BatchRecord], done: Followed) -> None:
+    def _apply(self, records: Iterator[BatchChange], done: Followed) -> None:
         while some := list(islice(records, _RECORDS_AT_ONCE)):
-            aliases = [Alias(*one) for one in some if isinstance(one, AliasRecord)]
+            aliases = [Alias(*one) for one in some if isinstance(one, AliasChange)]
             store_aliases(self._engine, self.collection, aliases)
             done.aliases += len(aliases)
-            captures = {one.key: one.row for one in some if not isinstance(one, AliasRecord)}
+            captures = {one.key: one.row for one in some if not isinstance(one, AliasChange)}
             self._take_over(captures, done)
 
     def _take_over(self, changed: dict[CaptureKey, CdxRow | None], done: Followed) -> None:
@@ -248,14 +239,16 @@ class Follower:
 
     def _sequence(self) -> int:
         with self._opened("/sequence") as response:
+            self._by_batch = BY_BATCH in response.headers
             try:
                 return int(response.raw.read(100))
             except ValueError as error:
                 raise SourceError("the primary does not tell its sequence number") from error
 
-    def _changes(self, since: int) -> Iterator[_Change]:
+    def _changes(self, reached: int) -> Iterator[_Change]:
+        # OutbackCDX begins with the batch that a number is in.
+        since = reached if self._by_batch else reached + 1
         with self._opened(f"/changes?since={since}&version={PLACE_VERSION}") as response:
-            by_batch = _BATCHES in response.headers
             lines = io.BufferedReader(response.raw)
             while line := lines.readline(_MOST_LINE):
                 text = line.strip(b"[], \r\n")
@@ -267,12 +260,8 @@ class Follower:
                 except (ValueError, KeyError, TypeError) as error:
                     raise SourceError(f"the primary sends what is no change: {error}") from error
                 first, count = batch_numbers(data)
-                yield _Change(
-                    number,
-                    0 if by_batch else first,
-                    number if by_batch else first + count - 1,
-                    data,
-                )
+                last = number if self._by_batch else first + count - 1
+                yield _Change(0 if self._by_batch else first, last, data)
 
     def _json(self, path: str) -> list[Any]:
         with self._opened(path) as response:
@@ -322,5 +311,5 @@ def _sentence(primary: str, state: FollowerState, done: Followed) -> str:
     parts += [f"{done.aliases:,} aliases changed"] if done.aliases else []
     parts += [f"{done.missing:,} deletions of what is not here"] if done.missing else []
     parts += [f"{len(done.errors):,} not taken ({done.errors[0]})"] if done.errors else []
-    end = f"at change {state.reached:,}, {done.lag:,} behind"
+    end = f"at change {state.reached or 0:,}, {done.lag:,} behind"
     return f"following {primary}: {', '.join(parts)}; {end}"

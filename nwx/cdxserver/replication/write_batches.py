@@ -22,6 +22,9 @@ from nwx.values.digests import DigestForm, digest_of, spell
 SEQUENCE_KEY = b"#ReplicationSequence"
 """Where followers keep how far they are; their own followers get it with the captures."""
 
+BY_BATCH = "Nwx-Sequence"
+"""The header by which an nwx says that it numbers batches; OutbackCDX numbers records."""
+
 USUAL_VERSION, PLACE_VERSION = 3, 4
 """Index versions: captures are told by urlkey and time; by file and offset too."""
 
@@ -44,21 +47,21 @@ class CaptureKey(NamedTuple):
     filename: str = ""
 
 
-class CaptureRecord(NamedTuple):
+class CaptureChange(NamedTuple):
     """A capture that was stored, or without a row deleted."""
 
     key: CaptureKey
     row: CdxRow | None
 
 
-class AliasRecord(NamedTuple):
+class AliasChange(NamedTuple):
     """An alias that was stored, or with the target "" deleted."""
 
     alias: str
     target: str
 
 
-BatchRecord = CaptureRecord | AliasRecord
+BatchChange = CaptureChange | AliasChange
 
 
 def batch_numbers(data: bytes) -> tuple[int, int]:
@@ -69,7 +72,7 @@ def batch_numbers(data: bytes) -> tuple[int, int]:
     return number, count
 
 
-def read_batch(data: bytes) -> Iterator[BatchRecord]:
+def read_batch(data: bytes) -> Iterator[BatchChange]:
     """Yield the captures and aliases of a batch; raises FormatError on anything unknown."""
     reader = _Reader(data, _HEAD.size)
     _, count = batch_numbers(data)
@@ -86,16 +89,16 @@ def read_batch(data: bytes) -> Iterator[BatchRecord]:
         key = reader.piece()
         value = reader.piece() if tag in (_VALUE, _FAMILY_VALUE) else None
         if family == _ALIASES:
-            yield AliasRecord(_text(key), _text(value or b""))
+            yield AliasChange(_text(key), _text(value or b""))
         elif family == 0 and key != SEQUENCE_KEY:
             capture = _key(key)
-            yield CaptureRecord(capture, None if value is None else _row(capture, value))
+            yield CaptureChange(capture, None if value is None else _row(capture, value))
         # Others are access rules and policies of OutbackCDX.
     if number != count:
         raise FormatError(f"a write batch with {number} records, and not {count} as it says")
 
 
-def write_batch(number: int, records: Iterable[BatchRecord], version: int) -> bytes:
+def write_batch(number: int, records: Iterable[BatchChange], version: int) -> bytes:
     """Return a batch of records, encoded for an index version: 3 or 4."""
     parts = [_encoded(record, version) for record in records]
     return _HEAD.pack(number, len(parts)) + b"".join(parts)
@@ -182,8 +185,8 @@ def _digest(raw: bytes) -> str:
     return digest_of(algorithm, raw) if algorithm else NO_VALUE
 
 
-def _encoded(record: BatchRecord, version: int) -> bytes:
-    if isinstance(record, AliasRecord):
+def _encoded(record: BatchChange, version: int) -> bytes:
+    if isinstance(record, AliasChange):
         tag = _FAMILY_VALUE if record.target else _FAMILY_DELETION
         head = bytes((tag, _ALIASES)) + _sized(_bytes(record.alias))
         return head + (_sized(_bytes(record.target)) if record.target else b"")

@@ -21,7 +21,7 @@ _READ_AT_ONCE = 500
 _HEAD = "head"
 
 
-class ChangeKind(StrEnum):
+class LoggedKind(StrEnum):
     """What an entry of the log is about."""
 
     CAPTURES = "captures"
@@ -34,7 +34,7 @@ class LoggedChange:
     """An entry of the log: captures stored after one mark and up to another, or keys."""
 
     number: int
-    kind: ChangeKind
+    kind: LoggedKind
     since: str = ""
     until: str = ""
     keys: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class ChangeLog(EntryIndex):
             since = (before or {}).get("since", "") if joined else head.mark
             captures = number + ((before or {})["captures"] if joined else 0)
             entry = {"since": since, "until": mark, "captures": captures}
-            added = _added(collection, known, ChangeKind.CAPTURES, entry)
+            added = _added(collection, known, LoggedKind.CAPTURES, entry)
             added[ids[0]] = {**(added[ids[0]] or {}), "until": mark}
             return added | ({last: None} if joined else {})
 
@@ -100,9 +100,9 @@ class ChangeLog(EntryIndex):
                 f"{listed(one.urlkey)} {one.timestamp} {one.source_file_offset} {one.source_file}"
                 for one in some
             ]
-            self.add_keys(collection, ChangeKind.DELETED, keys)
+            self.add_keys(collection, LoggedKind.DELETED, keys)
 
-    def add_keys(self, collection: str, kind: ChangeKind, keys: Sequence[str]) -> None:
+    def add_keys(self, collection: str, kind: LoggedKind, keys: Sequence[str]) -> None:
         """Log deleted captures or changed aliases, if the collection has a log."""
         if not (keys and self.is_kept(collection)):
             return
@@ -131,7 +131,7 @@ class ChangeLog(EntryIndex):
                 entry = found[id]
                 yield LoggedChange(
                     entry["number"],
-                    ChangeKind(entry["kind"]),
+                    LoggedKind(entry["kind"]),
                     entry.get("since", ""),
                     entry.get("until", ""),
                     tuple(entry.get("keys", ())),
@@ -152,7 +152,7 @@ def _begun(found: Mapping[str, IndexEntry | None], collection: str) -> dict[str,
 
 
 def _added(
-    collection: str, head: IndexEntry | None, kind: ChangeKind, values: IndexEntry
+    collection: str, head: IndexEntry | None, kind: LoggedKind, values: IndexEntry
 ) -> dict[str, IndexEntry | None]:
     """Return the entries to write for a new one: itself, and the head moved on to it."""
     number = (head or {"number": 0})["number"] + 1
