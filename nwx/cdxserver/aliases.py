@@ -13,7 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.indices.alias_index import Alias, Aliases, AliasIndex
 from nwx.engine.indices.change_log import LoggedKind
-from nwx.errors import CdxError, UrlError
+from nwx.errors import UrlError
 from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url
 
@@ -98,34 +98,32 @@ def _timestamp(row: CdxRow) -> str:
 
 
 def without_alias_lines(
-    blocks: Iterable[bytes], found: list[Alias], file: str, *, deleting: bool = False
+    blocks: Iterable[bytes], found: list[Alias], *, deleting: bool = False
 ) -> Iterator[bytes]:
     """Yield blocks of lines without `@alias` lines, which are put into `found`.
 
-    Empty lines stand in their places. Raises CdxError on a bad one, with its number.
+    Empty lines stand in their places. Bad ones stay, as lines of no capture.
     """
-    number = 1
     for block in blocks:
-        lines = block.count(b"\n")
         if block.startswith(_MARK) or b"\n" + _MARK in block:
-            kept = block.split(b"\n")
-            for place, line in enumerate(kept):
-                if line.startswith(_MARK):
-                    found.append(_alias(line, deleting, file, number + place))
-                    kept[place] = b""
-            block = b"\n".join(kept)
-        number += lines
+            lines = block.split(b"\n")
+            for place, line in enumerate(lines):
+                alias = _alias(line, deleting) if line.startswith(_MARK) else None
+                if alias is not None:
+                    found.append(alias)
+                    lines[place] = b""
+            block = b"\n".join(lines)
         yield block
 
 
-def _alias(line: bytes, deleting: bool, file: str, number: int) -> Alias:
+def _alias(line: bytes, deleting: bool) -> Alias | None:
     fields = line.rstrip(b"\r").split(b" ")[1:]
     if len(fields) not in ((1, 2) if deleting else (2,)):
-        raise CdxError("an alias is written as @alias URL TARGET", file, number)
+        return None
     try:
         keys = [urlkey(with_scheme(clean_url(field))) for field in fields]
-    except UrlError as error:
-        raise CdxError(f"the line names no URL: {error}", file, number) from error
+    except UrlError:
+        return None
     return Alias(keys[0], "" if deleting else keys[1])
 
 

@@ -89,14 +89,14 @@ def load_lines(
     check_collection(collection)
     loaded, aliases = Loaded(), list[Alias]()
     reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
-    blocks = without_alias_lines(blocks, aliases, name)
+    blocks = without_alias_lines(blocks, aliases)
     batches = _without_purged(engine, reading.batches(blocks), loaded)
     if not at_once:
         # Read before the archive is locked, so that several processes read at once.
         read = list(islice(batches, _READ_BEFORE))
         loaded.changed = engine.load_captures(chain(read, batches))
     further = -(-at_once // _AT_ONCE) - 1
-    for first in batches:
+    for first in batches if at_once else ():
         loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))
     store_aliases(engine, collection, aliases)
     loaded.lines += len(aliases)
@@ -128,7 +128,7 @@ def unload_lines(
     """
     loaded, aliases, deleted = Loaded(), list[Alias](), list[Capture]()
     parser = CdxParser(name)
-    blocks = without_alias_lines(blocks, aliases, name, deleting=True)
+    blocks = without_alias_lines(blocks, aliases, deleting=True)
     lines = (line for block in blocks for line in block.removesuffix(b"\n").split(b"\n"))
     captures = read_captures(lines, collection, loaded, parser, skip_bad=skip_bad, every=True)
     log = engine.change_log()

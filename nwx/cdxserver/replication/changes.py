@@ -51,7 +51,7 @@ class ChangeFeed:
 
     def sequence(self) -> int:
         """Return the number of the last change; captures not logged yet count as one."""
-        head = self._log.begin(self._collection)
+        head = self._log.begin(self._collection, self._engine.aliases)
         mark = self._engine.capture_mark()
         if mark == head.mark:
             return head.number
@@ -83,7 +83,10 @@ class ChangeFeed:
 
     def _logged_new(self) -> bool:
         """Log the next captures that are stored and not logged; return whether there were any."""
-        head, mark = self._log.begin(self._collection), self._engine.capture_mark()
+        head, mark = (
+            self._log.begin(self._collection, self._engine.aliases),
+            self._engine.capture_mark(),
+        )
         if mark == head.mark:
             return False
         new = self._engine.captures_since(head.mark, mark, self._collection)
@@ -103,7 +106,7 @@ class ChangeFeed:
 
     def _as_it_is(self, key: CaptureKey) -> CaptureChange:
         """Return the capture of a key, or its deletion where there is none."""
-        if key.urlkey in (self._engine.aliases.of(self._collection) or ()):
+        if self._listed.resolved(key.urlkey, self._collection) != key.urlkey:
             return CaptureChange(key, None)
         span = CdxSpan(
             f"{key.urlkey} {key.timestamp}",

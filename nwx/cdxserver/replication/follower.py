@@ -222,7 +222,7 @@ class Follower:
     def _known(self, keys: Iterable[CaptureKey]) -> dict[CaptureKey, list[CdxRow]]:
         """Return the captures that are here, by the keys that they are told by."""
         aliases = self._engine.aliases.of(self.collection) or Aliases()
-        listed = [key for key in keys if key.urlkey not in aliases]
+        listed = [key for key in keys if aliases.resolved(key.urlkey) == key.urlkey]
         urlkeys = {one for key in listed for one in (key.urlkey, *aliases.members(key.urlkey))}
         held = self._engine.statuses(sorted(urlkeys))
         found = dict[CaptureKey, list[CdxRow]]()

@@ -57,9 +57,21 @@ class ChangeLog(EntryIndex):
         entry = self._store.get([id]).get(id)
         return LogHead(entry["number"], entry.get("until", "")) if entry else None
 
-    def begin(self, collection: str) -> LogHead:
-        """Return where the log of a collection ends; begin one where there is none."""
-        self._store.update([_id(collection, _HEAD)], lambda found: _begun(found, collection))
+    def begin(self, collection: str, aliases: AliasIndex) -> LogHead:
+        """Return where the log of a collection ends; begin one, with its aliases, if missing."""
+        head = self.head(collection)
+        if head is not None:
+            return head
+        id = _id(collection, _HEAD)
+        keys = [f"{one.alias} {one.alias}" for one in aliases.of(collection) or ()]
+
+        def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
+            if found.get(id):
+                return {}
+            first = _added(collection, None, LoggedKind.ALIASES, {"keys": keys}) if keys else {}
+            return {id: {"id": id, "kind": _HEAD, "number": 0}, **first}
+
+        self._store.update([id], change)
         return self.head(collection) or LogHead(0, "")
 
     def add_captures(self, collection: str, head: LogHead, mark: str, number: int) -> None:
@@ -144,11 +156,6 @@ def _collection(capture: Capture) -> str:
 
 def _id(collection: str, name: str) -> str:
     return f"{collection}/{name}"
-
-
-def _begun(found: Mapping[str, IndexEntry | None], collection: str) -> dict[str, IndexEntry | None]:
-    id = _id(collection, _HEAD)
-    return {} if found.get(id) else {id: {"id": id, "kind": _HEAD, "number": 0}}
 
 
 def _added(
