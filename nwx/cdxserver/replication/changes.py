@@ -58,7 +58,7 @@ class ChangeFeed:
         new = self._engine.captures_since(head.mark, mark, self._collection)
         if next(new, None) is not None:
             return head.number + 1
-        self._log.add_captures(self._collection, head, mark, 0)
+        self._log.add_captures(self._collection, head, mark, mark, 0)
         return head.number
 
     def batches(self, since: int, size: int = DEFAULT_SIZE) -> Iterator[NumberedBatch]:
@@ -91,8 +91,8 @@ class ChangeFeed:
             return False
         new = self._engine.captures_since(head.mark, mark, self._collection)
         marks = [reached for _, reached in islice(new, CAPTURES_A_BATCH)]
-        end = marks[-1] if len(marks) == CAPTURES_A_BATCH else mark
-        self._log.add_captures(self._collection, head, end, len(marks))
+        reached = marks[-1] if len(marks) == CAPTURES_A_BATCH else mark
+        self._log.add_captures(self._collection, head, reached, mark, len(marks))
         return bool(marks)
 
     def _records(self, change: LoggedChange) -> Iterator[BatchChange]:
@@ -102,7 +102,8 @@ class ChangeFeed:
         if change.kind is LoggedKind.ALIASES:
             return chain.from_iterable(self._alias(key, aliases) for key in change.keys)
         stored = self._engine.captures_since(change.since, change.until, self._collection)
-        return (_stored(row_of(one), aliases) for one, _ in stored)
+        # Where some were deleted since, further ones follow, which does no harm.
+        return (_stored(row_of(one), aliases) for one, _ in islice(stored, change.captures))
 
     def _as_it_is(self, key: CaptureKey) -> CaptureChange:
         """Return the capture of a key, or its deletion where there is none."""

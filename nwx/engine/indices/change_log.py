@@ -31,12 +31,13 @@ class LoggedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """An entry of the log: captures stored after one mark and up to another, or keys."""
+    """An entry of the log: the first captures between two marks, so many, or keys."""
 
     number: int
     kind: LoggedKind
     since: str = ""
     until: str = ""
+    captures: int = 0
     keys: tuple[str, ...] = ()
 
 
@@ -74,10 +75,12 @@ class ChangeLog(EntryIndex):
         self._store.update([id], change)
         return self.head(collection) or LogHead(0, "")
 
-    def add_captures(self, collection: str, head: LogHead, mark: str, number: int) -> None:
-        """Log that so many captures were stored up to a mark, unless the head has moved on.
+    def add_captures(
+        self, collection: str, head: LogHead, mark: str, end: str, number: int
+    ) -> None:
+        """Log the first captures stored up to `end`, unless the head has moved on.
 
-        Few captures are put together with those logged before them.
+        The last of them has the `mark`; few, up to `end`, are put together with those before.
         """
         last = _id(collection, f"{head.number:020}")
         ids = (_id(collection, _HEAD), last)
@@ -89,10 +92,11 @@ class ChangeLog(EntryIndex):
             if not number:
                 return {ids[0]: {**known, "until": mark}}
             before = found.get(last)
-            joined = before and before.get("captures", _WORTH_AN_ENTRY) < _WORTH_AN_ENTRY
+            few = before and before.get("captures", _WORTH_AN_ENTRY) < _WORTH_AN_ENTRY
+            joined = few and mark == end
             since = (before or {}).get("since", "") if joined else head.mark
             captures = number + ((before or {})["captures"] if joined else 0)
-            entry = {"since": since, "until": mark, "captures": captures}
+            entry = {"since": since, "until": end, "captures": captures}
             added = _added(collection, known, LoggedKind.CAPTURES, entry)
             added[ids[0]] = {**(added[ids[0]] or {}), "until": mark}
             return added | ({last: None} if joined else {})
@@ -146,6 +150,7 @@ class ChangeLog(EntryIndex):
                     LoggedKind(entry["kind"]),
                     entry.get("since", ""),
                     entry.get("until", ""),
+                    entry.get("captures", 0),
                     tuple(entry.get("keys", ())),
                 )
 
