@@ -7,6 +7,7 @@ columns one after the other, each its values one after the other, or once where 
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from nwx.captures import VALUE_FIELDS
@@ -153,8 +154,6 @@ def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
 class Block:
     """A block, taken apart column by column as these are asked for."""
 
-    __slots__ = ("_texts", "number")
-
     def __init__(self, number: int, lines: bytes, rest: bytes | None = None) -> None:
         if number < 1:
             raise BlockError("a block of captures has none")
@@ -162,6 +161,16 @@ class Block:
         self._texts = _columns(lines, LINE_FIELDS)
         if rest is not None:
             self._texts |= _columns(rest, REST_FIELDS)
+
+    @cached_property
+    def keys(self) -> Sequence[str]:
+        """The urlkeys."""
+        return self.column("urlkey")
+
+    @cached_property
+    def timestamps(self) -> Sequence[str]:
+        """The timestamps."""
+        return self.column("timestamp")
 
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
         """Return the values of a column, or some of them, all of them texts."""
@@ -175,6 +184,15 @@ class Block:
         if len(values) < end or (end == self.number and len(values) > end):
             raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
         return values[begin:end] if begin or end < len(values) else values
+
+
+_BLOCKS_KEPT = 512
+
+
+@lru_cache(_BLOCKS_KEPT)
+def kept_block(number: int, lines: bytes) -> Block:
+    """Return a block without its rest; those that were read last are kept, some 40 kB each."""
+    return Block(number, lines)
 
 
 def unpacked_frame(frame: bytes) -> bytes:

@@ -13,7 +13,13 @@ from itertools import compress
 from operator import add
 from typing import Any
 
-from nwx.engine.embedded.captures.blocks import REST_FIELDS, Block, BlockColumns, BlockError
+from nwx.engine.embedded.captures.blocks import (
+    REST_FIELDS,
+    Block,
+    BlockColumns,
+    BlockError,
+    kept_block,
+)
 from nwx.engine.sqlite_files import transaction
 
 RUN_SCHEMA = """
@@ -164,9 +170,12 @@ def _of_run(
     values = {"run": run, "batch": batch, "first": first[0], "since": first[1]}
     values |= {"last": last[0], "until": last[1]}
     for number, *frames in db.execute(command, values):
-        piece: BlockColumns = BlockPart(db, Block(number, *frames), first, last)
+        block = Block(number, *frames) if rest else kept_block(number, *frames)
+        piece: BlockColumns = BlockPart(db, block, first, last)
         if piece["urlkey"] and choose is not None:
-            piece = chosen_captures({name: piece[name] for name in fields}, choose(piece))
+            which = choose(piece)
+            if not all(which):
+                piece = chosen_captures({name: piece[name] for name in fields}, which)
         if piece and piece["urlkey"]:
             yield piece
 
@@ -182,7 +191,7 @@ class BlockPart(BlockColumns):
         last: Position = END,
     ) -> None:
         self._db, self._block = db, block
-        keys, times = block.column("urlkey"), block.column("timestamp")
+        keys, times = block.keys, block.timestamps
 
         def position(place: int) -> Position:
             return keys[place], times[place]

@@ -1,0 +1,27 @@
+"""Some values of a block's columns are cut out of all of them."""
+
+import pytest
+
+from nwx.captures import VALUE_FIELDS
+from nwx.engine.embedded.captures.blocks import Block, BlockError, BlockPacker, kept_block
+
+NUMBER = 5
+COLUMNS = {name: ["same"] * NUMBER for name in (*VALUE_FIELDS, "source", "batch")} | {
+    "urlkey": [f"example,a)/{place}" for place in range(NUMBER)],
+    "digest": [f"sha1:{place}" for place in range(NUMBER)],
+}
+
+
+def test_values_between_any_two_places() -> None:
+    lines, rest = BlockPacker().packed(COLUMNS)
+    for block in (Block(NUMBER, lines, rest), kept_block(NUMBER, lines)):
+        for begin in range(NUMBER):
+            for end in range(begin + 1, NUMBER + 1):
+                for name in ("urlkey", "url"):
+                    assert list(block.column(name, begin, end)) == COLUMNS[name][begin:end]
+
+
+def test_a_column_with_too_few_values_is_damage() -> None:
+    lines, _ = BlockPacker().packed(COLUMNS)
+    with pytest.raises(BlockError, match="5 of 6 values"):
+        kept_block(NUMBER + 1, lines).column("urlkey")
