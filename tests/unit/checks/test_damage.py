@@ -381,6 +381,8 @@ IN_USE = {
     ("quality",): ROWS["a content of a score"][0],
     ("files",): ROWS["a ledger entry that is no JSON"][0],
     ("dump", "crawls"): ROWS["a content of a score of a document"][0],
+    ("missing",): ROWS["a block changed"][0],
+    ("dump", "captures"): ROWS["the rest of a block changed"][0],
     ("stats",): FILES["truncated database"][0],
 }
 

@@ -24,7 +24,7 @@ _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
 _LOG_WAIT_SECONDS = 10.0
-_CHUNK = 100_000
+_CHUNK = 50_000
 """So many captures are stored at a time."""
 
 

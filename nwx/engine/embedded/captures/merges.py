@@ -16,7 +16,7 @@ FEWEST, MOST = 4, 10
 FEW_CAPTURES = 100_000
 """So many captures at most are merged along with a commit."""
 
-MERGED_AT_ONCE = 100_000
+MERGED_AT_ONCE = 50_000
 
 
 def runs_to_merge(db: sqlite3.Connection) -> tuple[list[int], int]:

@@ -23,7 +23,7 @@ from nwx.engine.embedded.captures.runs import (
 from nwx.engine.embedded.database import CAPTURE_NUMBERS, count_rows
 from nwx.engine.sqlite_files import transaction
 
-_AT_ONCE = 100_000
+_AT_ONCE = 50_000
 _FIELDS = tuple(dict.fromkeys((*ORDER_FIELDS, *STORED_FIELDS)))
 
 
