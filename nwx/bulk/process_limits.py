@@ -12,12 +12,15 @@ import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
 _END_WITH_PARENT = 1  # prctl.h: PR_SET_PDEATHSIG
 _THRESHOLDS = (50_000, 20, 100)
+_RARE: list[tuple[int, int, int]] = []
+_RARE_LOCK = threading.Lock()
 _TRIM_THRESHOLD = -1  # malloc.h: M_TRIM_THRESHOLD
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD
 _ARENAS = -8  # M_ARENA_MAX
@@ -83,13 +86,17 @@ def collect_rarely() -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for cycles less often for a while."""
-    before = gc.get_threshold()
-    gc.set_threshold(*_THRESHOLDS)
+    """Look for cycles less often for a while, until the last thread that wants it has ended."""
+    with _RARE_LOCK:
+        _RARE.append(gc.get_threshold())
+        gc.set_threshold(*_THRESHOLDS)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        with _RARE_LOCK:
+            before = _RARE.pop()
+            if not _RARE:
+                gc.set_threshold(*before)
 
 
 def return_large_blocks() -> bool:

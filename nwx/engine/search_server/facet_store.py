@@ -27,7 +27,8 @@ from nwx.engine.facet_store import (
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.captures.entries import (
-    BY_PLACE,
+    PLACE,
+    ascending,
     captures_of,
     fields_of,
     read_fields,
@@ -37,6 +38,7 @@ from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Quer
 from nwx.engine.search_server.pages import pages, search_page
 from nwx.engine.search_server.server import Body, Server, from_json, quoted, to_json
 from nwx.errors import EngineError
+from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
 from nwx.settings import ServerSettings, build_folder
 
@@ -139,7 +141,7 @@ class ServerLiveSelection(LiveSelection):
             "query": self._too_long,
             "size": limits.PAGE,
             "track_total_hits": False,
-            **read_fields(fields),
+            **read_fields(self._server, fields),
         }
         for scan in self._scans:
             yield from self._rows(body | scan, fields)
@@ -270,13 +272,13 @@ class ServerFacetStore(ServerBlobs, FacetStore):
     def _rows(self, month: str, last: str) -> Iterator[CaptureRows]:
         span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
         body: Body = {"query": {"bool": {"filter": [{"range": span}]}}}
-        body |= read_fields(CAPTURE_ROW_FIELDS) | (
-            {"search_after": from_json(last)} if last else {}
-        )
-        for page in pages(self._server, self._captures, body, BY_PLACE, _PAGE):
-            entries = fields_of(self._server, self._captures, page)
+        body |= read_fields(self._server, CAPTURE_ROW_FIELDS, PLACE)
+        if last:
+            body["search_after"] = from_json(last)
+        for page in pages(self._server, self._captures, body, ascending(PLACE), _PAGE):
+            entries = fields_of(self._server, self._captures, page, PLACE)
             rows = [tuple(map(entry.get, CAPTURE_ROW_FIELDS)) for entry in entries]
-            place = page[-1]["sort"][: len(BY_PLACE)]
+            place = page[-1]["sort"][: len(PLACE)]
             yield CaptureRows(rows, f"{month} {to_json(place).decode()}")
 
     def live_selection(self) -> AbstractContextManager[ServerLiveSelection]:
@@ -287,8 +289,10 @@ class ServerFacetStore(ServerBlobs, FacetStore):
         found: dict[str, Capture] = {}
         for start in range(0, len(ids), limits.PAGE):
             some = ids[start : start + limits.PAGE]
-            body = {"query": {"ids": {"values": some}}, "size": len(some)} | read_fields()
+            body = {"query": {"ids": {"values": some}}, "size": len(some)} | read_fields(
+                self._server
+            )
             hits = search_page(self._server, self._captures, body)["hits"]["hits"]
             captures = captures_of(self._server, self._captures, hits)
-            found |= zip((hit["_id"] for hit in hits), captures, strict=True)
+            found |= {capture_id(*one[:3]): one for one in captures}
         return [found[id] for id in ids if id in found]

@@ -88,7 +88,10 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
         CHUNK: {"type": "keyword"},
         CHUNKS: {"type": "keyword"},
     },
-    IndexName.CAPTURES: {TOO_LONG: {"type": "keyword"}, WHOLE: {"type": "binary", "store": True}},
+    IndexName.CAPTURES: {
+        TOO_LONG: {"type": "keyword"},
+        WHOLE: {"type": "binary", "doc_values": True},
+    },
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
     IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
+from nwx.bulk.process_limits import rare_collections
 from nwx.engine.search_server.cluster.partial_answers import check_whole
 from nwx.engine.search_server.refusals import DEFAULT_PORTS, ServerBusyError
 from nwx.engine.work import Work, current_work
@@ -73,6 +74,7 @@ BUSY_ATTEMPTS = 8
 """How often a request is made that the server is too busy for."""
 
 _LEAST_SECONDS = 0.01
+_LONG_ANSWER = 1 << 16
 
 
 class Server(ABC):
@@ -204,7 +206,10 @@ def from_json(text: bytes | str) -> Any:
     invalid JSON.
     """
     try:
-        return msgspec.json.decode(text)
+        if len(text) < _LONG_ANSWER:
+            return msgspec.json.decode(text)
+        with rare_collections():  # which take three quarters of the time
+            return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return json.loads(text)
 

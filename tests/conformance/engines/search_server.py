@@ -154,12 +154,12 @@ def _take_back_version(server: Server, prefix: str) -> None:
     older = f"{concrete}-older"
     mapping = {"dynamic": "strict", "_meta": notes, "properties": fields}
     server.request("PUT", f"/{quoted(older)}", {"mappings": mapping})
-    hits = search_page(server, concrete, {"size": 1_000} | read_fields())["hits"]["hits"]
+    hits = search_page(server, concrete, {"size": 1_000} | read_fields(server))["hits"]["hits"]
     for hit, capture in zip(hits, captures_of(server, concrete, hits), strict=True):
         entry = capture_entry(capture)
-        if names := hit["fields"].get(TOO_LONG):
-            entry[TOO_LONG] = names
-        server.request("PUT", f"/{quoted(older)}/_doc/{quote(hit['_id'], safe='')}", entry)
+        if server.ignored_field == TOO_LONG and TOO_LONG in hit["fields"]:
+            entry[TOO_LONG] = hit["fields"][TOO_LONG]
+        server.request("PUT", f"/{quoted(older)}/_doc/{quote(entry['id'], safe='')}", entry)
     server.request("POST", f"/{quoted(older)}/_refresh")
     actions = [
         {"remove_index": {"index": concrete}},

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -32,6 +33,17 @@ def test_the_thresholds_of_before_come_back() -> None:
     with pytest.raises(ValueError, match="no"), rare_collections():
         assert gc.get_threshold()[0] > before[0]
         raise ValueError("no")
+    assert gc.get_threshold() == before
+
+
+def test_they_come_back_when_the_last_of_several_threads_has_ended() -> None:
+    before = gc.get_threshold()
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(rare_collections())
+    second.enter_context(rare_collections())
+    first.close()
+    assert gc.get_threshold()[0] > before[0]
+    second.close()
     assert gc.get_threshold() == before
 
 

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,8 +24,10 @@ _UNSET: IndexEntry = (
     | {"method": "GET"}
 )
 _OWN: IndexEntry = {"crawl_date": "", "crawl_year": None, TOO_LONG: None, WHOLE: ""}
-BY_PLACE = [{name: "asc"} for name in ("source_file", "source_file_offset", "collection")]
-"""The order of captures by the places of their records."""
+PLACE = ("source_file", "source_file_offset", "collection")
+"""The fields of a record's place, an order without ties."""
+
+CDX_ORDER = ("urlkey", "timestamp", *PLACE)
 
 _TIMESTAMP = VALUE_FIELDS.index("timestamp")
 
@@ -72,25 +74,40 @@ def _limits() -> list[tuple[int, int]]:
     return [(VALUE_FIELDS.index(name), most) for name, most in longest_values().items()]
 
 
-def read_fields(fields: Collection[str] = VALUE_FIELDS) -> Body:
-    """Return the part of a search body that asks for fields of captures."""
-    wanted = [*fields, TOO_LONG]
-    return {"_source": False, "stored_fields": [WHOLE], "docvalue_fields": wanted}
+def ascending(order: Iterable[str]) -> list[Body]:
+    """Return the sort by these fields."""
+    return [{name: "asc"} for name in order]
 
 
-def fields_of(server: Server, index: str, hits: Sequence[Body]) -> list[IndexEntry]:
-    """Return the fields that a search with `read_fields` found, without those that are unset.
+def read_fields(
+    server: Server, fields: Collection[str] = VALUE_FIELDS, order: Sequence[str] = ()
+) -> Body:
+    """Return the part of a search body that asks for fields of captures, and for their places.
+
+    Values of the fields that the search sorts by (`order`) come with each hit in any case. Nothing
+    stored is asked for: a block of it would be unpacked for each hit.
+    """
+    wanted = {*fields, *PLACE, WHOLE, server.ignored_field}.difference(order)
+    return {"stored_fields": "_none_", "docvalue_fields": sorted(wanted)}
+
+
+def fields_of(
+    server: Server, index: str, hits: Sequence[Body], order: Sequence[str] = ()
+) -> list[IndexEntry]:
+    """Return the fields that a search with `read_fields` found; unset ones are None or missing.
 
     Captures with values too long for columns have all fields.
     """
-    columns = [hit.get("fields", {}) for hit in hits]
+    found = [
+        dict(zip(order, hit.get("sort", ()), strict=False)) | _fields(hit.get("fields", {}))
+        for hit in hits
+    ]
     # An index that an older nwx made has all values in `_source`.
     older = {
-        hit["_id"]: place
-        for place, (hit, some) in enumerate(zip(hits, columns, strict=True))
-        if WHOLE not in some and ("_ignored" in hit or TOO_LONG in some)
+        capture_id(entry["collection"], entry["source_file"], entry["source_file_offset"]): place
+        for place, entry in enumerate(found)
+        if server.ignored_field in entry
     }
-    found = list(map(_fields, columns))
     for id, entry in entries_by_id(server, index, list(older), "true").items():
         found[older[id]] = entry.get("_source", found[older[id]])
     return found
@@ -98,14 +115,21 @@ def fields_of(server: Server, index: str, hits: Sequence[Body]) -> list[IndexEnt
 
 def _fields(columns: dict[str, list[Any]]) -> IndexEntry:
     if WHOLE in columns:
-        whole: IndexEntry = json.loads(base64.b64decode(columns[WHOLE][0]))
+        # OpenSearch gives the form for URLs, without padding.
+        text = columns[WHOLE][0].translate(_USUAL_BASE64)
+        whole: IndexEntry = json.loads(base64.b64decode(f"{text}=="))
         return whole
     return {name: values[0] for name, values in columns.items()}
 
 
-def captures_of(server: Server, index: str, hits: Sequence[Body]) -> list[Capture]:
-    """Return the captures that a search with `read_fields()` found."""
+_USUAL_BASE64 = str.maketrans("-_", "+/")
+
+
+def captures_of(
+    server: Server, index: str, hits: Sequence[Body], order: Sequence[str] = ()
+) -> list[Capture]:
+    """Return the captures that a search with `read_fields` of all fields found."""
     return [
-        capture_of_values(tuple(entry.get(name, default) for name, default in _UNSET.items()))
-        for entry in fields_of(server, index, hits)
+        capture_of_values(tuple([entry.get(name, default) for name, default in _UNSET.items()]))
+        for entry in fields_of(server, index, hits, order)
     ]

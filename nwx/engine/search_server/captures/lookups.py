@@ -11,7 +11,9 @@ from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
 from nwx.engine.search_server.captures.entries import (
-    BY_PLACE,
+    CDX_ORDER,
+    PLACE,
+    ascending,
     captures_of,
     fields_of,
     read_fields,
@@ -23,12 +25,6 @@ from nwx.model import Capture
 _RANGE_PAGE = 1_000
 LONGEST = 8_000
 """The most characters of a urlkey in the index (`ignore_above` of the mapping)."""
-
-_SORT = [
-    {"urlkey": "asc"},
-    {"timestamp": "asc"},
-    *BY_PLACE,
-]
 
 
 def _order(capture: Capture) -> tuple[Any, ...]:
@@ -44,7 +40,7 @@ def _order(capture: Capture) -> tuple[Any, ...]:
 _FIRST_PAGE = 20
 """Whoever asks for captures by digest mostly takes the first."""
 
-_BY_TIME = [{"timestamp": "desc"}, *BY_PLACE]
+_BY_TIME = ("timestamp", *PLACE)
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
@@ -60,7 +56,6 @@ def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
             "sort": [{"timestamp": order}],
             "size": most,
             "track_total_hits": False,
-            **read_fields(),
         }
 
 
@@ -71,7 +66,6 @@ FIRST_PAGE = 256
 _PAGE = 5_000
 MOST_COLLECTIONS = 10_000
 
-_ORDER = ("urlkey", "timestamp", "source_file", "source_file_offset", "collection")
 _FIELDS = [
     "urlkey",
     "timestamp",
@@ -177,15 +171,18 @@ class CaptureLookups(CaptureIndex):
                 "must_not": [{"term": {"record_type": "revisit"}}],
             }
         }
-        body = {"query": query} | read_fields()
-        for page in pages(self._server, self._captures, body, _BY_TIME, _FIRST_PAGE):
-            for capture in captures_of(self._server, self._captures, page):
+        body = {"query": query} | read_fields(self._server, order=_BY_TIME)
+        newest_first = [{"timestamp": "desc"}, *ascending(PLACE)]
+        for page in pages(self._server, self._captures, body, newest_first, _FIRST_PAGE):
+            for capture in captures_of(self._server, self._captures, page, _BY_TIME):
                 if urlkey in ("", capture.urlkey):
                     yield capture
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
         found = search_pages(
-            self._server, self._captures, [side for one in asked for side in _sides(one, most)]
+            self._server,
+            self._captures,
+            [side | read_fields(self._server) for one in asked for side in _sides(one, most)],
         )
         sides = zip(asked, found[::2], found[1::2], strict=True)
         return [
@@ -254,14 +251,14 @@ class CaptureLookups(CaptureIndex):
         # No point in time: captures do not change, and their order is total.
         body: Body = {
             "query": {"bool": {"filter": [query]}},
-            "sort": _SORT,
+            "sort": ascending(CDX_ORDER),
             "size": _RANGE_PAGE,
             "track_total_hits": False,
-            **read_fields(),
+            **read_fields(self._server, order=CDX_ORDER),
         }
         while True:
             hits = search_page(self._server, self._captures, body)["hits"]["hits"]
-            yield from captures_of(self._server, self._captures, hits)
+            yield from captures_of(self._server, self._captures, hits, CDX_ORDER)
             if len(hits) < _RANGE_PAGE:
                 return
             body |= {"search_after": hits[-1]["sort"]}
@@ -282,14 +279,14 @@ class CaptureLookups(CaptureIndex):
         order = "desc" if span.newest_first else "asc"
         body: Body = {
             "query": {"bool": {"filter": filters}},
-            "sort": [{name: order} for name in _ORDER],
+            "sort": [{name: order} for name in CDX_ORDER],
             "size": FIRST_PAGE,
             "track_total_hits": False,
-            **read_fields(fields),
+            **read_fields(self._server, fields, CDX_ORDER),
         }
         while True:
             hits = search_page(self._server, self._captures, body)["hits"]["hits"]
-            yield from fields_of(self._server, self._captures, hits)
+            yield from fields_of(self._server, self._captures, hits, CDX_ORDER)
             if len(hits) < body["size"]:
                 return
             body |= {"search_after": hits[-1]["sort"], "size": _PAGE}

@@ -10,7 +10,8 @@ from nwx.captures import values_of
 from nwx.engine.entries import IndexEntry, capture_entry
 from nwx.engine.search_server.bulk import BulkAction, send, send_lines
 from nwx.engine.search_server.captures.entries import (
-    BY_PLACE,
+    PLACE,
+    ascending,
     capture_action,
     captures_of,
     read_fields,
@@ -88,9 +89,10 @@ class CaptureStore:
 
     def entries(self) -> Iterator[IndexEntry]:
         """Stream the entries of all captures, by collection, file and offset."""
-        body: Body = {"query": {"match_all": {}}} | read_fields()
-        for page in pages(self._server, self._index, body, [BY_PLACE[-1], *BY_PLACE[:-1]]):
-            yield from map(capture_entry, captures_of(self._server, self._index, page))
+        order = (PLACE[-1], *PLACE[:-1])
+        body: Body = {"query": {"match_all": {}}} | read_fields(self._server, order=order)
+        for page in pages(self._server, self._index, body, ascending(order)):
+            yield from map(capture_entry, captures_of(self._server, self._index, page, order))
 
     def mark(self, known: str = "") -> str:
         """Return the mark after all written captures, and make them visible to searches.
@@ -128,7 +130,7 @@ class CaptureStore:
         self, shard: int, span: tuple[int, int], collection: str
     ) -> Iterator[tuple[Capture, int]]:
         body: Body = {"sort": [{"_seq_no": "asc"}], "size": _PAGE, "track_total_hits": False}
-        body |= read_fields()
+        body |= read_fields(self._server)
         params = {"preference": f"_shards:{shard}", "allow_partial_search_results": "false"}
         own = [{"term": {"collection": collection}}] if collection else []
         number, final = span

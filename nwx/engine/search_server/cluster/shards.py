@@ -173,9 +173,9 @@ class Resharding:
         }
         self._server.request("PUT", f"/{quoted(new)}", made)
         total, done = count_hits(self._server, old, _EVERYTHING), 0
-        body: Body = {"query": _EVERYTHING, "version": True, "track_total_hits": False}
-        if self._index is IndexName.CAPTURES:
-            body |= read_fields()
+        is_captures = self._index is IndexName.CAPTURES
+        body = read_fields(self._server) if is_captures else {"version": True}
+        body |= {"query": _EVERYTHING, "track_total_hits": False}
         for page in walk(self._server, old, body):
             send(self._server, self._actions(old, page))
             done += len(page)
