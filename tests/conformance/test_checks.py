@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nwx.checks.agreement import UNCHECKED, check
+from nwx.checks.agreement import OLDER_FORM, UNCHECKED, check
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.keys import capture_id
@@ -120,11 +120,11 @@ def test_an_older_archive_is_not_taken_for_damaged(
     engine.close()
     ENGINES[kind].make_older(engine)
     with open_archive() as reader:
-        assert wrong(reader) == []
+        assert {one.kind for one in wrong(reader)} <= {OLDER_FORM}
     with open_archive() as writer:
         writer.write(batch([page("http://example.org/new", "2020", "new")]))
         writer.append_dates([also(PAGES[1], "2021")])
         writer.delete(IndexName.DATES, [PAGES[0].capture.document_id])
         writer.write(batch(PAGES[:1], [also(PAGES[0], "2020")]))
         writer.refresh()
-        assert wrong(writer) == []
+        assert {one.kind for one in wrong(writer)} <= {OLDER_FORM}
