@@ -27,7 +27,7 @@ from nwx.engine.facet_store import (
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.captures.entries import (
-    PLACE,
+    PLACE_ORDER,
     ascending,
     captures_of,
     fields_of,
@@ -272,13 +272,13 @@ class ServerFacetStore(ServerBlobs, FacetStore):
     def _rows(self, month: str, last: str) -> Iterator[CaptureRows]:
         span = {"timestamp": {"gte": month, "lt": f"{month}~"}}
         body: Body = {"query": {"bool": {"filter": [{"range": span}]}}}
-        body |= read_fields(self._server, CAPTURE_ROW_FIELDS, PLACE)
+        body |= read_fields(self._server, CAPTURE_ROW_FIELDS, PLACE_ORDER)
         if last:
             body["search_after"] = from_json(last)
-        for page in pages(self._server, self._captures, body, ascending(PLACE), _PAGE):
-            entries = fields_of(self._server, self._captures, page, PLACE)
+        for page in pages(self._server, self._captures, body, ascending(PLACE_ORDER), _PAGE):
+            entries = fields_of(self._server, self._captures, page, PLACE_ORDER)
             rows = [tuple(map(entry.get, CAPTURE_ROW_FIELDS)) for entry in entries]
-            place = page[-1]["sort"][: len(PLACE)]
+            place = page[-1]["sort"][: len(PLACE_ORDER)]
             yield CaptureRows(rows, f"{month} {to_json(place).decode()}")
 
     def live_selection(self) -> AbstractContextManager[ServerLiveSelection]:

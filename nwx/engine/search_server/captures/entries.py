@@ -24,10 +24,10 @@ _UNSET: IndexEntry = (
     | {"method": "GET"}
 )
 _OWN: IndexEntry = {"crawl_date": "", "crawl_year": None, TOO_LONG: None, WHOLE: ""}
-PLACE = ("source_file", "source_file_offset", "collection")
+PLACE_ORDER = ("source_file", "source_file_offset", "collection")
 """The fields of a record's place, an order without ties."""
 
-CDX_ORDER = ("urlkey", "timestamp", *PLACE)
+CDX_ORDER = ("urlkey", "timestamp", *PLACE_ORDER)
 
 _TIMESTAMP = VALUE_FIELDS.index("timestamp")
 
@@ -87,7 +87,7 @@ def read_fields(
     Values of the fields that the search sorts by (`order`) come with each hit in any case. Nothing
     stored is asked for: a block of it would be unpacked for each hit.
     """
-    wanted = {*fields, *PLACE, WHOLE, server.ignored_field}.difference(order)
+    wanted = {*fields, *PLACE_ORDER, WHOLE, server.ignored_field}.difference(order)
     return {"stored_fields": "_none_", "docvalue_fields": sorted(wanted)}
 
 

@@ -12,7 +12,7 @@ from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
 from nwx.engine.search_server.captures.entries import (
     CDX_ORDER,
-    PLACE,
+    PLACE_ORDER,
     ascending,
     captures_of,
     fields_of,
@@ -40,7 +40,7 @@ def _order(capture: Capture) -> tuple[Any, ...]:
 _FIRST_PAGE = 20
 """Whoever asks for captures by digest mostly takes the first."""
 
-_BY_TIME = ("timestamp", *PLACE)
+_BY_TIME = ("timestamp", *PLACE_ORDER)
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
@@ -172,7 +172,7 @@ class CaptureLookups(CaptureIndex):
             }
         }
         body = {"query": query} | read_fields(self._server, order=_BY_TIME)
-        newest_first = [{"timestamp": "desc"}, *ascending(PLACE)]
+        newest_first = [{"timestamp": "desc"}, *ascending(PLACE_ORDER)]
         for page in pages(self._server, self._captures, body, newest_first, _FIRST_PAGE):
             for capture in captures_of(self._server, self._captures, page, _BY_TIME):
                 if urlkey in ("", capture.urlkey):

@@ -10,7 +10,7 @@ from nwx.captures import values_of
 from nwx.engine.entries import IndexEntry, capture_entry
 from nwx.engine.search_server.bulk import BulkAction, send, send_lines
 from nwx.engine.search_server.captures.entries import (
-    PLACE,
+    PLACE_ORDER,
     ascending,
     capture_action,
     captures_of,
@@ -89,7 +89,7 @@ class CaptureStore:
 
     def entries(self) -> Iterator[IndexEntry]:
         """Stream the entries of all captures, by collection, file and offset."""
-        order = (PLACE[-1], *PLACE[:-1])
+        order = (PLACE_ORDER[-1], *PLACE_ORDER[:-1])
         body: Body = {"query": {"match_all": {}}} | read_fields(self._server, order=order)
         for page in pages(self._server, self._index, body, ascending(order)):
             yield from map(capture_entry, captures_of(self._server, self._index, page, order))
