@@ -53,7 +53,8 @@ class RunWriter:
         made = db.execute("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, ?, ?, ?)", values)
         self.run = run or int(made.lastrowid or 0)
         self.last: CdxPlace = START
-        self._parts = 1 if run else 0
+        self._is_in_parts = bool(run)  # by others before
+        self._parts = 0
 
     def append(self, columns: BlockColumns, number: int) -> int:
         """Append captures as blocks numbered from `number` on; return the next number.
@@ -86,7 +87,7 @@ class RunWriter:
 
     def finish(self) -> None:
         """Put the look-ups of all that was appended in order."""
-        if self._parts > 1:
+        if self._parts > 1 or self._is_in_parts:
             merge_entries(self._db, self.run)
 
     def show(self) -> None:
