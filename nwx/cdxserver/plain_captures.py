@@ -75,7 +75,7 @@ def plain_values(block: bytes, collection: str) -> tuple[CaptureValues, list[boo
         kept = (
             line if one and next(keys) else "" for line, one in zip(lines, is_plain, strict=True)
         )
-        return plain_values("\n".join(kept).encode("latin-1"), collection)
+        return plain_values("".join(f"{line}\n" for line in kept).encode("latin-1"), collection)
     return CaptureValues(columns=with_defaults(columns, len(plain))), is_plain
 
 

@@ -41,7 +41,6 @@ BAD = {
     "a date that is none": CDX11.replace("20200101000000", "20201301000000"),
     "a digest that is none": CDX11.replace(DIGEST[5:], "short"),
     "a status that is none": CDX11.replace(" 200 ", " OK "),
-    "an alias": "@alias http://a.example/ http://b.example/",
     "a URL that is too long": CDX11.replace("http://a.example/", f"http://{'a' * 20_000}"),
 }
 

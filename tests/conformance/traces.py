@@ -297,6 +297,8 @@ QUIET: Mapping[str, str] = {
     "users remove": "writes",
     "users role": "writes",
     "build-pictures": "writes",
+    "backup": "copies what it holds, for who may read its files",
+    "restore": "writes",
     "takedown": "writes",
     "watch": "writes",
     "check": "maintains: prints counts",

@@ -83,7 +83,10 @@ def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> It
 
 
 def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:
-    """Stream the entries of captures, dates or files in the order of their ids."""
+    """Stream the entries of captures, dates or files in the order of their ids.
+
+    Captures are in the order of collection, file and offset.
+    """
     if index is IndexName.CAPTURES:
         return _capture_entries(db)
     if index is IndexName.DATES:
@@ -94,11 +97,13 @@ def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Inde
 def _capture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
     # SQLite sorts them in a file of its own, however many they are.
     with snapshot(db), closing(sqlite3.connect("")) as other:
-        other.execute("CREATE TABLE entries (id TEXT, entry TEXT)")
-        entries = map(capture_entry, stored_captures(db, BEGINNING, END))
-        rows = ((entry["id"], json.dumps(entry)) for entry in entries)
-        other.executemany("INSERT INTO entries VALUES (?, ?)", rows)
-        for (text,) in other.execute("SELECT entry FROM entries ORDER BY id"):
+        other.execute("CREATE TABLE entries (collection TEXT, file TEXT, offset INT, entry TEXT)")
+        rows = (
+            (one.collection, one.source_file, one.source_file_offset, json.dumps(capture_entry(one)))
+            for one in stored_captures(db, BEGINNING, END)
+        )
+        other.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
+        for (text,) in other.execute("SELECT entry FROM entries ORDER BY collection, file, offset"):
             yield json.loads(text)
 
 
