@@ -147,7 +147,8 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
         """Stream all entries of an index, as in its mapping, ordered by id.
 
-        Captures are in the order of collection, file and offset. Dates include all attached indices.
+        Captures are in the order of collection, file and offset. Dates include all attached
+        indices.
         """
 
     @abstractmethod

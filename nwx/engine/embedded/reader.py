@@ -99,7 +99,12 @@ def _capture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
     with snapshot(db), closing(sqlite3.connect("")) as other:
         other.execute("CREATE TABLE entries (collection TEXT, file TEXT, offset INT, entry TEXT)")
         rows = (
-            (one.collection, one.source_file, one.source_file_offset, json.dumps(capture_entry(one)))
+            (
+                one.collection,
+                one.source_file,
+                one.source_file_offset,
+                json.dumps(capture_entry(one)),
+            )
             for one in stored_captures(db, BEGINNING, END)
         )
         other.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", rows)
