@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.checks.holdings import ImportedFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.engine.capabilities import Upgrade
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
@@ -60,7 +61,7 @@ class ArchiveIndices(ArchiveWork):
         """Import sources as `import_files` does; return the reports on them and on the lists."""
         from nwx.importing import import_files, report_exclusion
 
-        with self._writable() as engine:
+        with self._writable(progress) as engine:
             engine.create()
             report = import_files(
                 engine, self.settings, sources, options, progress, stopping, excluded, heard
@@ -128,6 +129,14 @@ class ArchiveIndices(ArchiveWork):
         with self._writable() as engine:
             return resharded(engine.shards(), IndexName(index), shards, progress)
 
+    def upgrade(self, progress: ShowProgress = no_progress) -> "Upgrade":
+        """Bring forward an archive that an older nwx made; return what was done.
+
+        On a search server, indices of an older form are copied as `reshard` does.
+        """
+        with self._writable(progress) as engine:
+            return engine.upgrade(progress)
+
     def end_loading(self) -> None:
         """Put back the settings that killed imports with bulk loading left."""
         shards = self._whole().shards()
@@ -169,14 +178,14 @@ class ArchiveIndices(ArchiveWork):
         replace: bool = False,
         progress: ShowProgress = no_progress,
     ) -> None:
-        """Make the archive what it was in a backup, once that is checked.
+        """Make the archive what it was in a backup, once that is brought forward and checked.
 
         An existing archive is to `replace`; nobody may write to it meanwhile.
         """
         from nwx.checks.backups import checked, restore_backup
 
         self.close()
-        verify = partial(checked, self.settings, progress)
+        verify = partial(checked, self.settings, progress, read_only=False)
         with open_engine(self.settings) as engine:
             restore_backup(engine, fspath(backup), verify, progress, replaced=replace)
 

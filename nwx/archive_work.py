@@ -80,13 +80,13 @@ class ArchiveWork:
             return found
 
     @contextmanager
-    def _writable(self) -> "Iterator[Engine]":
+    def _writable(self, progress: ShowProgress = no_progress) -> "Iterator[Engine]":
         """Give the archive opened for writing, with all that rules hide; may be nested."""
         if self._is_shared or self._is_writing:
             yield self._whole()
             return
         self.close()
-        self._engine = open_engine(self.settings)
+        self._engine = open_engine(self.settings, progress=progress)
         self._is_writing = True
         try:
             yield self._engine

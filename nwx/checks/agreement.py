@@ -96,13 +96,12 @@ NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM))
 _OLDER_FORMS = {
     IndexName.DOCUMENTS: (
         OLDER_WORDS,
-        "has the words of an older nwx (`school` does not find `school's`); `nwx reshard"
-        " documents --shards N` analyses its texts anew, the same N too",
+        "has the words of an older nwx (`school` does not find `school's`); `nwx upgrade`"
+        " analyses its texts anew",
     ),
     IndexName.CAPTURES: (
         OLDER_FORM,
-        "an older nwx made it, three times as large as needed; `nwx reshard captures --shards N`"
-        " makes it anew, the same N too",
+        "an older nwx made it, three times as large as needed; `nwx upgrade` makes it anew",
     ),
 }
 

@@ -42,9 +42,11 @@ def restore_backup(
     backups.restore(name, verify, progress, replaced=replaced)
 
 
-def checked(settings: Settings, progress: ShowProgress, address: str) -> None:
+def checked(
+    settings: Settings, progress: ShowProgress, address: str, *, read_only: bool = True
+) -> None:
     """Check the archive at an address; raises EngineError if `nwx check` finds it wrong."""
-    with open_engine(replace(settings, engine=address), read_only=True) as engine:
+    with open_engine(replace(settings, engine=address), read_only=read_only) as engine:
         found = (one for one in check(engine, progress) if one.kind not in NO_FAULTS)
         wrong = [f"{one.index} {one.id}: {one.message}" for one in islice(found, _MOST_NAMED)]
     if wrong:

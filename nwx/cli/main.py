@@ -24,6 +24,7 @@ GROUPS = {
         "stats": "Show the size of each index, and on a search server how its shards do.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "reshard": "Give an index on a search server another number of shards.",
+        "upgrade": "Bring an archive forward that an older version of nwx made.",
         "backup": "Copy the whole archive to PLACE, consistently, while others write to it.",
         "restore": "Restore an archive from BACKUP, PLACE/NAME as `nwx backup` prints it.",
         "dump": "Write an index as JSON lines, ordered by id.",
@@ -102,7 +103,7 @@ _FOLDERS = {
 
 _MODULES = {
     "import": "import_",
-    **dict.fromkeys(("stats", "files", "dump", "reshard"), "indices"),
+    **dict.fromkeys(("stats", "files", "dump", "reshard", "upgrade"), "indices"),
     "restore": "backup",
     "words": "trends",
     "build-facets": "facets",

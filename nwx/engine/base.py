@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from nwx.engine.capabilities import Ledger, Shards
+from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.engine.capabilities import Ledger, Shards, Upgrade
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.indices.declarations import INDICES
@@ -232,6 +233,17 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Return the interface to inspect and change the shards of the indices."""
         return Shards()
 
+    def upgrade(self, progress: ShowProgress = no_progress) -> Upgrade:
+        """Bring the archive forward if an older nwx made it; return what was done.
+
+        Resumes after a killed run. An index on a server gets as many shards as it has.
+        """
+        shards = self.shards()
+        health, older = shards.health(), tuple(shards.older_forms())
+        for index in older:
+            shards.reshard(index, health[index].shards, progress)
+        return Upgrade(indices=older)
+
     def damage(self) -> "Iterator[Damage]":
         """Yield what is not stored as it was written, as far as this engine can tell."""
         from nwx.engine.capabilities import blob_damage
@@ -328,13 +340,15 @@ def _scheme(address: str) -> str:
     return scheme if separator else _FOLDER
 
 
-def open_engine(settings: Settings, *, read_only: bool = False) -> Engine:
+def open_engine(
+    settings: Settings, *, read_only: bool = False, progress: ShowProgress = no_progress
+) -> Engine:
     """Return the engine at `settings.engine`: a search server at an address, else a folder.
 
-    Close it after use. Raises EngineError on a missing or unusable engine, UsageError on an unknown
-    scheme.
+    Close it after use. A folder of an older version is brought forward first, unless `read_only`.
+    Raises EngineError on a missing or unusable engine, UsageError on an unknown scheme.
     """
     # Imported here so that one engine never loads the libraries of the other.
     package = import_module(engine_package(settings.engine))
-    engine: Engine = package.open_engine(settings, read_only=read_only)
+    engine: Engine = package.open_engine(settings, read_only=read_only, progress=progress)
     return engine

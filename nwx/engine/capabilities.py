@@ -4,14 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.whole_files import file_checksum
-from nwx.engine.facet_store import BlobStore
 from nwx.engine.indices.declarations import INDICES
 from nwx.errors import EngineError, UsageError
 from nwx.model import IndexName, SourceFile
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.engine.facet_store import BlobStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,19 @@ class Shards:
         raise UsageError(f"{index} has no shards: only indices on a server have some")
 
 
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What was done to an archive that an older nwx made; nothing where it is up to date.
+
+    A folder has `formats` and `bytes` before and afterwards. `indices` were made anew.
+    """
+
+    formats: tuple[int, ...] = ()
+    captures: int = 0
+    bytes: tuple[int, ...] = ()
+    indices: tuple[IndexName, ...] = ()
+
+
 DAMAGED = "damaged"
 """The kind of a file that cannot be relied on: its index is not compared with others."""
 
@@ -170,7 +186,7 @@ class Damage:
     kind: str = DAMAGED
 
 
-def blob_damage(store: BlobStore, index: IndexName) -> Iterator[Damage]:
+def blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
     """Yield the damage to the current build of an index."""
     version = store.version()
     try:
@@ -182,7 +198,7 @@ def blob_damage(store: BlobStore, index: IndexName) -> Iterator[Damage]:
             )
 
 
-def _blob_damage(store: BlobStore, index: IndexName) -> Iterator[Damage]:
+def _blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
     build, advice = store.current(), INDICES[index].made_by
     if build is None:
         if store.blobs():

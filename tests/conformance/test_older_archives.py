@@ -7,6 +7,7 @@ import pytest
 
 from nwx.checks.agreement import OLDER_FORM, check
 from nwx.engine.base import Engine
+from nwx.engine.capabilities import Upgrade
 from nwx.engine.entries import capture_entry
 from nwx.errors import EngineVersionError, UsageError
 from nwx.model import Batch, Capture, IndexName
@@ -125,6 +126,17 @@ def _check_lookups(engine: Engine, captures: Sequence[Capture]) -> None:
     for one in captures:
         assert list(engine.captures(one.urlkey)) == [one]
         assert list(engine.captures_by_digest(one.digest)) == [one]
+
+
+def test_an_older_archive_is_upgraded(older: Opener) -> None:
+    with older() as engine:
+        done = engine.upgrade()
+        assert done.formats or done.indices
+    with older() as engine:
+        assert engine.upgrade() == Upgrade()
+        assert OLDER_FORM not in {one.kind for one in check(engine)}
+        assert ask(engine, All()) == {"0", "1", "2"}
+        assert engine.count(IndexName.CAPTURES) == 3
 
 
 def test_dates_of_an_older_archive_are_added_to(older: Opener) -> None:

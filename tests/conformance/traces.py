@@ -303,6 +303,7 @@ QUIET: Mapping[str, str] = {
     "watch": "writes",
     "check": "maintains: prints counts",
     "reshard": "maintains: prints counts",
+    "upgrade": "maintains: prints counts",
     "render": "renders with a browser what search finds",
     "serve": "serves the routes",
     "build-facets": "writes",

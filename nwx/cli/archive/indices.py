@@ -1,6 +1,6 @@
-"""nwx stats, files, dump and reshard"""
+"""nwx stats, files, dump, reshard and upgrade"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -157,3 +157,30 @@ def reshard_command(
         print_json(done)
     elif not quiet:
         click.echo(f"{index} has {done['shards']} shards ({done['how']})")
+
+
+@click.command("upgrade")
+@option.JSON_REPORT
+@click.pass_obj
+def upgrade_command(settings: Settings, as_json: bool, quiet: bool) -> None:
+    """Bring an archive forward that an older version of nwx made.
+
+    What was killed goes on where it was stopped. On a search server the
+    indices that `nwx check` calls older are copied as `nwx reshard` does, with
+    as many shards as they have.
+    """
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
+        done = asdict(archive.upgrade(progress))
+    if as_json:
+        print_json(done)
+    elif not quiet:
+        click.echo("; ".join(_upgraded(done)) or "the archive is up to date")
+
+
+def _upgraded(done: Mapping[str, Any]) -> Iterator[str]:
+    if done["formats"]:
+        older, new = done["formats"]
+        packed = f", {counted(done['captures'], 'capture')} packed" if done["captures"] else ""
+        sizes = " -> ".join(map(size_words, done["bytes"]))
+        yield f"archive: format {older} -> {new}{packed}, {sizes}"
+    yield from (f"{index} made anew" for index in done["indices"])

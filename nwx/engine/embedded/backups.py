@@ -98,7 +98,7 @@ class FolderBackups(Backups):
         *,
         replaced: bool = False,
     ) -> None:
-        source.check()
+        source.check(writing=True)  # an older one is brought forward when it is restored
         path = path.resolve()
         if path.is_relative_to(source.path.resolve()):
             raise UsageError(f"{path} is inside of {source.path}; name a folder outside of it")

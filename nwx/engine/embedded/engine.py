@@ -7,15 +7,17 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
+from nwx.engine.capabilities import Upgrade
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.captures.loader import EndedLoads, Loader
+from nwx.engine.embedded.captures.loader import EndedLoads, Loader, upgrade_folder
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.folder import FORMAT, Folder
+from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.reader import SharedConnection
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
 from nwx.engine.embedded.staged_rows import StagedRows, batch_rows
@@ -63,10 +65,15 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     )
 
     def __init__(
-        self, path: Path, *, read_only: bool = False, ranking: RankingSettings | None = None
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        ranking: RankingSettings | None = None,
+        progress: ShowProgress = no_progress,
     ) -> None:
         self.address = str(path)
-        self._folder = Folder(path)
+        self._folder = Folder(path, progress)
         self._read_only = read_only
         self._guard = threading.RLock()
         self._shared = SharedConnection(self._folder)
@@ -85,14 +92,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             self._folder.check()
         elif self._folder.exists():
             with suppress(EngineError):  # whatever it is, the first use meets it again
-                self._bring_forward()
-
-    def _bring_forward(self) -> None:
-        self._folder.check(writing=True)
-        if self._folder.format < FORMAT:
-            loader = Loader(self._folder, 0.0)
-            loader.unlock()
-            loader.close()
+                upgrade_folder(self._folder)
 
     @property
     def _viewer(self) -> "ArchiveViews":
@@ -119,6 +119,10 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def create(self) -> None:
         self._writing()
+
+    def upgrade(self, progress: ShowProgress = no_progress) -> Upgrade:
+        self._folder.progress = progress
+        return upgrade_folder(self._folder, self._writing)
 
     def write(self, batch: Batch) -> Written:
         return self._writing().write(StagedRows((batch_rows(batch),)))

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import logging
 import os
 import re
 import resource
@@ -14,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nwx import mappings
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
+from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import database
 from nwx.engine.embedded.captures.runs import FileNames
 from nwx.engine.embedded.checks.sums import add_sums
@@ -78,6 +81,8 @@ _PAUSE_SECONDS = 0.02
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
 _OTHER_ADVICE = ErrorText("see to it, and run the same command again")
+_UPGRADE = ErrorText("run `nwx upgrade` to bring it forward")
+_COPY = ErrorText("copy it to where it can be written, and run `nwx upgrade` there")
 _ADVICE = {
     errno.ENOSPC: ErrorText("make room there"),
     errno.EDQUOT: ErrorText("make room there"),
@@ -99,7 +104,7 @@ class TantivyError(EngineError):
 class Folder:
     """Folder of an archive: `nwx.json`, `documents/`, `archive.sqlite` and derived files."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, progress: ShowProgress = no_progress) -> None:
         self.path = path
         self.documents = path / "documents"
         self.database = path / "archive.sqlite"
@@ -108,6 +113,8 @@ class Folder:
         self.numbers = self.segments / "numbers"
         self.format = FORMAT
         self.names: FileNames = {}
+        self.progress = progress
+        self.upgrade = Upgrade()
 
     def exists(self) -> bool:
         """Return whether the archive exists."""
@@ -145,14 +152,17 @@ class Folder:
                 known=FORMAT,
             )
         if self.format < READABLE_FORMAT and not writing:
-            raise EngineVersionError.translated(
-                "the archive at %(path)s was made by an older version of nwx (format "
-                "%(format)s, here %(known)s); write to it once, as `nwx import` does, to "
-                "bring it forward",
-                path=self.path,
-                format=self.format,
-                known=FORMAT,
-            )
+            raise self._older(_UPGRADE if os.access(self.path, os.W_OK) else _COPY)
+
+    def _older(self, advice: ErrorText) -> EngineVersionError:
+        return EngineVersionError.translated(
+            "the archive at %(path)s was made by an older version of nwx (format %(format)s, here "
+            "%(known)s); %(advice)s",
+            path=self.path,
+            format=self.format,
+            known=FORMAT,
+            advice=advice,
+        )
 
     def prepare(self) -> None:
         """Create the folders, unless an archive of a newer version exists."""
@@ -190,6 +200,8 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
+            if self.format < FORMAT:
+                raise self._older(_COPY) from error
             raise EngineError.translated(
                 "the archive at %(path)s cannot be written (%(reason)s); choose another place",
                 path=self.path,
@@ -371,7 +383,9 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     # Imported here: it takes NumPy, and most archives are of this format.
     from nwx.engine.embedded.captures.older_tables import pack_older_captures
 
-    pack_older_captures(db)
+    message = "bringing the archive at %s forward from format %d to %d"
+    logging.getLogger(__name__).warning(message, folder.path, folder.format, FORMAT)
+    pack_older_captures(db, folder.progress)
     with transaction(db):
         for migration in pending_migrations(MIGRATIONS, folder.format):
             migration.apply(db)

@@ -135,6 +135,15 @@ class TextWriter:
         return self._writer
 
 
+def has_older_index(folder: Path) -> bool:
+    """Return whether the index of a folder has another schema, or its rebuild was interrupted."""
+    if folder.with_name(f"{folder.name}.old").exists():
+        return True
+    with tantivy_errors():
+        found = folder.exists() and tantivy.Index.exists(str(folder))
+        return found and tantivy.Index.open(str(folder)).schema != schema()
+
+
 def rebuild_older_index(folder: Path) -> None:
     """Reindex the documents of a folder if its index has another schema.
 
@@ -147,12 +156,10 @@ def rebuild_older_index(folder: Path) -> None:
         old.rename(folder)
     for left_behind in (old, new):
         shutil.rmtree(left_behind, ignore_errors=True)
-    with tantivy_errors():
-        if not folder.exists() or not tantivy.Index.exists(str(folder)):
-            return
-        index = tantivy.Index.open(str(folder))
-    if index.schema == schema():
+    if not has_older_index(folder):
         return
+    with tantivy_errors():
+        index = tantivy.Index.open(str(folder))
     new.mkdir()
     writer, packer = TextWriter(new), Packer()
     writer.add(

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from nwx.bulk.progress import ShowProgress
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -9,7 +10,7 @@ from nwx.settings import Settings
 __all__ = ["open_engine"]
 
 
-def open_engine(settings: Settings, *, read_only: bool) -> Engine:
+def open_engine(settings: Settings, *, read_only: bool, progress: ShowProgress) -> Engine:
     """Return the archive on the server at `settings.engine`; the server grants write access.
 
     Raises UsageError if the client package is not installed.

@@ -4,16 +4,18 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from nwx.bulk.process_limits import rare_collections
 from nwx.captures import CaptureColumns, CaptureValues, joined_columns, values_of
+from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded.captures.runs import drop_unfinished
-from nwx.engine.embedded.database import add_missing, connect
-from nwx.engine.embedded.folder import Folder, bring_forward
+from nwx.engine.embedded.database import add_missing, connect, count_rows
+from nwx.engine.embedded.folder import FORMAT, READABLE_FORMAT, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
 
@@ -98,6 +100,10 @@ class Loader:
                 deleted += registry.delete(IndexName.CAPTURES, batch)
         return deleted
 
+    def count(self) -> int:
+        """Return the number of captures."""
+        return count_rows(self._db, IndexName.CAPTURES)
+
     def unlock(self) -> bool:
         """Release the lock, so that others may write; return whether `close` takes a while.
 
@@ -170,6 +176,29 @@ def _chunks(batches: Iterable[Sequence[Capture]]) -> Iterator[CaptureColumns]:
 def _roll_back(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         db.execute("ROLLBACK")
+
+
+def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) -> Upgrade:
+    """Bring a folder of an older format forward; return what was done since it was opened.
+
+    `write` opens it for writing texts, which brings these forward.
+    """
+    folder.check(writing=True)
+    if folder.format < FORMAT:
+        older, size = folder.format, folder.database.stat().st_size
+        loader = Loader(folder, 0.0)
+        loader.unlock()
+        packed = loader.count() if older < READABLE_FORMAT else 0
+        loader.close()
+        sizes = size, folder.database.stat().st_size
+        folder.upgrade = Upgrade((older, FORMAT), packed, sizes)
+    if write is not None:
+        from nwx.engine.embedded.text_writer import has_older_index
+
+        if has_older_index(folder.documents):
+            write()
+            folder.upgrade = replace(folder.upgrade, indices=(IndexName.DOCUMENTS,))
+    return folder.upgrade
 
 
 class EndingLoad(Protocol):

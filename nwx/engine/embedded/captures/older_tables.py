@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.captures import DEFAULT_VALUES, VALUE_FIELDS
 from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS
 from nwx.engine.embedded.captures.capture_writer import RunWriter
@@ -22,6 +23,7 @@ from nwx.engine.embedded.captures.runs import (
 )
 from nwx.engine.embedded.database import CAPTURE_NUMBERS, count_rows
 from nwx.engine.sqlite_files import transaction
+from nwx.model import IndexName
 
 _AT_ONCE = 50_000
 _FIELDS = tuple(dict.fromkeys((*ORDER_FIELDS, *STORED_FIELDS)))
@@ -32,7 +34,7 @@ def _has(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(command, (table,)).fetchone() is not None
 
 
-def pack_older_captures(db: sqlite3.Connection) -> None:
+def pack_older_captures(db: sqlite3.Connection, progress: ShowProgress) -> None:
     """Pack the captures that are not packed yet, some at a time; no transaction is open."""
     if not _has(db, "captures"):
         return
@@ -41,11 +43,16 @@ def pack_older_captures(db: sqlite3.Connection) -> None:
             for statement in RUN_SCHEMA.split(";\n"):
                 db.execute(statement)
         writer, number = _begun(db)
+        command = "SELECT captures FROM runs WHERE run = ?"
+        (packed,) = db.execute(command, (writer.run,)).fetchone()
+    total = count_rows(db, IndexName.CAPTURES)
     for rows in _chunks(db, writer.last):
         columns = dict(zip(_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
         with transaction(db):
             number = writer.append(columns, number)
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        packed += len(rows)
+        progress(WorkProgress("packing captures", packed, total))
 
 
 def _begun(db: sqlite3.Connection) -> tuple[RunWriter, int]:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from nwx.bulk.progress import WorkProgress
 from nwx.engine.base import Migration, pending_migrations
+from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import EmbeddedEngine, folder
 from nwx.engine.embedded.documents import counts
 from nwx.engine.embedded.documents.tantivy_index import tantivy_errors
@@ -218,10 +220,37 @@ def test_only_steps_that_were_not_taken_are_pending() -> None:
     assert pending_migrations(steps, 4) == ()
 
 
-def test_reading_changes_nothing_and_says_what_does(older: Path) -> None:
-    with pytest.raises(EngineVersionError, match="write to it once"):
+def test_reading_changes_nothing_and_says_what_does(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EngineVersionError, match="run `nwx upgrade` to bring it forward"):
         EmbeddedEngine(older, read_only=True)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(EngineVersionError, match=r"copy it to where .* run `nwx upgrade` there"):
+        EmbeddedEngine(older, read_only=True)
+    (older / "lock").unlink()
+    (older / "lock").mkdir()
+    with (
+        EmbeddedEngine(older) as engine,
+        pytest.raises(EngineVersionError, match=r"copy it to where .* run `nwx upgrade` there"),
+    ):
+        engine.upgrade()
     assert format_of(older) == 1
+
+
+def test_an_upgrade_shows_its_progress_and_what_it_did(
+    older: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown: list[WorkProgress] = []
+    size = (older / "archive.sqlite").stat().st_size
+    with EmbeddedEngine(older, progress=shown.append) as engine:
+        done = engine.upgrade()
+        assert list(engine.captures(page(1).capture.urlkey)) == [page(1).capture]
+    assert shown == [WorkProgress("packing captures", 2, 2)]
+    assert (done.formats, done.captures, done.bytes[0]) == ((1, folder.FORMAT), 2, size)
+    assert f"from format 1 to {folder.FORMAT}" in caplog.text
+    with EmbeddedEngine(older) as engine:
+        assert engine.upgrade() == Upgrade()
 
 
 def test_writing_takes_the_steps(older: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from nwx.engine.embedded import EmbeddedEngine, text_writer
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.errors import EngineVersionError
+from nwx.model import IndexName
 from nwx.query.question import Question
 from nwx.query.tree import Term
 from tests.unit.engine.embedded.making import batch, page
@@ -50,9 +51,13 @@ def test_documents_are_found_by_the_fields_that_are_new(older: Path) -> None:
 def test_who_only_reads_is_told_what_to_do(older: Path) -> None:
     with (
         EmbeddedEngine(older, read_only=True) as engine,
-        pytest.raises(EngineVersionError, match="bring it forward"),
+        pytest.raises(EngineVersionError, match="run `nwx upgrade` to bring it forward"),
     ):
         engine.search(DESCRIBED)
+    with EmbeddedEngine(older) as engine:
+        assert engine.upgrade().indices == (IndexName.DOCUMENTS,)
+    with EmbeddedEngine(older, read_only=True) as engine:
+        assert engine.search(DESCRIBED).total.value == 3
 
 
 def test_a_rebuild_that_was_killed_is_done_again(
