@@ -10,6 +10,7 @@ from nwx.engine.embedded.documents.tantivy_index import (
     NUM,
     DocumentSearcher,
     Packer,
+    ReadIndex,
     entry_of,
     nums_query,
     open_tantivy,
@@ -17,6 +18,7 @@ from nwx.engine.embedded.documents.tantivy_index import (
     tantivy_errors,
 )
 from nwx.engine.embedded.segments import adopt_segments, rewrite_segments
+from nwx.errors import EngineVersionError
 
 MERGED_SEGMENTS = 8
 """From so many segments on tantivy may merge some."""
@@ -139,9 +141,13 @@ def has_older_index(folder: Path) -> bool:
     """Return whether the index of a folder has another schema, or its rebuild was interrupted."""
     if folder.with_name(f"{folder.name}.old").exists():
         return True
-    with tantivy_errors():
-        found = folder.exists() and tantivy.Index.exists(str(folder))
-        return found and tantivy.Index.open(str(folder)).schema != schema()
+    if not (folder / "meta.json").exists():
+        return False
+    try:
+        ReadIndex(schema(), folder).close()
+    except EngineVersionError:
+        return True
+    return False
 
 
 def rebuild_older_index(folder: Path) -> None:

@@ -26,6 +26,8 @@ from nwx.engine.capture_index import CdxSpan
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.question import parse_facet_question
 from nwx.query.question import Question
+with EmbeddedEngine(Path(sys.argv[1])) as engine:
+    assert not engine.upgrade().formats + engine.upgrade().indices
 with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
     found = engine.search(Question("words", facets=("domain",)))
     facets = FacetAnswers(engine).answer(parse_facet_question(where=[], by="type"))
