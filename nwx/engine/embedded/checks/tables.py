@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.capabilities import RESTORE, ROW, UNCHECKED, Damage
+from nwx.engine.embedded.captures.runs import snapshot
 from nwx.engine.embedded.checks.sums import SUM_OF_SEEN
 from nwx.engine.embedded.database import SEEN_SUM, count_rows
 from nwx.engine.entries import file_id
@@ -86,17 +87,18 @@ _CHECKS = (
 
 def table_damage(db: sqlite3.Connection, *, only_dates: bool = False) -> Iterator[Damage]:
     """Yield what differs between the tables of an archive, or of a separate dates index."""
-    for check in _DATES_CHECKS if only_dates else _CHECKS:
-        for (name,) in db.execute(check.query):
-            yield Damage(check.index, str(name), f"{check.message}; {RESTORE}", ROW)
-    yield from _keys(db)
-    yield from _dates_sum(db)
-    if not only_dates:
-        # Imported here: it takes NumPy, and whatever else is checked does not.
-        from nwx.engine.embedded.checks.capture_blocks import capture_damage
+    with snapshot(db):  # writers go on meanwhile
+        for check in _DATES_CHECKS if only_dates else _CHECKS:
+            for (name,) in db.execute(check.query):
+                yield Damage(check.index, str(name), f"{check.message}; {RESTORE}", ROW)
+        yield from _keys(db)
+        yield from _dates_sum(db)
+        if not only_dates:
+            # Imported here: it takes NumPy, and whatever else is checked does not.
+            from nwx.engine.embedded.checks.capture_blocks import capture_damage
 
-        yield from capture_damage(db)
-        yield from _ledger(db)
+            yield from capture_damage(db)
+            yield from _ledger(db)
 
 
 def _keys(db: sqlite3.Connection) -> Iterator[Damage]:

@@ -1,14 +1,23 @@
 """Loads of captures, and the log that they leave behind."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from nwx.engine.capabilities import Damage
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import loader
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader
+from nwx.engine.embedded.captures.merges import merge_runs
+from nwx.engine.embedded.captures.runs import shown_runs
+from nwx.engine.embedded.checks.capture_blocks import _RunCheck
+from nwx.engine.embedded.checks.tables import table_damage
+from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.sqlite_files import transaction
 from nwx.model import IndexName
 from tests.conformance.archive import capture
 
@@ -68,3 +77,24 @@ def test_long_loads_are_closed_by_threads_and_waited_for(number: int) -> None:
         load.may_end.set()
     ended.wait()
     assert all(load.steps == ["unlocked", "closed"] for load in loads)
+
+
+def test_a_check_sees_the_captures_of_one_moment_while_others_merge_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        for offset in range(3):
+            engine.load_captures([[capture("http://a.example/", offset=offset)]])
+    read = _RunCheck._blocks
+
+    def blocks(check: _RunCheck) -> Iterator[Damage]:
+        yield from read(check)
+        with closing(connect(tmp_path / "archive/archive.sqlite", read_only=False)) as other:
+            if len(runs := shown_runs(other)) > 1:
+                with transaction(other):
+                    merge_runs(other, runs)
+
+    monkeypatch.setattr(_RunCheck, "_blocks", blocks)
+    with closing(connect(tmp_path / "archive/archive.sqlite", read_only=True)) as db:
+        assert list(table_damage(db)) == []
+        assert len(shown_runs(db)) == 1
