@@ -180,10 +180,24 @@ class Block:
             return [""] * (end - begin)
         if isinstance(found, str) and found.startswith(_SAME):
             return [found[1:]] * (end - begin)
+        if (
+            isinstance(found, str)
+            and end - begin < self.number
+            and (some := _of_one_width(found, begin, end, self.number))
+        ):
+            return some
         values = found.split(_VALUE, end) if isinstance(found, str) else found
         if len(values) < end or (end == self.number and len(values) > end):
             raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
         return values[begin:end] if begin or end < len(values) else values
+
+
+def _of_one_width(text: str, begin: int, end: int, number: int) -> Sequence[str]:
+    """Return some of the values of a column, () where these are not all of one length."""
+    step, odd = divmod(len(text) + 1, number)
+    if odd or text[step - 1 :: step] != _VALUE * (number - 1):
+        return ()
+    return [text[place * step : (place + 1) * step - 1] for place in range(begin, end)]
 
 
 _BLOCKS_KEPT = 512

@@ -24,7 +24,6 @@ from nwx.engine.embedded.captures.runs import (
     Position,
     block_numbered,
     captures_between,
-    chosen_captures,
     shown_runs,
 )
 from nwx.model import Capture
@@ -82,14 +81,11 @@ def _of_any_url(db: sqlite3.Connection, digest: str) -> Iterator[Capture]:
     @lru_cache(_BLOCKS_KEPT)
     def held(run: int, number: int) -> Sequence[Capture]:
         block = block_numbered(db, run, number)
-        piece = BlockPart(db, block) if block else {}
-        if not piece or not any(which := _holding(piece, digest)):
+        if block is None:
             return ()
-        return list(
-            captures_of_columns(
-                chosen_captures({name: piece[name] for name in VALUE_FIELDS}, which)
-            )
-        )
+        piece = BlockPart(db, block)
+        some = piece.chosen(_holding(piece, digest), VALUE_FIELDS)
+        return list(captures_of_columns(some)) if some else ()
 
     def ranks(run: int) -> Iterator[tuple[int, int, int]]:
         for rank in found_ranks(db, run, DIGESTS, digest_key(digest)):
@@ -112,8 +108,7 @@ def capture_at(db: sqlite3.Connection, source: int, offset: int) -> Capture | No
                 piece, place = BlockPart(db, block), (str(source), str(offset))
                 pairs = zip(piece["source"], piece["source_file_offset"], strict=True)
                 which = [pair == place for pair in pairs]
-                whole = {name: piece[name] for name in VALUE_FIELDS}
-                if some := chosen_captures(whole, which):
+                if some := piece.chosen(which, VALUE_FIELDS):
                     return next(captures_of_columns(some))
     return None
 

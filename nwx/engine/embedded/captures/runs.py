@@ -9,6 +9,7 @@ import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import compress
 from operator import add
 from typing import Any
@@ -74,6 +75,7 @@ _BETWEEN = (
 )
 _BEHIND = " AND id IN (SELECT id FROM blocks WHERE run = :run AND last_batch > :batch)"
 _AT = "SELECT captures, lines, rest FROM blocks WHERE id = ?"
+_REST = frozenset(REST_FIELDS)
 _NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
 _NAMES_AT_ONCE = 500
 _NAMES_KEPT = 200_000
@@ -155,6 +157,13 @@ def _held(pieces: Iterator[BlockColumns], fields: Sequence[str]) -> Iterator[Blo
     return ({name: piece[name] for name in fields} for piece in pieces)
 
 
+@cache
+def _command(rest: bool, newest_first: bool, behind: bool) -> str:
+    order = "DESC" if newest_first else "ASC"
+    told = {"rest": ", rest" * rest, "order": order, "behind": _BEHIND * behind}
+    return _BETWEEN.format(**told)
+
+
 def _of_run(
     db: sqlite3.Connection,
     run: int,
@@ -164,18 +173,18 @@ def _of_run(
     *,
     newest_first: bool,
 ) -> Iterator[BlockColumns]:
-    rest = ", rest" if not set(REST_FIELDS).isdisjoint(fields) else ""
-    order, (first, last, batch) = "DESC" if newest_first else "ASC", span
-    command = _BETWEEN.format(rest=rest, order=order, behind=_BEHIND if batch else "")
+    rest, (first, last, batch) = not _REST.isdisjoint(fields), span
+    command = _command(rest, newest_first, batch > 0)
     values = {"run": run, "batch": batch, "first": first[0], "since": first[1]}
     values |= {"last": last[0], "until": last[1]}
     for number, *frames in db.execute(command, values):
         block = Block(number, *frames) if rest else kept_block(number, *frames)
-        piece: BlockColumns = BlockPart(db, block, first, last)
+        part = BlockPart(db, block, first, last)
+        piece: BlockColumns = part
         if piece["urlkey"] and choose is not None:
             which = choose(piece)
             if not all(which):
-                piece = chosen_captures({name: piece[name] for name in fields}, which)
+                piece = part.chosen(which, fields)
         if piece and piece["urlkey"]:
             yield piece
 
@@ -203,6 +212,18 @@ class BlockPart(BlockColumns):
             end = bisect_left(range(end), last, key=position)
         self._begin, self._end = begin, max(begin, end)
         self.update(urlkey=keys[begin:end], timestamp=times[begin:end])
+
+    def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
+        """Return some of the captures, {} if there are none; other columns are not read as far."""
+        if not any(which):
+            return {}
+        first, last = which.index(True), len(which) - which[::-1].index(True)
+        if last - first < len(which):
+            self._begin, self._end = self._begin + first, self._begin + last
+            held = {name: values[first:last] for name, values in self.items()}
+            self.clear()
+            self.update(held)
+        return chosen_captures({name: self[name] for name in fields}, which[first:last])
 
     def __missing__(self, name: str) -> Sequence[Any]:
         self[name] = found = self._column(name)

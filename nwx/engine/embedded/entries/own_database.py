@@ -86,6 +86,14 @@ class OwnDatabase:
             with transaction(db):
                 yield db
 
+    def is_missing(self) -> bool:
+        """Return whether nothing was written; cheaper than asking a connection for it."""
+        try:
+            self.path.stat()
+        except OSError as error:
+            return isinstance(error, FileNotFoundError)
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """Give a connection that reads one state; None where nothing was written."""

@@ -161,6 +161,8 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
         return Totals(entries, total / entries if entries else None, found)
 
     def version(self) -> str:
+        if self.database.is_missing():
+            return ""
         with self.database.reading() as db:
             if db is None:
                 return ""
