@@ -268,14 +268,13 @@ def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: P
 
 KILLED = """
 import os, signal, sys, threading
-import nwx.dedup.added_dates
 from nwx.cli.main import main
-from nwx.dedup import date_lists
+from nwx.dedup import added_dates
 
 # dates are added in as many steps as those of a long list
-date_lists.HELD_BYTES, date_lists.AT_ONCE = 400_000, 1_000
+added_dates.HELD_BYTES, added_dates.AT_ONCE = 400_000, 1_000
 step, seconds = int(sys.argv[1]), float(sys.argv[2])
-read_dates = nwx.dedup.added_dates.read_dates
+read_dates = added_dates.read_dates
 
 def killed_on_the_way(*arguments, **options):
     for number, stretch in enumerate(read_dates(*arguments, **options)):
@@ -286,7 +285,7 @@ def killed_on_the_way(*arguments, **options):
             os.kill(os.getpid(), signal.SIGKILL)
         yield stretch
 
-nwx.dedup.added_dates.read_dates = killed_on_the_way
+added_dates.read_dates = killed_on_the_way
 sys.argv = ["add-dates", *sys.argv[3:]]
 main()
 """

@@ -243,7 +243,7 @@ def test_so_many_of_a_host_at_the_same_time(queue: CrawlQueue) -> None:
 def test_leases_that_have_ended_are_in_flight_no_more(queue: CrawlQueue) -> None:
     queue.put(PAGES)
     one = LeaseLimits(in_flight=1)
-    assert len(queue.lease(10, seconds=0.2, limits=lambda crawl: one)) == 2
+    assert len(queue.lease(10, seconds=1.0, limits=lambda crawl: one)) == 2
     found: list[QueuedUrl] = []
     while not found:
         found = queue.lease(10, limits=lambda crawl: one)
