@@ -238,6 +238,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
         Resumes after a killed run. An index on a server gets as many shards as it has.
         """
+        self.count(IndexName.CAPTURES)  # an error where there is no archive
         shards = self.shards()
         health, older = shards.health(), tuple(shards.older_forms())
         for index in older:

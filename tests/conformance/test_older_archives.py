@@ -9,7 +9,7 @@ from nwx.checks.agreement import OLDER_FORM, check
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.entries import capture_entry
-from nwx.errors import EngineVersionError, UsageError
+from nwx.errors import EngineError, EngineVersionError, UsageError
 from nwx.model import Batch, Capture, IndexName
 from nwx.query.question import Question
 from nwx.query.tree import All
@@ -137,6 +137,11 @@ def test_an_older_archive_is_upgraded(older: Opener) -> None:
         assert OLDER_FORM not in {one.kind for one in check(engine)}
         assert ask(engine, All()) == {"0", "1", "2"}
         assert engine.count(IndexName.CAPTURES) == 3
+
+
+def test_what_is_no_archive_is_not_up_to_date(open_archive: Opener) -> None:
+    with open_archive() as engine, pytest.raises(EngineError, match=r"no (such )?archive .* first"):
+        engine.upgrade()
 
 
 def test_dates_of_an_older_archive_are_added_to(older: Opener) -> None:
