@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,11 +14,13 @@ from nwx.engine.base import is_server, open_engine
 from nwx.model import MAIN_DATES, IndexName
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.cdx.inputs import CdxSource
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison
     from nwx.checks.holdings import ImportedFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
+    from nwx.dedup.digest_lists import DigestComparison, DigestReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.engine.capabilities import Upgrade
     from nwx.exports import PackOptions, PackReport, WaczSelection
@@ -238,6 +241,46 @@ class ArchiveIndices(ArchiveWork):
             return build_dates(
                 engine, sources, build, lists, documents_only=documents_only, progress=progress
             )
+
+    def export_digests(
+        self,
+        path: Path,
+        cdx: "Sequence[CdxSource]" = (),
+        rate: float = 0.0,
+        progress: ShowProgress = no_progress,
+    ) -> "DigestReport":
+        """Write the payload digests of the archive, or of CDX files; with `rate` as a filter."""
+        from nwx.dedup.capture_filter import CaptureFilter
+        from nwx.dedup.digest_lists import archive_payloads, cdx_payloads, export_digests
+        from nwx.dedup.policies import Revisits
+
+        def payloads(report: "DigestReport", folder: Path) -> "Iterator[Payload]":
+            if cdx:
+                return cdx_payloads(cdx, CaptureFilter(revisits=Revisits.OUT), report, folder)
+            entries = self._seen().scan(IndexName.CAPTURES)
+            return archive_payloads(entries, report, progress)
+
+        return export_digests(payloads, path, rate)
+
+    def compare_digests(self, first: str, second: str = "") -> "DigestComparison":
+        """Return what two archives, CDX files or files of `export_digests` have in common.
+
+        `second` is by default this archive.
+        """
+        from nwx.dedup.digest_lists import compare_digests
+
+        return compare_digests(first, second, self._captures_at)
+
+    def _captures_at(self, place: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the captures of an archive that this viewer may see."""
+        if not place:
+            yield from self._seen().scan(IndexName.CAPTURES)
+            return
+        other = type(self)(replace(self.settings, engine=place), self.viewer)
+        try:
+            yield from other._seen().scan(IndexName.CAPTURES)
+        finally:
+            other.close()
 
     def export_wacz(
         self,

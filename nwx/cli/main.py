@@ -61,6 +61,7 @@ GROUPS = {
         "dedup-cdx": "List the duplicates in CDX files.",
         "revisits": "List the revisit records in CDX files.",
         "savings": "Estimate what deduplication would have saved, from CDX files.",
+        "digests": "Exchange digests of payloads, and compare what two archives hold.",
         "add-dates": "Add the dates in exclusion lists to an archive.",
         "dates": "List, attach and detach dates indices.",
         "dedup-warc": "Rewrite WARC files with revisit records in place of duplicates.",

@@ -32,6 +32,7 @@ from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FileReading, Problems, ReadTask, expanded_bytes, ready_inputs
 from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
+from nwx.dedup.digest_lists import HeldSavings, measure_held
 from nwx.dedup.policies import Key, Revisits
 from nwx.dedup.sorted_input import RunsFound, all_different, collect_runs, seem_in_order
 from nwx.dedup.tasks import (
@@ -249,6 +250,7 @@ class SavingsReport:
     revisits_bytes: int = 0
     reading: DedupReport = field(default_factory=DedupReport)
     policies: dict[Key, DedupReport] = field(default_factory=dict)
+    held: HeldSavings | None = None
 
     @property
     def count(self) -> int:
@@ -265,7 +267,11 @@ class SavingsReport:
     def net_bytes(self, key: Key) -> int:
         """Return the bytes a policy would have saved, minus the revisit records it needs."""
         found = self.policies[key]
-        return max(0, found.savings.bytes - found.duplicates * self.revisit_bytes)
+        return self.net_of(found.duplicates, found.savings.bytes)
+
+    def net_of(self, captures: int, size: int) -> int:
+        """Return the bytes of captures minus the revisit records in their place."""
+        return max(0, size - captures * self.revisit_bytes)
 
 
 def measure_savings(
@@ -273,11 +279,12 @@ def measure_savings(
     keys: Sequence[Key],
     selection: CaptureFilter,
     *,
+    held: str | None = None,
     resources: Resources | None = None,
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> SavingsReport:
-    """Return what each of several policies would have saved.
+    """Return what each of several policies would have saved, and what of it is `held`.
 
     `selection` chooses the captures. Revisits in the files are savings already made and are counted
     separately. Raises CdxError on the first broken line if `strict`, SourceError if something
@@ -307,6 +314,8 @@ def measure_savings(
                     summary=True,
                     progress=progress,
                 )
+        if held is not None:
+            report.held = measure_held([each.source for each in inputs], held, selection)
     return report
 
 

@@ -277,6 +277,8 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     ],
     "triples export": ["triples export {out}.nq"],
     "triples query": ["triples query 'SELECT * {{?s ?p ?o}} ORDER BY ?s ?p ?o' --format json"],
+    "digests compare": ["digests compare /dev/null --json"],
+    "digests export": ["digests export {out} --json", "digests export {out} --filter --json"],
     "due": ["due --at 2030 --json --quiet"],
     "queue counts": ["queue counts --json"],
     "queue export": ["queue export"],

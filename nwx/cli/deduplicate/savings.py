@@ -1,6 +1,7 @@
 """nwx savings"""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from nwx.dedup.policies import Key
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from nwx.dedup.digest_lists import HeldSavings
     from nwx.dedup.duplicates import SavingsReport
 
 
@@ -45,6 +47,9 @@ _WORDS = {
     "The policy to show by type and host.",
     default=Key.URL_DIGEST,
 )
+@option.string(
+    "--held", "FILE", "Also count the payloads in FILE of `nwx digests export`.", default=None
+)
 @FIELDS_OPTION
 @option.JSON
 @STRICT
@@ -55,6 +60,7 @@ _WORDS = {
 def command(
     files: tuple[str, ...],
     by: str,
+    held: str | None,
     fields: str | None,
     as_json: bool,
     strict: bool,
@@ -70,7 +76,9 @@ def command(
     the same digest and the same URL; the same digest and urlkey; or the same
     digest at any URL. The saving is the length of the duplicates' records minus
     the length of the revisit records that would replace them. Revisits that are
-    already in FILES are counted separately.
+    already in FILES are counted separately. With --held the captures whose
+    payload the list or filter FILE has are counted too: what importing saves
+    where these digests come from.
     """
     from nwx.dedup.duplicates import measure_savings
 
@@ -79,6 +87,7 @@ def command(
             sources_of(files, fields),
             list(Key),
             selection_of(**selected),
+            held=held,
             resources=resources_of(memory, tmp, jobs),
             strict=strict,
             progress=progress,
@@ -102,6 +111,7 @@ def savings_report_json(report: "SavingsReport") -> dict[str, Any]:
         "revisits_bytes": report.revisits_bytes,
         "revisit_bytes": report.revisit_bytes,
         "policies": [_policy_json(report, key) for key in report.policies],
+        **({"held": _held_json(report, report.held)} if report.held else {}),
         "lines": report.reading.lines,
         "not_captures": report.reading.not_captures,
         "without_digest": report.reading.without_digest,
@@ -112,6 +122,10 @@ def savings_report_json(report: "SavingsReport") -> dict[str, Any]:
             for each in report.reading.problems
         ],
     }
+
+
+def _held_json(report: "SavingsReport", held: "HeldSavings") -> dict[str, Any]:
+    return asdict(held) | {"net_bytes": report.net_of(held.captures, held.bytes)}
 
 
 def _policy_json(report: "SavingsReport", key: Key) -> dict[str, Any]:
@@ -168,6 +182,13 @@ def _print(report: "SavingsReport", by: Key) -> None:
     if report.reading.not_captures:
         click.echo(
             f"{counted(report.reading.not_captures, 'line')} of records that are no captures"
+        )
+    if held := report.held:
+        chance = f", {held.false_positive_rate:g} of the others" if held.false_positive_rate else ""
+        click.echo(
+            f"payload held already: {counted(held.captures, 'capture')}"
+            f" ({_share(held.captures, report.count)}{chance}),"
+            f" {size_words(report.net_of(held.captures, held.bytes))} saved"
         )
     from nwx.cli.terminal import console
 

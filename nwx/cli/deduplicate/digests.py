@@ -1,0 +1,101 @@
+"""nwx digests"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nwx.cli import option
+from nwx.cli.deduplicate.list_options import FIELDS_OPTION, print_problems, sources_of
+from nwx.cli.output import clean, counted, print_json, size_words, warn
+from nwx.cli.progress import progress_bar
+from nwx.cli.restricted import opened_archive
+from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from nwx.dedup.digest_lists import SideOfComparison
+
+
+@click.group("digests")
+def command() -> None:
+    """Exchange digests of payloads, and compare what two archives hold."""
+
+
+@command.command("export")
+@click.argument("out", type=option.FILE)
+@click.argument("files", nargs=-1)
+@option.flag("--filter", "Write a Bloom filter in place of the list.", into="filtered")
+@option.value(
+    "--rate",
+    click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    "SHARE",
+    "Share of foreign digests that the filter takes for its own.",
+    default=0.001,
+)
+@FIELDS_OPTION
+@option.JSON_REPORT
+@click.pass_obj
+def export_list(
+    settings: Settings,
+    out: Path,
+    files: tuple[str, ...],
+    filtered: bool,
+    rate: float,
+    fields: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Write the distinct payload digests of the archive, or of CDX files, to OUT.
+
+    OUT has a sorted line `digest bytes` for each payload; bytes is the length
+    of its record. A filter tells of a given digest whether it is among them; it
+    cannot be listed. What access rules hide is left out.
+    """
+    sources = sources_of(files, fields) if files else ()
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
+        report = archive.export_digests(out, sources, rate if filtered else 0.0, progress)
+    print_problems(report.problems, report.problems_total)
+    if as_json:
+        print_json({k: v for k, v in asdict(report).items() if k != "problems"})
+    elif not quiet:
+        digests = counted(report.digests, "digest")
+        click.echo(f"{digests}, {size_words(report.bytes)}; {_unknown(report.without_digest)}")
+    if filtered:
+        warn(f"false-positive rate of {out}: {report.false_positive_rate:g}")
+    return 1 if report.problems_total and not report.captures else 0
+
+
+def _unknown(count: int) -> str:
+    return f"{counted(count, 'capture')} without a digest"
+
+
+@command.command("compare")
+@click.argument("first")
+@click.argument("second", default="")
+@option.JSON
+@click.pass_obj
+def compare_places(settings: Settings, first: str, second: str, as_json: bool) -> None:
+    """Count the payloads that FIRST and SECOND, by default the archive, share.
+
+    Each is an archive (a folder, or the address of a search server), a CDX
+    file, or a file of `nwx digests export`; one of them may be a filter.
+    """
+    with opened_archive(settings) as archive:
+        found = archive.compare_digests(first, second)
+    print_problems(found.reading.problems, found.reading.problems_total)
+    if as_json:
+        print_json({k: v for k, v in asdict(found).items() if k != "reading"})
+        return
+    click.echo(f"{counted(found.common, 'digest')} in common")
+    if rate := found.false_positive_rate:
+        warn(f"of the filter's answers, {rate:g} of what it does not hold are wrong")
+    for side in (found.first, found.second):
+        click.echo(_side(side))
+
+
+def _side(side: "SideOfComparison") -> str:
+    known = side.common_bytes is not None
+    common = f"; {size_words(side.common_bytes)} in common" if known else ""
+    place, digests = clean(side.place or "the archive"), counted(side.digests, "digest")
+    return f"{place}: {digests}, {size_words(side.bytes)}, {side.share:.1%} in common{common}"

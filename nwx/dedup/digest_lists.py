@@ -1,0 +1,308 @@
+"""The payload digests of archives and CDX files, exchanged and compared without any content.
+
+A list has a line `digest bytes` for each payload, in the order of the bytes of the digests (normal
+form); `bytes` is the length of its longest record. Revisits hold no payload.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.resources import MEMORY_BYTES, temporary_folder
+from nwx.bulk.sorted_runs import ExternalSort
+from nwx.bulk.whole_files import whole_file
+from nwx.cdx.blocks import blocks
+from nwx.cdx.columns import CdxColumns
+from nwx.cdx.inputs import CdxSource, FilePiece, FileReading, Problems, ready_inputs
+from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
+from nwx.dedup.digest_filter import DigestFilter, FilterHead, in_groups, is_filter, write_filter
+from nwx.dedup.policies import Revisits
+from nwx.dedup.sorted_input import is_archive
+from nwx.errors import CdxError, DigestError, FormatError, SourceError, UsageError
+from nwx.values.digests import normal_digest
+
+_SORT_BYTES = MEMORY_BYTES // 4
+_AT_ONCE = 20_000
+_FIRST_BYTES = 4096
+_LISTED = re.compile(rb"((?:sha1:[A-Z2-7]{32})|(?:[a-z0-9]+:[0-9a-f]{32,128})) ([0-9]{1,18})\n")
+
+Payload = tuple[bytes, int]
+"""A digest in normal form, and the length of a record that has it, 0 if not known."""
+
+CaptureEntries = Iterable[Mapping[str, Any]]
+EntriesAt = Callable[[str], CaptureEntries]
+"""Gives the entries of the captures of an archive, as its reader may see them."""
+
+
+@dataclass(slots=True)
+class DigestReport:
+    """What was read, and the digests found.
+
+    `captures` counts those that hold a payload; `without_digest` those whose digest is missing or
+    invalid.
+    """
+
+    captures: int = 0
+    without_digest: int = 0
+    digests: int = 0
+    bytes: int = 0
+    false_positive_rate: float = 0.0
+    problems_total: int = 0
+    problems: list[CdxError] = field(default_factory=list)
+
+
+def export_digests(
+    payloads: Callable[[DigestReport, Path], Iterator[Payload]], out: Path, rate: float = 0.0
+) -> DigestReport:
+    """Write a list of digests, or with a false-positive rate a filter, which appears complete."""
+    report = DigestReport()
+    with temporary_folder() as folder:
+        listed = folder / "list" if rate else out
+        with whole_file(listed) as stream:
+            for digest, size in _distinct(_in_order(payloads(report, folder), folder)):
+                stream.write(b"%b %d\n" % (digest, size))
+                report.digests += 1
+                report.bytes += size
+        if rate:
+            head = FilterHead.sized(report.digests, report.bytes, rate)
+            report.false_positive_rate = head.false_positive_rate
+            with whole_file(out) as stream:
+                write_filter(stream, head, (digest for digest, _ in _read_list(listed)), folder)
+    return report
+
+
+def archive_payloads(
+    entries: CaptureEntries, report: DigestReport, progress: ShowProgress = no_progress
+) -> Iterator[Payload]:
+    """Yield the payloads of captures of an archive."""
+    for number, entry in enumerate(entries):
+        if number % _AT_ONCE == 0:
+            progress(WorkProgress("reading captures", number))
+        if entry.get("record_type") != "revisit":
+            size = entry.get("record_length") or 0
+            yield from _payload(entry.get("digest", ""), size, report)
+
+
+def cdx_payloads(
+    sources: Sequence[CdxSource],
+    selection: CaptureFilter,
+    report: DigestReport,
+    folder: Path,
+) -> Iterator[Payload]:
+    """Yield the payloads of the selected captures of CDX files."""
+    problems, passed = Problems(report), Passed()
+    for source in (each.source for each in ready_inputs(sources, folder)):
+        piece, reading = FilePiece(source), FileReading(source.shown)
+        for block in blocks(piece, reading):
+            columns = CdxColumns(block, reading)
+            before = passed.without_digest
+            keep_selected(columns, selection, passed)
+            report.captures += passed.without_digest - before
+            report.without_digest += passed.without_digest - before
+            if len(columns):
+                sizes = columns.sizes().clip(0).tolist()
+                for text, size in zip(columns.texts("kc"), sizes, strict=True):
+                    yield from _payload(text.decode("utf-8", "replace"), size, report)
+        problems.add([piece], [reading])
+
+
+def _payload(digest: str, size: int, report: DigestReport) -> Iterator[Payload]:
+    report.captures += 1
+    try:
+        yield normal_digest(digest).encode(), size
+    except DigestError:
+        report.without_digest += 1
+
+
+def _in_order(payloads: Iterable[Payload], folder: Path) -> Iterator[Payload]:
+    sort = ExternalSort(Path(mkdtemp(dir=folder)), _SORT_BYTES)
+    for some in in_groups(payloads):
+        sort.add([b"%b %018d" % one for one in some])
+    for batch in sort.batches():
+        for line in batch:
+            digest, _, size = line.partition(b" ")
+            yield digest, int(size)
+
+
+def _distinct(payloads: Iterable[Payload]) -> Iterator[Payload]:
+    """Yield each digest once, with its longest record, which comes last."""
+    held: Payload | None = None
+    for one in payloads:
+        if held and held[0] != one[0]:
+            yield held
+        held = one
+    if held:
+        yield held
+
+
+def _read_list(path: Path) -> Iterator[Payload]:
+    before = b""
+    with path.open("rb") as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(_FIRST_BYTES), b""), 1):
+            found = _LISTED.fullmatch(line)
+            if found is None or found[1] <= before:
+                what = "is no line `digest bytes`" if found is None else "is not in order"
+                raise FormatError(f"{path}:{number} {what}; export the digests again")
+            before = found[1]
+            yield before, int(found[2])
+
+
+class DigestSet:
+    """The digests at a place: an archive, CDX files, an exported list, or a filter.
+
+    Raises SourceError if it cannot be read, UsageError on an archive without `entries`.
+    """
+
+    def __init__(
+        self, place: str, folder: Path, report: DigestReport, entries: EntriesAt | None = None
+    ) -> None:
+        self.place, self.filter = place, None
+        if not place or is_archive(place):
+            if entries is None:
+                raise UsageError(f"{place} is an archive; export its digests, and name that file")
+            self._list = _listed(archive_payloads(entries(place), report), folder)
+            return
+        path = Path(place)
+        try:
+            with path.open("rb") as stream:
+                first = stream.readline(_FIRST_BYTES)
+        except OSError as error:
+            raise SourceError(f"{place} cannot be read: {error.strerror}") from error
+        if is_filter(first):
+            self.filter = DigestFilter(path)
+        elif _LISTED.fullmatch(first) or not first:
+            self._list = _read_list(path)
+        else:
+            chosen = CaptureFilter(revisits=Revisits.OUT)
+            self._list = _listed(cdx_payloads([CdxSource(place)], chosen, report, folder), folder)
+
+    @property
+    def rate(self) -> float:
+        """The false-positive rate of what it says it holds."""
+        return self.filter.head.false_positive_rate if self.filter else 0.0
+
+    def payloads(self) -> Iterator[Payload]:
+        """Yield the digests in order, once; there are none of a filter."""
+        return self._list
+
+    def held(self, payloads: Iterable[Payload]) -> Iterator[Payload]:
+        """Yield those of some payloads, in order, that it holds."""
+        if self.filter:
+            yield from self.filter.known(payloads)
+            return
+        own = next(self._list, None)
+        for one in payloads:
+            while own is not None and own[0] < one[0]:
+                own = next(self._list, None)
+            if own is not None and own[0] == one[0]:
+                yield one
+
+
+def _listed(payloads: Iterator[Payload], folder: Path) -> Iterator[Payload]:
+    return _distinct(_in_order(payloads, folder))
+
+
+@dataclass(slots=True)
+class SideOfComparison:
+    """The digests of one side and their bytes; `common_bytes` is None of a filter."""
+
+    place: str
+    digests: int = 0
+    bytes: int = 0
+    common_bytes: int | None = 0
+    share: float = 0.0
+
+
+@dataclass(slots=True)
+class DigestComparison:
+    """How many digests two sides have in common, of a filter some by chance."""
+
+    first: SideOfComparison
+    second: SideOfComparison
+    common: int = 0
+    false_positive_rate: float = 0.0
+    reading: DigestReport = field(default_factory=DigestReport)
+
+
+def compare_digests(first: str, second: str, entries: EntriesAt) -> DigestComparison:
+    """Return what two places have in common.
+
+    Raises UsageError of two filters, which do not tell.
+    """
+    found = DigestComparison(SideOfComparison(first), SideOfComparison(second))
+    with temporary_folder() as folder:
+        sets = [DigestSet(place, folder, found.reading, entries) for place in (first, second)]
+        sides = [found.first, found.second]
+        if all(one.filter for one in sets):
+            raise UsageError("two filters cannot be compared; one side must be a list of digests")
+        if sets[0].filter:
+            sets.reverse()
+            sides.reverse()
+        found.false_positive_rate = sets[1].rate
+        _compare(found, sets, sides)
+    for side in sides:
+        side.share = found.common / side.digests if side.digests else 0.0
+    return found
+
+
+def _compare(
+    found: DigestComparison, sets: Sequence[DigestSet], sides: Sequence[SideOfComparison]
+) -> None:
+    listed, other = sides
+    counted = _counted(sets[0].payloads(), listed)
+    if head := sets[1].filter and sets[1].filter.head:
+        other.digests, other.bytes, other.common_bytes = head.digests, head.bytes, None
+        for _, size in sets[1].held(counted):
+            found.common += 1
+            listed.common_bytes = (listed.common_bytes or 0) + size
+        return
+    theirs = _counted(sets[1].payloads(), other)
+    mine, its = next(counted, None), next(theirs, None)
+    while mine and its:
+        if mine[0] == its[0]:
+            found.common += 1
+            listed.common_bytes = (listed.common_bytes or 0) + mine[1]
+            other.common_bytes = (other.common_bytes or 0) + its[1]
+        before = mine[0] <= its[0], its[0] <= mine[0]
+        mine = next(counted, None) if before[0] else mine
+        its = next(theirs, None) if before[1] else its
+    for rest in (counted, theirs):
+        for _ in rest:
+            pass
+
+
+def _counted(payloads: Iterable[Payload], side: SideOfComparison) -> Iterator[Payload]:
+    for one in payloads:
+        side.digests += 1
+        side.bytes += one[1]
+        yield one
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSavings:
+    """The captures whose payload is held elsewhere, and the bytes of their records."""
+
+    captures: int
+    bytes: int
+    false_positive_rate: float
+
+
+def measure_held(sources: Sequence[CdxSource], held: str, selection: CaptureFilter) -> HeldSavings:
+    """Return which captures of CDX files hold payloads that are in a list or filter.
+
+    Raises SourceError, FormatError or UsageError if that cannot be read.
+    """
+    report, captures, size = DigestReport(), 0, 0
+    with ExitStack() as stack:
+        folder = stack.enter_context(temporary_folder())
+        known = DigestSet(held, folder, DigestReport())
+        payloads = _in_order(cdx_payloads(sources, selection, report, folder), folder)
+        for _, one in known.held(payloads):
+            captures += 1
+            size += one
+    return HeldSavings(captures, size, known.rate)
