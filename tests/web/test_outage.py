@@ -10,6 +10,7 @@ from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import EngineUnavailableError, EngineVersionError
 from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page
@@ -25,8 +26,9 @@ def _engine(error: Exception) -> Engine:
         raise error
 
     methods = dict.fromkeys(Engine.__abstractmethods__, fail)
+    store = type("FailingStore", (EntryStore,), dict.fromkeys(EntryStore.__abstractmethods__, fail))
     known = {"traits": ElasticEngine.traits, "address": "http://away.test"}
-    kind = type("FailingEngine", (Engine,), methods | known)
+    kind = type("FailingEngine", (Engine,), methods | known | {"entry_store": lambda *_: store()})
     engine: Engine = kind()
     return engine
 

@@ -21,6 +21,7 @@ from tests.warc_records import write_records
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
+from webapp.protection.shared import SharedProtection
 from webapp.server.service import PagesMaker, ServiceSettings
 from webapp.server.sockets import listen
 
@@ -135,9 +136,10 @@ def test_an_upload_is_bounded(viewed: FlaskClient) -> None:
 def test_long_bodies_are_taken_where_the_pages_promise_it(pictured: Engine) -> None:
     image = drawing() + bytes((8 << 20) - len(drawing()))
     edited = urlencode({"text": "# " + "採" * 499_000, "action": "check"}).encode()
-    maker = PagesMaker(Settings(pictured.address), ServiceSettings(), "127.0.0.1", None)
+    archive, settings = Settings(pictured.address), ServiceSettings()
     with ExitStack() as stack:
-        opened = maker.open(stack)
+        shared = SharedProtection.create(stack, settings.protection, 1)
+        opened = PagesMaker(archive, settings, "127.0.0.1", None, shared).open(stack)
         listening = listen("127.0.0.1", 0)
         address = stack.enter_context(
             serving(opened.application, listening, body_limits=opened.body_limits)

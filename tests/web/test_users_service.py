@@ -17,6 +17,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineError
 from nwx.settings import Settings
 from tests.web.archive import batch
+from webapp.protection.shared import SharedProtection
 from webapp.server.service import PagesMaker, ServiceSettings, prepare_users_file
 
 PASSWORD = "correct horse 1"
@@ -39,7 +40,8 @@ def _worker(stack: ExitStack, archive: Settings, users: str, *trusted: str) -> F
         users=user_options(users, trusted),
         users_file=Path(archive.engine) / "users.db",
     )
-    opened = PagesMaker(archive, settings, "127.0.0.1", None).open(stack)
+    shared = SharedProtection.create(stack, settings.protection, 1)
+    opened = PagesMaker(archive, settings, "127.0.0.1", None, shared).open(stack)
     assert isinstance(opened.application, Flask)
     return opened.application
 

@@ -103,7 +103,10 @@ OPEN_TO_ALL = {
 
 WITH_TOKEN = {
     "cdx.add_lines",
+    "cdx.aliases",
+    "cdx.changes",
     "cdx.delete_lines",
+    "cdx.sequence",
     "queue.take_updates",
     "queue.finish",
     "queue.release",
