@@ -20,6 +20,7 @@ from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
+from nwx.exports.required_files import required_files
 from nwx.exports.wacz_records import WaczWriter, copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
@@ -54,7 +55,10 @@ class PackOptions:
 
 @dataclass(slots=True)
 class PackReport:
-    """What was packed; `missing` counts captures whose record could not be read."""
+    """What was packed; `missing` counts captures whose record could not be read.
+
+    `requires` names the files without which revisits of the package do not play.
+    """
 
     captures: int = 0
     pages: int = 0
@@ -62,6 +66,7 @@ class PackReport:
     bytes: int = 0
     missing: int = 0
     errors: list[ReadError] = field(default_factory=list)
+    requires: list[str] = field(default_factory=list)
 
 
 def pack(
@@ -97,7 +102,10 @@ def pack(
                 _write_index(wacz, catalogue)
                 _write_pages(wacz, engine, catalogue, report, text=options.text)
                 about = {"title": options.title, "description": options.description}
-                wacz.finish({"software": f"nwx {__version__}", **about})
+                needed = list(required_files(engine, catalogue))
+                report.requires = [one["filename"] for one in needed]
+                relation = {"relation": {"requires": needed}} if needed else {}
+                wacz.finish({"software": f"nwx {__version__}", **about, **relation})
         report.bytes = out.stat().st_size
     return report
 

@@ -76,7 +76,7 @@ class WaczWriter:
             yield entry
         self.resources.append(Resource(path, entry.digest(), entry.size))
 
-    def finish(self, about: dict[str, str]) -> None:
+    def finish(self, about: dict[str, Any]) -> None:
         """Write the list of all files, and its checksum; `about` goes into it."""
         package = {
             "profile": "data-package",

@@ -27,7 +27,7 @@ class WaczSelection:
 
     `collections`, dates (14 digits, both inclusive, "" for none) and `filters` of a question, by
     name, restrict these. `with_resources` adds what the pages need for playback, of any collection
-    and date.
+    and date. Without `with_originals` those of revisits are left out.
     """
 
     query: str = ""
@@ -36,6 +36,7 @@ class WaczSelection:
     date_from: str = ""
     date_to: str = ""
     with_resources: bool = False
+    with_originals: bool = True
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -78,7 +79,7 @@ def _selected(
     for capture in _candidates(engine, selection, errors):
         if _wanted(capture, selection):
             yield capture
-            if capture.record_type == _REVISIT and capture.digest:
+            if selection.with_originals and capture.record_type == _REVISIT and capture.digest:
                 yield from original_of(engine, capture)
 
 
@@ -140,7 +141,7 @@ class Catalogue:
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-            "CREATE TABLE capture (collection, file, offset INTEGER, json,"
+            "CREATE TABLE capture (collection, file, offset INTEGER, json, digest, revisit,"
             " PRIMARY KEY (collection, file, offset)) WITHOUT ROWID;"
             "CREATE TABLE line (line BLOB);"
             "CREATE TABLE page (id PRIMARY KEY, url, timestamp) WITHOUT ROWID;"
@@ -149,11 +150,14 @@ class Catalogue:
     def add(self, captures: Iterable[Capture]) -> int:
         """Add captures; return the number of distinct ones so far."""
         rows = (
-            (each.collection, each.source_file, each.source_file_offset, json.dumps(each._asdict()))
+            (
+                *(each.collection, each.source_file, each.source_file_offset),
+                *(json.dumps(each._asdict()), each.digest, each.record_type == _REVISIT),
+            )
             for each in captures
         )
         self._db.execute("BEGIN")
-        self._db.executemany("INSERT OR IGNORE INTO capture VALUES (?, ?, ?, ?)", rows)
+        self._db.executemany("INSERT OR IGNORE INTO capture VALUES (?, ?, ?, ?, ?, ?)", rows)
         self._db.execute("COMMIT")
         return int(self._db.execute("SELECT count(*) FROM capture").fetchone()[0])
 
@@ -171,6 +175,15 @@ class Catalogue:
             (collection, file),
         )
         for (text,) in rows:
+            yield Capture(**json.loads(text))
+
+    def lone_revisits(self) -> Iterator[Capture]:
+        """Yield a revisit of each file and payload that no other capture here has."""
+        rows = self._db.execute(
+            "SELECT json, min(offset) FROM capture WHERE revisit AND digest NOT IN"
+            " (SELECT digest FROM capture WHERE NOT revisit) GROUP BY collection, file, digest"
+        )
+        for text, _ in rows:
             yield Capture(**json.loads(text))
 
     def add_line(self, line: bytes) -> None:

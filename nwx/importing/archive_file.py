@@ -36,7 +36,9 @@ def import_file(
     if entry and source.size is not None and entry.size not in (None, source.size):
         yield conflict_verdict(source, entry, f"{source.size} bytes, not {entry.size}")
         return
-    new = SourceFile(options.collection, source.name, task.path, source.size, "")
+    new = SourceFile(
+        options.collection, source.name, task.path, source.size, "", requires=source.requires
+    )
     try:
         contents = contents_of(source)
     except SourceError as error:

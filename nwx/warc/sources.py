@@ -15,7 +15,7 @@ from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
 from nwx.errors import FormatError, SourceError
-from nwx.model import STANDARD_INPUT, ReadError
+from nwx.model import STANDARD_INPUT, ReadError, RequiredFile
 from nwx.values.digests import digest_of
 from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
 
@@ -31,7 +31,7 @@ class ArchiveSource:
 
     `name` identifies it, `path` is its absolute location, `size` its stored bytes if known.
     `member` is the name of a WARC inside the WACZ at `path`, `places` its location there; without
-    `places` it is looked up by name on every open.
+    `places` it is looked up by name on every open. `requires` is what the WACZ names as required.
     """
 
     name: str
@@ -39,6 +39,7 @@ class ArchiveSource:
     size: int | None
     member: str = ""
     places: Places = ()
+    requires: tuple[RequiredFile, ...] = ()
 
     def open(self) -> BinaryIO:
         """Return the stored bytes of the file; the caller closes.
@@ -217,7 +218,7 @@ def _of_wacz(
 
 def _inner(member: WaczMember, name: str, path: str) -> ArchiveSource:
     inner_name = source_name(f"{name}#{member.name}")
-    return ArchiveSource(inner_name, path, member.size, member.name, member.places)
+    return ArchiveSource(inner_name, path, member.size, member.name, member.places, member.requires)
 
 
 def _size(handle: BinaryIO) -> int | None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
 from nwx.errors import DigestError, FormatError, SourceError
-from nwx.model import ReadError
+from nwx.model import ReadError, RequiredFile
 from nwx.values.digests import digest_of, normal_digest
 from nwx.warc.zip_entries import (
     METHODS,
@@ -37,6 +37,7 @@ _MOST_PACKAGE_BYTES = 1 << 26
 _MOST_DEPTH = 4
 _MOST_UNPACKED_BYTES = 1 << 30
 _MOST_NAMED = 5
+_MOST_REQUIRED, _MOST_NAME_CHARACTERS = 10_000, 400
 _STEP = 1 << 20
 
 Places = tuple[ZipEntry, ...]
@@ -45,11 +46,13 @@ Places = tuple[ZipEntry, ...]
 
 @dataclass(frozen=True, slots=True)
 class WaczMember:
-    """A WARC inside a WACZ: its name there, its size when unpacked, and its places."""
+    """A WARC inside a WACZ: its name there, its size when unpacked, its places, and what the
+    WACZ requires."""
 
     name: str
     size: int | None
     places: Places
+    requires: tuple[RequiredFile, ...] = ()
 
 
 def wacz_members(handle: BinaryIO, name: str) -> Iterator[WaczMember | ReadError]:
@@ -97,7 +100,7 @@ def _members(handle: BinaryIO, name: str, outer: Places) -> Iterator[WaczMember 
         else:
             whole = replace(entry, digest=package.digests.get(entry.name, ""))
             inner_name = "#".join((*(place.name for place in outer), entry.name))
-            yield WaczMember(inner_name, entry.bytes, (*outer, whole))
+            yield WaczMember(inner_name, entry.bytes, (*outer, whole), package.requires)
 
 
 def _inner(
@@ -220,10 +223,14 @@ def _refusal(entry: ZipEntry) -> str:
 
 
 class _Package:
-    """Contents of a WACZ's `datapackage.json`; `digests` are its entries' digests, by name."""
+    """Contents of a WACZ's `datapackage.json`; `digests` are its entries' digests, by name.
+
+    `requires` are the files with the originals of its revisits.
+    """
 
     def __init__(self, handle: BinaryIO, entries: Sequence[ZipEntry]) -> None:
         self.digests: dict[str, str] = {}
+        self.requires: tuple[RequiredFile, ...] = ()
         self._handle = handle
         self._entries = {entry.name: entry for entry in entries}
         self.problems = list(self._read())
@@ -233,7 +240,8 @@ class _Package:
         try:
             raw = self._bytes(_PACKAGE)
             told = _parsed(self._bytes(_PACKAGE_DIGEST)).get("hash")
-            resources = _parsed(raw).get("resources")
+            package = _parsed(raw)
+            resources = package.get("resources")
         except FormatError as error:
             yield "wacz", f"its {_PACKAGE} cannot be read: {error}"
             return
@@ -254,6 +262,13 @@ class _Package:
             names = ", ".join(missing[:_MOST_NAMED]) + (", …" if missing[_MOST_NAMED:] else "")
             yield "wacz", f"{len(missing)} files that its {_PACKAGE} names are not in it: {names}"
 
+        relation = package.get("relation")
+        listed = relation.get("requires", []) if isinstance(relation, dict) else []
+        found = [_required(one) for one in listed] if isinstance(listed, list) else [None]
+        self.requires = tuple(dict.fromkeys(filter(None, found)))[:_MOST_REQUIRED]
+        if None in found or len(found) > _MOST_REQUIRED:
+            yield "wacz", f"relation.requires in its {_PACKAGE} is not a list of files, or too long"
+
     def _bytes(self, name: str) -> bytes:
         """Return a small entry, b"" if missing.
 
@@ -270,6 +285,26 @@ class _Package:
                 pieces.append(block)
                 left -= len(block)
         return b"".join(pieces)
+
+
+def _required(told: object) -> RequiredFile | None:
+    """Return a file of `relation.requires`, None if it is invalid."""
+    name = told.get("filename") if isinstance(told, dict) else None
+    if not isinstance(told, dict) or not isinstance(name, str):
+        return None
+    if not 0 < len(name) <= _MOST_NAME_CHARACTERS:
+        return None
+    hash, crawl = (
+        text if isinstance(text := told.get(key), str) else "" for key in ("hash", "crawlId")
+    )
+    size = told.get("size")
+    known = size if type(size) is int and 0 <= size < 1 << 63 else None
+    cut = _MOST_NAME_CHARACTERS
+    return RequiredFile(_clean(name), _clean(hash[:cut]), known, _clean(crawl[:cut]))
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:

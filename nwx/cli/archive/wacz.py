@@ -9,7 +9,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import counted, print_errors, print_json, size_words
+from nwx.cli.output import clean, counted, print_errors, print_json, size_words
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.errors import SourceError, UsageError
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     "--with-resources",
     "Include what the pages need to be played: images, style sheets, scripts, frames.",
 )
+@click.option(
+    "--with-originals/--without-originals",
+    default=True,
+    help="Include the originals of revisits (default), or name the files that hold them.",
+)
 @option.JSON_REPORT
 @click.pass_obj
 def command(
@@ -46,6 +51,7 @@ def command(
     from_: str,
     to: str,
     with_resources: bool,
+    with_originals: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -55,7 +61,8 @@ def command(
     The selection is the captures of the documents that QUERY finds and of the
     URLs of --urls; without both, all captures. The originals of revisits are
     included. With --with-resources the captures that its pages load come too,
-    nearest in time, whatever their collection and date. The WACZ file OUT
+    nearest in time, whatever their collection and date. Files without which
+    revisits do not play are named in `relation.requires`. The WACZ file OUT
     holds the records in WARC files, their index, and a list of pages with
     titles and text. Captures whose record is not available are counted and
     reported. The exit code is 1 if nothing was packed.
@@ -69,6 +76,7 @@ def command(
         date_from=date_bound(from_, 0),
         date_to=date_bound(to, 1),
         with_resources=with_resources,
+        with_originals=with_originals,
     )
     if urls is not None and not selection.urls:
         raise UsageError(f"{urls} has no URLs")
@@ -101,3 +109,5 @@ def _print(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
             f"{counted(report.pages, 'page')},"
             f" {size_words(report.bytes)}{missing}"
         )
+        if report.requires:
+            click.echo(f"requires {', '.join(map(clean, report.requires))}")

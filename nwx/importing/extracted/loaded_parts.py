@@ -79,7 +79,8 @@ class _Load:
         lookups: Lookups,
     ) -> None:
         source, notes = task.source, documents.notes.files[number]
-        new = SourceFile(options.collection, source.name, task.path, source.size, notes.checksum)
+        place = options.collection, source.name, task.path, source.size
+        new = SourceFile(*place, notes.checksum, requires=source.requires)
         self._documents, self._notes, self._entry = documents, notes, entry or new
         self._first_row = documents.first_row(number)
         self._with_pages, self._is_new = task.with_pages, entry is None

@@ -1,0 +1,29 @@
+"""The files that files of an archive require: by name, as crawlers name them."""
+
+from collections.abc import Iterable, Mapping
+
+from nwx.model import RequiredFile, SourceFile
+
+_MEMBER = ".wacz#"
+
+
+def stored_name(name: str) -> str:
+    """Return the name of the stored file that a ledger name is in: of a WARC in a WACZ, the WACZ."""
+    head, found, _ = name.partition(_MEMBER)
+    return f"{head}.wacz" if found else name
+
+
+def unmet_requirements(
+    files: Iterable[SourceFile],
+) -> Mapping[tuple[str, str], tuple[RequiredFile, ...]]:
+    """Return the required files that are not among the files, by collection and name of file."""
+    known = list(files)
+    held = {stored_name(file.name) for file in known}
+    lacking = {
+        (file.collection, file.name): tuple(
+            one for one in file.requires if one.filename.rpartition("/")[2] not in held
+        )
+        for file in known
+        if file.requires
+    }
+    return {key: unmet for key, unmet in lacking.items() if unmet}
