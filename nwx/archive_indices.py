@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison
+    from nwx.checks.closure import MissingFile, NeededFile
     from nwx.checks.holdings import ImportedFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, Payload
@@ -95,6 +96,18 @@ class ArchiveIndices(ArchiveWork):
         from nwx.checks.holdings import imported_files
 
         return imported_files(self._seen())
+
+    def missing_files(self) -> "list[MissingFile]":
+        """Return the files that WACZ files require for their revisits and the archive lacks."""
+        from nwx.checks.closure import missing_files
+
+        return list(missing_files(self._seen()))
+
+    def closure(self, files: Sequence[str]) -> "list[NeededFile]":
+        """Return all files that files of the archive need so that their revisits play."""
+        from nwx.checks.closure import closure
+
+        return closure(self._seen(), files)
 
     def dump(self, index: str) -> Iterator[Mapping[str, Any]]:
         """Stream the entries of an index by id."""

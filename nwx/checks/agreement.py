@@ -7,6 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.checks.closure import missing_files
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
@@ -90,7 +91,10 @@ OLDER_WORDS = "words"
 OLDER_FORM = "form"
 """The kind of an index that an older nwx made larger than it needs to be."""
 
-NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM))
+REQUIRED = "required"
+"""The kind of a file that others require and that was not imported."""
+
+NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM, REQUIRED))
 """The kinds of findings that are no faults."""
 
 _OLDER_FORMS = {
@@ -189,6 +193,12 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
                 raise
             except EngineError as error:
                 yield _wrong(DAMAGED, index, "*", f"cannot be compared: {error}")
+    for each in missing_files(engine):
+        message = (
+            f"requires {each.required.filename}, which was not imported: {each.revisits} of its"
+            " revisits do not play"
+        )
+        yield _wrong(REQUIRED, IndexName.FILES, f"{each.collection}/{each.file}", message)
     if deep:
         for id, message in check_records(engine, progress):
             yield _wrong("record", IndexName.CAPTURES, id, message)

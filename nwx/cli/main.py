@@ -21,6 +21,7 @@ GROUPS = {
         "import": "Import WARC, ARC and WACZ files.",
         "watch": "Import archive files from folders as a crawler closes them.",
         "files": "List the imported files, those being imported, and those that could not be read.",
+        "closure": "List all files that FILES need so that their revisits play.",
         "stats": "Show the size of each index, and on a search server how its shards do.",
         "check": "Check that the indices agree with each other and with the import ledger.",
         "reshard": "Give an index on a search server another number of shards.",

@@ -8,7 +8,7 @@ _MEMBER = ".wacz#"
 
 
 def stored_name(name: str) -> str:
-    """Return the name of the stored file that a ledger name is in: of a WARC in a WACZ, the WACZ."""
+    """Return the name of the WACZ that a WARC of this ledger name is in, else the name."""
     head, found, _ = name.partition(_MEMBER)
     return f"{head}.wacz" if found else name
 

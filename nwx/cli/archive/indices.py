@@ -88,12 +88,15 @@ def files_command(settings: Settings, as_json: bool) -> None:
     the process of each.
     """
     with opened_archive(settings) as archive:
-        found = archive.imported_files()
+        found, missing = archive.imported_files(), archive.missing_files()
     if as_json:
         for file, claim in found:
             click.echo(json_text(asdict(file) | {"claim": asdict(claim) if claim else None}))
     else:
         _print_files(found)
+        for one in missing:
+            name, revisits = one.required.filename, counted(one.revisits, "revisit")
+            click.echo(clean(f"{one.file} requires {name}, not imported: {revisits} not playing"))
 
 
 def _print_files(found: "list[ImportedFile]") -> None:
