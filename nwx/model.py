@@ -192,22 +192,12 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True)
-class RequiredFile:
-    """A file that holds originals of a WACZ's revisits (`relation.requires`)."""
-
-    filename: str
-    hash: str = ""
-    size: int | None = None
-    crawl_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SourceFile:
     """A ledger entry: how far a file of a collection has been imported.
 
     Everything before `done_to` (bytes) is in the indices; `finished` once the whole file is.
     `checksum` is `nwx.warc.sources.checksum` of the content. `counts` sums the file's content
-    (records by type, captures, errors). `requires` is what its WACZ names as required.
+    (records by type, captures, errors). `requires` is `relation.requires` of its WACZ.
     """
 
     collection: str
@@ -218,7 +208,7 @@ class SourceFile:
     done_to: int = 0
     finished: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
-    requires: tuple[RequiredFile, ...] = ()
+    requires: tuple[Mapping[str, str | int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
                 yield _wrong(DAMAGED, index, "*", f"cannot be compared: {error}")
     for each in missing_files(engine):
         message = (
-            f"requires {each.required.filename}, which was not imported: {each.revisits} of its"
+            f"requires {each.required['filename']}, which was not imported: {each.revisits} of its"
             " revisits do not play"
         )
         yield _wrong(REQUIRED, IndexName.FILES, f"{each.collection}/{each.file}", message)

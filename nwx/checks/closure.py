@@ -8,8 +8,9 @@ from itertools import islice
 from nwx.engine.base import Engine
 from nwx.engine.required_files import stored_name, unmet_requirements
 from nwx.errors import UsageError
-from nwx.model import Capture, RequiredFile, SourceFile
+from nwx.model import Capture, SourceFile
 from nwx.quality.missing_originals import wanted_original
+from nwx.warc.wacz import RequiredFile
 
 _END = chr(0x10FFFF)
 _LOOKED_AT = 100
@@ -72,8 +73,10 @@ def closure(engine: Engine, names: Sequence[str]) -> list[NeededFile]:
     while wave:
         for file in wave:
             for one in unmet.get(file, ()):
-                found = NeededFile("", one.filename, "", one.size, one.hash, False, file[1], 0)
-                needed.setdefault(("", one.filename), found)
+                name, size = str(one["filename"]), one.get("size")
+                told = None if size is None else int(size), str(one.get("hash", ""))
+                found = NeededFile("", name, "", *told, False, file[1], 0)
+                needed.setdefault(("", name), found)
         new: set[StoredPlace] = set()
         for revisit in _revisits(engine, wave):
             place = _original_place(engine, revisit, known | new)

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from nwx.errors import BlobError
 from nwx.keys import capture_id, document_id, document_key, precedence
-from nwx.model import Capture, Dates, Document, Extract, Hit, Link, RequiredFile, SourceFile
+from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
 from nwx.values.records import from_mapping
 from nwx.values.urls import url_parts
 
@@ -205,8 +205,7 @@ def file_entry(file: SourceFile) -> IndexEntry:
 def file_from_entry(entry: Mapping[str, Any]) -> SourceFile:
     """Return the ledger's file of an entry."""
     usual = {"collection": "", "name": "", "path": "", "size": None, "checksum": ""}
-    requires = tuple(from_mapping(RequiredFile, one) for one in entry.get("requires", ()))
-    counts = dict(entry["counts"])
+    counts, requires = dict(entry["counts"]), tuple(entry.get("requires", ()))
     return from_mapping(SourceFile, {**usual, **entry}, counts=counts, requires=requires)
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from nwx.model import RequiredFile, SourceFile
+from nwx.model import SourceFile
+from nwx.warc.wacz import RequiredFile
 
 _MEMBER = ".wacz#"
 
@@ -21,7 +22,7 @@ def unmet_requirements(
     held = {stored_name(file.name) for file in known}
     lacking = {
         (file.collection, file.name): tuple(
-            one for one in file.requires if one.filename.rpartition("/")[2] not in held
+            one for one in file.requires if str(one["filename"]).rpartition("/")[2] not in held
         )
         for file in known
         if file.requires

@@ -35,9 +35,7 @@ def _of_revisit(
 ) -> Iterator[dict[str, Any]]:
     original = next(original_of(engine, revisit), None) if revisit.digest else None
     if original is None:
-        for one in unmet.get((revisit.collection, revisit.source_file), ()):
-            told = {"hash": one.hash, "size": one.size, "crawlId": one.crawl_id}
-            yield {"filename": one.filename} | {k: v for k, v in told.items() if v}
+        yield from unmet.get((revisit.collection, revisit.source_file), ())
         return
     file: SourceFile | None = files.get((original.collection, original.source_file))
     name = stored_name(original.source_file)

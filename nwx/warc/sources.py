@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,9 +15,9 @@ from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
 from nwx.errors import FormatError, SourceError
-from nwx.model import STANDARD_INPUT, ReadError, RequiredFile
+from nwx.model import STANDARD_INPUT, ReadError
 from nwx.values.digests import digest_of
-from nwx.warc.wacz import Places, WaczMember, open_member, wacz_members
+from nwx.warc.wacz import Places, RequiredFile, WaczMember, open_member, wacz_members
 
 LONGEST_NAME_BYTES = 400
 
@@ -39,7 +39,7 @@ class ArchiveSource:
     size: int | None
     member: str = ""
     places: Places = ()
-    requires: tuple[RequiredFile, ...] = ()
+    requires: tuple[RequiredFile, ...] = field(default=(), compare=False)
 
     def open(self) -> BinaryIO:
         """Return the stored bytes of the file; the caller closes.

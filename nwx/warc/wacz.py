@@ -8,13 +8,13 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
 from nwx.errors import DigestError, FormatError, SourceError
-from nwx.model import ReadError, RequiredFile
+from nwx.model import ReadError
 from nwx.values.digests import digest_of, normal_digest
 from nwx.warc.zip_entries import (
     METHODS,
@@ -39,6 +39,9 @@ _MOST_UNPACKED_BYTES = 1 << 30
 _MOST_NAMED = 5
 _MOST_REQUIRED, _MOST_NAME_CHARACTERS = 10_000, 400
 _STEP = 1 << 20
+
+RequiredFile = Mapping[str, str | int]
+"""A file of `relation.requires`: filename, and hash, size and crawlId where they are known."""
 
 Places = tuple[ZipEntry, ...]
 """Where a WARC lies: the entry of the WACZ for each WACZ that it is in, then its own."""
@@ -265,7 +268,7 @@ class _Package:
         relation = package.get("relation")
         listed = relation.get("requires", []) if isinstance(relation, dict) else []
         found = [_required(one) for one in listed] if isinstance(listed, list) else [None]
-        self.requires = tuple(dict.fromkeys(filter(None, found)))[:_MOST_REQUIRED]
+        self.requires = tuple(filter(None, found))[:_MOST_REQUIRED]
         if None in found or len(found) > _MOST_REQUIRED:
             yield "wacz", f"relation.requires in its {_PACKAGE} is not a list of files, or too long"
 
@@ -294,13 +297,14 @@ def _required(told: object) -> RequiredFile | None:
         return None
     if not 0 < len(name) <= _MOST_NAME_CHARACTERS:
         return None
-    hash, crawl = (
-        text if isinstance(text := told.get(key), str) else "" for key in ("hash", "crawlId")
-    )
+    texts = {key: one for key in ("hash", "crawlId") if isinstance(one := told.get(key), str)}
     size = told.get("size")
-    known = size if type(size) is int and 0 <= size < 1 << 63 else None
-    cut = _MOST_NAME_CHARACTERS
-    return RequiredFile(_clean(name), _clean(hash[:cut]), known, _clean(crawl[:cut]))
+    known = {"size": size} if type(size) is int and 0 <= size < 1 << 63 else {}
+    return {
+        "filename": _clean(name),
+        **{key: _clean(text[:_MOST_NAME_CHARACTERS]) for key, text in texts.items()},
+        **known,
+    }
 
 
 def _clean(text: str) -> str:

@@ -205,7 +205,7 @@ WITHOUT_TRACES: Mapping[str, str] = {
 
 
 COMMANDS: Mapping[str, Sequence[str]] = {
-    "closure": ["closure planted.warc.gz --json"],
+    "closure": ["closure quarry.warc.gz --json"],
     "files": ["files", "files --json"],
     "stats": ["stats", "stats --json"],
     "dump": [

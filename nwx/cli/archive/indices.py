@@ -95,7 +95,7 @@ def files_command(settings: Settings, as_json: bool) -> None:
     else:
         _print_files(found)
         for one in missing:
-            name, revisits = one.required.filename, counted(one.revisits, "revisit")
+            name, revisits = one.required["filename"], counted(one.revisits, "revisit")
             click.echo(clean(f"{one.file} requires {name}, not imported: {revisits} not playing"))
 
 

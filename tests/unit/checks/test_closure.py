@@ -34,7 +34,7 @@ def test_a_required_file_is_missing_until_it_is_imported(tmp_path: Path) -> None
     with nwx.open(tmp_path / "archive") as archive:
         archive.import_(again)
         (missing,) = archive.missing_files()
-        assert (missing.file, missing.required.filename, missing.revisits) == (
+        assert (missing.file, missing.required["filename"], missing.revisits) == (
             *("again.wacz", "first.wacz"),
             1,
         )

@@ -1,11 +1,11 @@
 """Required files by name."""
 
 from nwx.engine.required_files import stored_name, unmet_requirements
-from nwx.model import RequiredFile, SourceFile
+from nwx.model import SourceFile
 
 
 def test_a_requirement_is_met_by_a_file_of_its_name() -> None:
-    required = RequiredFile("crawls/a.wacz"), RequiredFile("b.wacz")
+    required = {"filename": "crawls/a.wacz"}, {"filename": "b.wacz"}
     user = SourceFile("one", "c.wacz#archive/c.warc.gz", "", None, "", requires=required)
     held = SourceFile("two", "a.wacz#archive/a.warc.gz", "", None, "")
     assert stored_name(held.name) == "a.wacz"
