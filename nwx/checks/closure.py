@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from nwx.engine.base import Engine
 from nwx.engine.required_files import stored_name, unmet_requirements
 from nwx.errors import UsageError
 from nwx.model import Capture, SourceFile
-from nwx.quality.missing_originals import wanted_original
-from nwx.warc.wacz import RequiredFile
+
+if TYPE_CHECKING:
+    from nwx.warc.wacz import RequiredFile
 
 _END = chr(0x10FFFF)
 _LOOKED_AT = 100
@@ -25,7 +27,7 @@ class MissingFile:
 
     collection: str
     file: str
-    required: RequiredFile
+    required: "RequiredFile"
     revisits: int
 
 
@@ -39,6 +41,9 @@ def missing_files(engine: Engine) -> Iterator[MissingFile]:
         unmet[collection, stored_name(name)] = required
     unplayed: Counter[StoredPlace] = Counter()
     if unmet:
+        # Imported here: `nwx files` starts without what looks for missing resources.
+        from nwx.quality.missing_originals import wanted_original
+
         for one in _revisits(engine, unmet):
             unplayed[_stored(one)] += wanted_original(engine, one) is not None
     for (collection, file), required in sorted(unmet.items()):

@@ -1,9 +1,12 @@
 """The files that files of an archive require: by name, as crawlers name them."""
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from nwx.model import SourceFile
-from nwx.warc.wacz import RequiredFile
+
+if TYPE_CHECKING:
+    from nwx.warc.wacz import RequiredFile
 
 _MEMBER = ".wacz#"
 
@@ -16,7 +19,7 @@ def stored_name(name: str) -> str:
 
 def unmet_requirements(
     files: Iterable[SourceFile],
-) -> Mapping[tuple[str, str], tuple[RequiredFile, ...]]:
+) -> Mapping[tuple[str, str], tuple["RequiredFile", ...]]:
     """Return the required files that are not among the files, by collection and name of file."""
     known = list(files)
     held = {stored_name(file.name) for file in known}
