@@ -121,7 +121,8 @@ class ChildProcess:
         try:
             for message in messages:
                 self.connection.send_bytes(message)
-            is_late = not self.connection.poll(seconds)
+            # Without any time it is late, even if the answer was quicker than this process.
+            is_late = seconds <= 0 or not self.connection.poll(seconds)
             if not is_late:
                 return self.connection.recv_bytes()
         except (EOFError, OSError):

@@ -168,7 +168,8 @@ def test_documents_name_the_archive_files_that_they_are_of(tmp_path: Path, warc:
     extracted, fault = found.sources
     documents = str(folder / "a.warc.gz.parquet")
     size = warc.stat().st_size
-    assert extracted == ExtractedFile("a.warc.gz", str(warc), size, "", (), documents, 0)
+    wanted = ExtractedFile("a.warc.gz", str(warc), size, "", (), documents=documents, number=0)
+    assert extracted == wanted
     assert isinstance(fault, FileError)
     assert (fault.file, fault.is_refused, fault.path) == ("b.wacz", True, str(tmp_path / "b.wacz"))
     check_extracted(found, ImportOptions())
