@@ -53,7 +53,7 @@ test: dev browser elasticsearch
 run-tests: export PYTHONDONTWRITEBYTECODE =
 run-tests:
 	$(BIN)/python -m compileall -q -j 0 nwx webapp
-	$(BIN)/python -m pytest -n 4 --dist loadgroup
+	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
 
 unit: dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/unit tests/properties
