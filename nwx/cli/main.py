@@ -80,6 +80,7 @@ GROUPS = {
         "compare": "Compare two collections, or a collection with a crawl specification.",
         "triples": "Build, export and query the facts that pages state, as RDF triples.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
+        "dedup-server": "Answer crawlers that deduplicate by Redis' protocol, as Browsertrix does.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
         "due": "List URLs that are due to be captured again, most overdue first.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
+from nwx.errors import UsageError
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from nwx.archive_cdx import IndexOptions
     from nwx.extract.extractors import Extractor
     from nwx.settings import ProtectionSettings, Settings
+    from webapp.server.redis_server import RedisSettings
 
 
 date_options = option.option_set(
@@ -109,6 +111,32 @@ PROTECTION = option.option_set(
         "--metrics-token", "TEXT", "Token that allows reading /metrics.  [NWX_METRICS_TOKEN]"
     ),
 )
+DEDUP = option.option_set(
+    option.repeated(
+        "--database",
+        "N=COLLECTION",
+        "The number of a collection's Redis database; 0 is the whole archive. Repeatable.",
+        into="databases",
+    ),
+    option.choice_of(
+        "--scope",
+        ("archive", "collection"),
+        "Whose captures a collection's database offers.",
+        default="archive",
+    ),
+    option.file_path("--dedup-file", "File of what crawlers write.  [dedup.db in the archive]"),
+)
+REDIS = option.option_set(
+    option.value(
+        "--redis-port",
+        click.IntRange(1, 65535),
+        None,
+        "Also answer crawlers by Redis' protocol, as nwx dedup-server does.",
+        default=None,
+        show_default=False,
+    ),
+    DEDUP,
+)
 USERS_FILE_OPTION = option.string(
     "--users-file",
     "FILE",
@@ -180,3 +208,23 @@ def cluster_options_of(
 
     points = None if splits is None else tuple(read_splits(splits))
     return ClusterBuildOptions(shards, lines, points, summary)
+
+
+def crawler_databases(
+    settings: "Settings", given: dict[str, Any], host: str, port: int | None, token: str
+) -> "RedisSettings | None":
+    """Return what the options of `DEDUP` ask for, None without a port; leave the others."""
+    names: tuple[str, ...] = given.pop("databases")
+    scope, file = given.pop("scope"), given.pop("dedup_file")
+    if port is None:
+        return None
+    from webapp.server.redis_server import DedupScope, RedisSettings
+
+    databases = [one.partition("=")[::2] for one in names]
+    for number, collection in databases:
+        if not (number.isdecimal() and len(number) < 10 and int(number) and collection):
+            raise UsageError("write --database as N=COLLECTION, with N above 0")
+    numbered = tuple((int(number), collection) for number, collection in databases)
+    path = Path(file) if file else None
+    token = token or settings.cdx_token
+    return RedisSettings(settings, host, port, token, numbered, DedupScope(scope), path)

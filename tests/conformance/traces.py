@@ -351,6 +351,7 @@ QUIET: Mapping[str, str] = {
     "crawls versions": "specifications are written by curators",
     "triples build": "writes",
     "cdx-server": "serves the routes",
+    "dedup-server": "for crawlers; tests/cli/test_dedup_server.py hides captures",
     "steer": "writes, for a crawler",
     "queue add": "writes",
     "queue blacklist": "writes",

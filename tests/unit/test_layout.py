@@ -38,6 +38,8 @@ CROWDED: dict[str, str] = {}
 
 TESTED_ELSEWHERE = {
     "nwx/checks/backups.py": "tests/cli/test_backup.py",
+    "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
+    "nwx/dedup/redis_commands.py": "tests/cli/test_dedup_server.py",
     "nwx/engine/backups.py": "tests/unit/engine/embedded/test_backups.py",
     "nwx/checks/holdings.py": "tests/cli/test_shared_import.py",
     "nwx/values/zstd.py": "tests/unit/warc/test_members.py",

@@ -20,6 +20,7 @@ from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.protection.shared import SharedProtection
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
+from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.sockets import (
     address_of,
     host_names,
@@ -75,6 +76,7 @@ class ServiceSettings:
     users: UserOptions = field(default_factory=UserOptions)
     users_file: Path | None = None
     protection: ProtectionSettings = field(default_factory=ProtectionSettings)
+    redis: RedisSettings | None = None
 
     @property
     def writes(self) -> bool:
@@ -185,6 +187,7 @@ def serve_pages(
         place, names = place_of(listening), settings.names(listening)
         order = WorkerOrder(maker, place, settings.threads, settings.cdx_token, names)
         addresses = ServiceAddresses(search, replay.own if replay else "")
+        stack.enter_context(serving_redis(settings.redis))
         run_workers(listening, settings.workers, order, lambda: ready(addresses))
 
 

@@ -24,6 +24,7 @@ from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
 from webapp.headers import ROBOTS_TXT, HostCheck, ShortAnswers
 from webapp.protection.shared import SharedProtection
+from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
 from webapp.server.sockets import address_of, host_names, place_of
 from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
@@ -57,6 +58,7 @@ class CdxServerSettings:
     protection: ProtectionSettings = field(default_factory=ProtectionSettings)
     primaries: tuple[str, ...] = ()
     interval: float = 10.0
+    redis: RedisSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def serve_alone(
             prepare_archive(settings.archive)
         shared = SharedProtection.create(stack, settings.protection, settings.workers)
         order = _order(CdxServerMaker(settings, shared), settings, listening)
-        with _following(settings, say):
+        with _following(settings, say), serving_redis(settings.redis):
             run_workers(listening, settings.workers, order, lambda: ready(address_of(listening)))
 
 

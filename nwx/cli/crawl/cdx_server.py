@@ -11,8 +11,10 @@ from nwx.cli.options import (
     LISTEN_HOST,
     LISTEN_PORT,
     PROTECTION,
+    REDIS,
     SERVER_WORKERS,
     TRUSTED_PROXIES,
+    crawler_databases,
     protection_of,
 )
 from nwx.cli.output import clean
@@ -56,6 +58,7 @@ from nwx.settings import Settings
 @option.seconds(
     "--update-interval", "Time between questions to primaries.", "interval", default=10, least=0.1
 )
+@REDIS
 @click.pass_obj
 def command(
     settings: Settings,
@@ -64,6 +67,7 @@ def command(
     archive: bool,
     workers: int | None,
     cdx_token: str,
+    redis_port: int | None,
     **given: Any,
 ) -> None:
     """Answer CDX queries of crawlers and playback tools.
@@ -81,6 +85,8 @@ def command(
         raise UsageError("captures are written to an archive; add --archive")
     if given["primaries"] and sources and not archive:
         raise UsageError("a primary is followed into an archive; add --archive")
+    if redis_port is not None and sources and not archive:
+        raise UsageError("crawlers deduplicate on an archive; add --archive")
     has_archive = archive or not sources
     shown = ", ".join((*((settings.engine,) if has_archive else ()), *sources))
     service = CdxServerSettings(
@@ -88,6 +94,7 @@ def command(
         sources=sources,
         workers=workers or usual_workers(),
         token=token,
+        redis=crawler_databases(settings, given, given["host"], redis_port, cdx_token),
         protection=protection_of(settings, given),
         **given,
     )

@@ -11,10 +11,12 @@ from nwx.cli.options import (
     LISTEN_HOST,
     LISTEN_PORT,
     PROTECTION,
+    REDIS,
     SERVER_THREADS,
     SERVER_WORKERS,
     TRUSTED_PROXIES,
     USERS_FILE_OPTION,
+    crawler_databases,
     protection_of,
 )
 from nwx.cli.output import clean, warn
@@ -85,6 +87,7 @@ from nwx.settings import Settings
 )
 @TRUSTED_PROXIES
 @PROTECTION
+@REDIS
 @option.string("--title", "TEXT", "Title of the archive on its pages.", default="nwx")
 @click.pass_obj
 def command(
@@ -101,6 +104,7 @@ def command(
     users_file: str,
     access_token: str,
     trusted_proxies: tuple[str, ...],
+    redis_port: int | None,
     **given: Any,
 ) -> None:
     """Serve the search page, the JSON API, the CDX server and playback.
@@ -140,6 +144,7 @@ def command(
     known = user_options(users or kept.users, trusted_proxies, access_token or kept.access_token)
     file = account_file_path(settings.engine, users_file or kept.file) if known.has_users else None
     service = ServiceSettings(
+        redis=crawler_databases(settings, given, given["host"], redis_port, cdx_token),
         workers=workers or usual_workers(),
         cdx_token=cdx_token or settings.cdx_token,
         queue_token=queue_token or settings.queue_token,

@@ -1,0 +1,190 @@
+"""The keys of crawlers in SQLite: strings, hashes, lists and sets as Redis has them.
+
+All that is changed between two calls of `KeyStore.commit` is one transaction, on disk once it
+returns.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from nwx.engine.base import is_server
+from nwx.engine.sqlite_files import connect_sqlite, file_format
+from nwx.errors import NwxError, SettingsError
+
+DEDUP_FILE = "dedup.db"
+_FORMAT = 1
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "cache_size = -65536",
+    "journal_size_limit = 67108864",
+)
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS keys (
+    id INTEGER PRIMARY KEY, space TEXT NOT NULL, name BLOB NOT NULL, kind INTEGER NOT NULL,
+    expires REAL, UNIQUE (space, name));
+-- A field of a hash, a member of a set, the position of an item of a list, 0 of a string.
+CREATE TABLE IF NOT EXISTS entries (
+    key INTEGER, field, value BLOB, PRIMARY KEY (key, field)) WITHOUT ROWID;
+PRAGMA user_version = {_FORMAT};
+COMMIT;
+"""
+_FIND_KEY = "SELECT id, kind, expires FROM keys WHERE space = ? AND name = ?"
+_GET_FIELD = """
+SELECT kind, expires, value FROM keys LEFT JOIN entries ON key = id AND field = ?
+WHERE space = ? AND name = ?"""
+
+
+class CommandError(NwxError):
+    """An error that is the answer to a command; the first word is its code."""
+
+
+class KeyKind(IntEnum):
+    """The types of keys."""
+
+    STRING = 1
+    HASH = 2
+    LIST = 3
+    SET = 4
+
+
+def dedup_file_path(engine: str, given: Path | None = None) -> Path:
+    """Return the path of the keys: the one given, or one in the archive's folder.
+
+    Raises SettingsError for an archive on a server if none is given.
+    """
+    if given is None and is_server(engine):
+        raise SettingsError(
+            "what crawlers write beside an archive on a server needs a file; "
+            "name one with --dedup-file"
+        )
+    return given or Path(engine) / DEDUP_FILE
+
+
+class KeyStore:
+    """The open file of keys, for one thread; created if missing."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.clock = clock
+        self._db = connect_sqlite(path, _PRAGMAS)
+        try:
+            if file_format(self._db, path, _FORMAT) < _FORMAT:
+                self._db.executescript(_SCHEMA)
+        except BaseException:
+            self._db.close()
+            raise
+        self.read = self._db.execute
+
+    def write(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        """Run a statement within the transaction, which begins here."""
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+        return self._db.execute(statement, values)
+
+    def commit(self) -> None:
+        """Write what was changed to disk."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Forget what was changed since the last commit."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the file; what is not committed is forgotten."""
+        self._db.close()
+
+
+class Keyspace:
+    """The keys of one database."""
+
+    def __init__(self, store: KeyStore, space: str) -> None:
+        self.store, self.space = store, space
+
+    def found(self, name: bytes) -> tuple[int, KeyKind, float | None] | None:
+        """Return the number, the kind and the end (seconds since 1970) of a key."""
+        row = self.store.read(_FIND_KEY, (self.space, name)).fetchone()
+        if row is None:
+            return None
+        if row[2] is not None and row[2] <= self.store.clock():
+            self.drop(row[0])
+            return None
+        return row[0], KeyKind(row[1]), row[2]
+
+    def key(self, name: bytes, kind: KeyKind) -> int | None:
+        """Return the number of a key, None without one. Raises CommandError for another kind."""
+        found = self.found(name)
+        if found is None:
+            return None
+        _check_kind(found[1], kind)
+        return found[0]
+
+    def made(self, name: bytes, kind: KeyKind) -> int:
+        """Return the number of a key, which is made if it is missing."""
+        return self.key(name, kind) or self.new(name, kind)
+
+    def new(self, name: bytes, kind: KeyKind, expires: float | None = None) -> int:
+        """Make a key in place of any of this name, and return its number."""
+        self.remove(name)
+        values = (self.space, name, int(kind), expires)
+        statement = "INSERT INTO keys (space, name, kind, expires) VALUES (?, ?, ?, ?)"
+        return self.store.write(statement, values).lastrowid or 0
+
+    def remove(self, name: bytes) -> bool:
+        """Remove a key; return whether there was one."""
+        found = self.found(name)
+        if found is not None:
+            self.drop(found[0])
+        return found is not None
+
+    def drop(self, key: int) -> None:
+        """Remove a key by its number."""
+        self.store.write("DELETE FROM keys WHERE id = ?", (key,))
+        self.store.write("DELETE FROM entries WHERE key = ?", (key,))
+
+    def field(self, name: bytes, kind: KeyKind, field: bytes | int) -> bytes | None:
+        """Return the value of a field of a key, None without one."""
+        row = self.store.read(_GET_FIELD, (field, self.space, name)).fetchone()
+        if row is None or (row[1] is not None and row[1] <= self.store.clock()):
+            return None
+        _check_kind(row[0], kind)
+        value: bytes | None = row[2]
+        return value
+
+    def put(self, key: int, field: bytes | int, value: bytes, *, replace: bool = True) -> bool:
+        """Store a field; return whether it is new. Without `replace` one that is there stays."""
+        values = (key, field, value)
+        added = self.store.write("INSERT OR IGNORE INTO entries VALUES (?, ?, ?)", values).rowcount
+        if not added and replace:
+            self.store.write("UPDATE entries SET value = ?3 WHERE key = ?1 AND field = ?2", values)
+        return bool(added)
+
+    def take(self, key: int, fields: list[Any]) -> int:
+        """Remove fields, and a key that has no more; return how many there were."""
+        statement = "DELETE FROM entries WHERE key = ? AND field = ?"
+        gone = sum(self.store.write(statement, (key, one)).rowcount for one in fields)
+        left = self.store.read("SELECT 1 FROM entries WHERE key = ? LIMIT 1", (key,)).fetchone()
+        if left is None:
+            self.drop(key)
+        return gone
+
+    def entries(self, key: int | None, more: str = "", *values: Any) -> list[tuple[Any, bytes]]:
+        """Return fields and values of a key in order, by a condition on `field` and a limit."""
+        statement = f"SELECT field, value FROM entries WHERE key = ? {more or 'ORDER BY field'}"
+        return self.store.read(statement, (key, *values)).fetchall() if key else []
+
+    def size(self, name: bytes, kind: KeyKind) -> int:
+        """Return the number of entries of a key."""
+        statement = "SELECT count(*) FROM entries WHERE key = ?"
+        return int(self.store.read(statement, (self.key(name, kind),)).fetchone()[0])
+
+
+def _check_kind(found: int, wanted: KeyKind) -> None:
+    if found != wanted:
+        raise CommandError("WRONGTYPE Operation against a key holding the wrong kind of value")

@@ -1,0 +1,197 @@
+"""A connection of a crawler in Redis' protocol (RESP2), with limits on what it may send."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, cast
+
+from nwx.dedup.key_store import CommandError
+from nwx.dedup.redis_commands import Status
+
+MOST_COMMAND_BYTES = 8 << 20
+MOST_ARGUMENTS = 10_000
+COMMAND_SECONDS = 20.0
+"""The time to send a command; and the time in which a client takes some of its answers."""
+
+_MOST_WAITING = 5_000
+_LONGEST_LINE = 16
+_LINE_END = b"\r\n"
+
+RedisRequest = list[bytes]
+
+
+class RequestReader:
+    """Reads commands: arrays of strings, as RESP2 has them.
+
+    Not `hiredis`, with which pywb's client of Redis warns of its own age, and which makes room for
+    a list before its items are there.
+    """
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._request: RedisRequest = []
+        self._missing = self._bytes = 0
+
+    @property
+    def has_part(self) -> bool:
+        """Return whether there is a part of a command."""
+        return bool(self._data or self._missing)
+
+    def feed(self, data: bytes) -> Iterator[RedisRequest]:
+        """Yield the commands that are complete now. Raises CommandError on what is none."""
+        self._data += data
+        held, place = bytes(self._data), 0
+        try:
+            while (after := self._step(held, place)) is not None:
+                place = after
+                if not self._missing and self._request:
+                    yield self._request
+                    self._request = []
+        finally:
+            del self._data[:place]
+
+    def _step(self, held: bytes, place: int) -> int | None:
+        """Read a head of a list, or an item of it; return the place after it, None if cut off."""
+        end = held.find(_LINE_END, place, place + _LONGEST_LINE)
+        if end < 0:
+            if len(held) - place >= _LONGEST_LINE:
+                raise _protocol_error("too long a line")
+            return None
+        kind, text = held[place : place + 1], held[place + 1 : end]
+        if kind != (b"$" if self._missing else b"*"):
+            raise _protocol_error("expected a list of strings")
+        if not text.isdigit():
+            raise _protocol_error("invalid length")
+        number = int(text)
+        if not self._missing:
+            if number > MOST_ARGUMENTS:
+                raise _protocol_error("too many arguments")
+            self._missing, self._bytes = number, 0
+            return end + 2
+        if self._bytes + number > MOST_COMMAND_BYTES:
+            raise _protocol_error("too big command")
+        after = end + 4 + number
+        if len(held) < after:
+            return None
+        if held[after - 2 : after] != _LINE_END:
+            raise _protocol_error("expected the end of a string")
+        self._request.append(held[end + 2 : after - 2])
+        self._missing -= 1
+        self._bytes += number
+        return after
+
+
+def _protocol_error(problem: str) -> CommandError:
+    return CommandError(f"ERR Protocol error: {problem}")
+
+
+def redis_bytes(answer: Any) -> bytes:
+    """Return an answer as it is sent."""
+    if answer is None:
+        return b"$-1\r\n"
+    if isinstance(answer, bytes):
+        return b"$%d\r\n%b\r\n" % (len(answer), answer)
+    if isinstance(answer, int):
+        return b":%d\r\n" % answer
+    if isinstance(answer, Status):
+        return b"+%b\r\n" % answer.text
+    if isinstance(answer, CommandError):
+        text = str(answer).replace("\r", " ").replace("\n", " ")
+        return b"-%b\r\n" % text.encode("latin-1", "replace")
+    return b"*%d\r\n%b" % (len(answer), b"".join(map(redis_bytes, answer)))
+
+
+class RedisHost(Protocol):
+    """The server, as its connections know it."""
+
+    def opened(self, connection: "RedisConnection") -> bool:
+        """Note a new connection; return whether there is room for it."""
+
+    def closed(self, connection: "RedisConnection") -> None:
+        """Note the end of a connection."""
+
+    def wake(self, connection: "RedisConnection") -> None:
+        """Note that a connection has commands."""
+
+
+class RedisConnection(asyncio.Protocol):
+    """Reads commands; its server answers them, in their order.
+
+    `space` is the collection of its database, and `name` what the client calls itself. While it
+    `is_waiting` for an answer of the archive, no more of its commands are run.
+    """
+
+    transport: asyncio.Transport
+
+    def __init__(self, host: RedisHost) -> None:
+        self._host = host
+        self._reader = RequestReader()
+        self._since: float | None = None
+        self._is_full = self._is_ending = False
+        self.requests: deque[RedisRequest] = deque()
+        self.space, self.may_ask, self.is_waiting = "", False, False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self.transport = cast(asyncio.Transport, transport)
+        if not self._host.opened(self):
+            self.end("ERR max number of clients reached")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._is_ending = True
+        self.requests.clear()
+        self._host.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Read commands."""
+        if self._is_ending:
+            return
+        try:
+            self.requests.extend(self._reader.feed(data))
+        except CommandError as error:
+            self.end(str(error))
+            return
+        if not self._reader.has_part:
+            self._since = None
+        elif self._since is None:
+            self._since = time.monotonic()
+        if len(self.requests) > _MOST_WAITING:
+            self.transport.pause_reading()
+        if self.requests:
+            self._host.wake(self)
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether a command may be run now."""
+        return bool(self.requests) and not (self.is_waiting or self._is_full)
+
+    def send(self, answers: Sequence[Any]) -> None:
+        """Send answers."""
+        if not self._is_ending:
+            self.transport.write(b"".join(map(redis_bytes, answers)))
+            if len(self.requests) <= _MOST_WAITING:
+                self.transport.resume_reading()
+
+    def end(self, problem: str = "") -> None:
+        """Close the connection once what waits is sent, after a last error if there is one."""
+        if problem:
+            self.transport.write(redis_bytes(CommandError(problem)))
+        self._is_ending = True
+        self.requests.clear()
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Run no commands until the client has taken its answers."""
+        self._is_full, self._since = True, time.monotonic()
+
+    def resume_writing(self) -> None:
+        """Go on with commands."""
+        self._is_full, self._since = False, None
+        self._host.wake(self)
+
+    def check_time(self, now: float) -> None:
+        """Close a connection with half a command, or unread answers, for too long."""
+        if self._since is not None and now - self._since > COMMAND_SECONDS:
+            self.transport.abort()

@@ -1,0 +1,313 @@
+"""Redis' protocol for crawlers that deduplicate, as Browsertrix does, on an archive.
+
+All commands that were read in one turn of the loop are one transaction, which is on disk before
+any of them is answered. What crawlers have not written is looked up among the captures, in a
+thread of its own.
+"""
+
+import asyncio
+import hmac
+import logging
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from nwx import Archive
+from nwx.dedup.key_store import CommandError, Keyspace, KeyStore, dedup_file_path
+from nwx.dedup.redis_commands import STATUS_OK, Status, integer, run_command, wrong_number
+from nwx.errors import DigestError, NwxError, SettingsError
+from nwx.settings import Settings
+from nwx.values.digests import normal_digest
+from webapp.server.redis_connection import RedisConnection, RedisRequest
+from webapp.server.sockets import host_names, listen, port_of
+
+_MOST_CLIENTS = 2_000
+_AT_ONCE = 500
+"""The commands of a connection that are run in a turn, and the look-ups of a batch."""
+
+_MERGED, _CRAWL = b"alldupes", b"h:"
+_INFO = b"# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nloading:0\r\n"
+_LOOKED_UP = (b"hget", b"hexists")
+_LONGEST_DIGEST = 200
+_BEFORE_LOGIN = (b"auth", b"hello", b"quit")
+"""HELLO, which asks for RESP3, is unknown: its client goes on with AUTH."""
+
+
+class DedupScope(StrEnum):
+    """Whose captures count for a database of a collection."""
+
+    ARCHIVE = "archive"
+    COLLECTION = "collection"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSettings:
+    """Where to answer crawlers, and from what.
+
+    `databases` are the collections by the numbers of their databases; 0 is the whole archive.
+    With a `token` clients must log in. `file` is where their keys are, None for the archive's
+    folder.
+    """
+
+    archive: Settings
+    host: str = "127.0.0.1"
+    port: int = 6379
+    token: str = field(default="", repr=False)
+    databases: tuple[tuple[int, str], ...] = ()
+    scope: DedupScope = DedupScope.ARCHIVE
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    connection: RedisConnection
+    digest: str
+    collection: str
+    crawl: str | None
+    command: bytes
+
+
+class RedisServer:
+    """Runs the commands of all connections, by the thread of the loop."""
+
+    def __init__(self, settings: RedisSettings, store: KeyStore, archive: Archive) -> None:
+        self._settings, self._store, self._archive = settings, store, archive
+        self._spaces = {0: "", **dict(settings.databases)}
+        self._connections: set[RedisConnection] = set()
+        self._awake: dict[RedisConnection, None] = {}
+        self._lookups: list[_Lookup] = []
+        self._is_asking = self._is_scheduled = False
+        self._thread = ThreadPoolExecutor(1, "lookups")
+        self._own: dict[bytes, Callable[[RedisConnection, RedisRequest], Any]] = {
+            b"auth": self._log_in,
+            b"select": self._select,
+            b"client": self._client,
+            b"ping": _ping,
+            b"echo": _echo,
+            b"info": lambda *_: _INFO,
+            b"quit": lambda *_: STATUS_OK,
+        }
+
+    async def run(self, listening: socket.socket, stop: asyncio.Event) -> None:
+        """Answer until `stop` is set."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: RedisConnection(self), sock=listening)
+        while not stop.is_set():
+            for one in list(self._connections):
+                one.check_time(time.monotonic())
+            try:
+                await asyncio.wait_for(stop.wait(), 1.0)
+            except TimeoutError:
+                continue
+        server.close()
+        for one in list(self._connections):
+            one.transport.abort()
+        self._thread.shutdown(cancel_futures=True)
+
+    def opened(self, connection: RedisConnection) -> bool:
+        """Note a new connection; return whether there is room for it."""
+        connection.may_ask = not self._settings.token
+        if len(self._connections) >= _MOST_CLIENTS:
+            return False
+        self._connections.add(connection)
+        return True
+
+    def closed(self, connection: RedisConnection) -> None:
+        """Note the end of a connection."""
+        self._connections.discard(connection)
+
+    def wake(self, connection: RedisConnection) -> None:
+        """Run the commands of a connection after all that is read in this turn."""
+        self._awake[connection] = None
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_scheduled = False
+        awake, self._awake = self._awake, {}
+        try:
+            done = [(one, self._run(one)) for one in awake]
+            self._store.commit()
+        except sqlite3.Error as error:
+            logging.getLogger(__name__).error("dedup: cannot write: %s", error)
+            self._store.rollback()
+            self._lookups = [one for one in self._lookups if one.connection not in awake]
+            for connection in awake:
+                connection.end("ERR the keys cannot be written; nothing of this is stored")
+            return
+        for connection, (answers, is_over) in done:
+            if answers:
+                connection.send(answers)
+            if is_over:
+                connection.end()
+            elif connection.is_ready:
+                self.wake(connection)
+        self._ask()
+
+    def _run(self, connection: RedisConnection) -> tuple[list[Any], bool]:
+        """Return the answers to some commands, and whether the connection ends after them."""
+        answers: list[Any] = []
+        while connection.is_ready and len(answers) < _AT_ONCE:
+            request = connection.requests.popleft()
+            try:
+                answer = self._answer(connection, request)
+            except CommandError as error:
+                answer = error
+            if connection.is_waiting:
+                break
+            answers.append(answer)
+            if request[0].lower() == b"quit":
+                return answers, True
+        return answers, False
+
+    def _answer(self, connection: RedisConnection, request: RedisRequest) -> Any:
+        name = request[0].lower()
+        if not connection.may_ask and name not in _BEFORE_LOGIN:
+            raise CommandError("NOAUTH Authentication required.")
+        own = self._own.get(name)
+        if own is not None:
+            return own(connection, request)
+        answer = run_command(Keyspace(self._store, connection.space), request[0], request[1:])
+        if not answer and name in _LOOKED_UP:
+            self._look_up(connection, name, request[1], request[2])
+        return answer
+
+    def _look_up(self, connection: RedisConnection, name: bytes, key: bytes, field: bytes) -> None:
+        """Have a digest looked up in the archive, if that is what is asked for."""
+        crawl = key.removeprefix(_CRAWL).decode("utf-8", "replace")
+        if (key != _MERGED and not key.startswith(_CRAWL)) or len(field) > _LONGEST_DIGEST:
+            return
+        try:
+            digest = normal_digest(field.decode("latin-1"))
+        except DigestError:
+            return
+        scope = connection.space if self._settings.scope is DedupScope.COLLECTION else ""
+        wanted = None if key == _MERGED else crawl
+        if wanted is not None and scope not in ("", wanted):
+            return
+        connection.is_waiting = True
+        self._lookups.append(_Lookup(connection, digest, wanted or scope, wanted, name))
+
+    def _ask(self) -> None:
+        if self._lookups and not self._is_asking:
+            batch, self._lookups = self._lookups[:_AT_ONCE], self._lookups[_AT_ONCE:]
+            self._is_asking = True
+            asked = asyncio.get_running_loop().run_in_executor(self._thread, self._found, batch)
+            asked.add_done_callback(lambda done: self._tell(batch, done))
+
+    def _found(self, batch: list[_Lookup]) -> list[Any]:
+        return [self._value(one) for one in batch]
+
+    def _value(self, lookup: _Lookup) -> Any:
+        try:
+            found = self._archive.original(lookup.digest, lookup.collection)
+        except NwxError as error:
+            return CommandError(f"ERR the archive cannot be asked: {error}")
+        if lookup.command == b"hexists":
+            return int(found is not None)
+        if found is None:
+            return None
+        if lookup.crawl is None:
+            return found.collection.encode()
+        size = found.content_length or found.record_length or 0
+        return f"0 {found.timestamp} {found.url} {size}".encode()
+
+    def _tell(self, batch: list[_Lookup], done: "asyncio.Future[list[Any]]") -> None:
+        self._is_asking = False
+        if done.cancelled():
+            return
+        for lookup, answer in zip(batch, done.result(), strict=True):
+            lookup.connection.is_waiting = False
+            lookup.connection.send([answer])
+            if lookup.connection.is_ready:
+                self.wake(lookup.connection)
+        self._ask()
+
+    def _log_in(self, connection: RedisConnection, request: RedisRequest) -> Status:
+        if not 2 <= len(request) <= 3:
+            raise wrong_number(b"auth")
+        token = self._settings.token.encode()
+        if not token:
+            raise CommandError("ERR AUTH <password> called without any password configured")
+        if not hmac.compare_digest(request[-1], token):
+            raise CommandError("WRONGPASS invalid username-password pair or user is disabled.")
+        connection.may_ask = True
+        return STATUS_OK
+
+    def _select(self, connection: RedisConnection, request: RedisRequest) -> Status:
+        if len(request) != 2:
+            raise wrong_number(b"select")
+        space = self._spaces.get(integer(request[1]))
+        if space is None:
+            raise CommandError("ERR DB index is out of range")
+        connection.space = space
+        return STATUS_OK
+
+    def _client(self, connection: RedisConnection, request: RedisRequest) -> Any:
+        answers = {b"setname": STATUS_OK, b"setinfo": STATUS_OK, b"getname": None, b"id": 1}
+        asked = request[1].lower() if len(request) > 1 else b""
+        if asked not in answers:
+            raise CommandError("ERR unknown subcommand of 'client'")
+        return answers[asked]
+
+
+def _ping(_: RedisConnection, request: RedisRequest) -> Any:
+    if len(request) > 2:
+        raise wrong_number(b"ping")
+    return request[1] if len(request) == 2 else Status(b"PONG")
+
+
+def _echo(_: RedisConnection, request: RedisRequest) -> bytes:
+    if len(request) != 2:
+        raise wrong_number(b"echo")
+    return request[1]
+
+
+def serve_redis(settings: RedisSettings | None, ready: Callable[[str], object]) -> None:
+    """Answer until SIGINT or SIGTERM; `ready` is told the address."""
+    ending = (signal.SIGINT, signal.SIGTERM)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    with serving_redis(settings) as address:
+        ready(address)
+        signal.sigwait(ending)
+
+
+@contextmanager
+def serving_redis(settings: RedisSettings | None) -> Iterator[str]:
+    """Answer crawlers in a thread of this process; gives the address, "" without settings.
+
+    Raises SettingsError where the address is taken, and what opening the archive raises.
+    """
+    if settings is None:
+        yield ""
+        return
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(settings.host, settings.port))
+        if host_names(listening, settings.host, ()) is None and not settings.token:
+            raise SettingsError("whoever reaches this port may write; set a token (--cdx-token)")
+        archive = stack.enter_context(Archive(settings.archive))
+        path = dedup_file_path(settings.archive.engine, settings.file)
+        archive.original("sha1:" + "A" * 32)
+        loop = uvloop.new_event_loop()
+        stack.callback(loop.close)
+        store = KeyStore(path)
+        stack.callback(store.close)
+        stop = asyncio.Event()
+        running = RedisServer(settings, store, archive).run(listening, stop)
+        thread = threading.Thread(target=loop.run_until_complete, args=(running,), daemon=True)
+        thread.start()
+        stack.callback(thread.join)
+        stack.callback(loop.call_soon_threadsafe, stop.set)
+        yield f"redis://{settings.host}:{port_of(listening)}"
