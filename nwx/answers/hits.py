@@ -16,6 +16,7 @@ from nwx.model import FacetValue, Hit, SearchResult, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
+from nwx.values.csv_cells import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,13 +149,24 @@ class Hits(ResultTable[Hit]):
         """Stream the hits as frames."""
         return frames_of(_COLUMNS, map(self.cells, self))
 
-    def write(self, path: str | PathLike[str], form: str, fields: Sequence[str] = ()) -> int:
-        """Write all hits as csv, json or txt (URLs), with fields of choice; return how many."""
+    def write(
+        self,
+        path: str | PathLike[str],
+        form: str,
+        fields: Sequence[str] = (),
+        *,
+        excel: bool = False,
+    ) -> int:
+        """Write all hits as csv, json or txt (URLs), with fields of choice; return how many.
+
+        With `excel` the file begins with a byte order mark.
+        """
         with whole_file(Path(path)) as stream:
 
             def write(text: str) -> object:
                 return stream.write(text.encode("utf-8", "replace"))
 
+            write(BYTE_ORDER_MARK if excel else "")
             return self.write_to(write, form, fields)
 
     def write_to(

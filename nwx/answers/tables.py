@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from nwx.bulk.whole_files import whole_file
 from nwx.errors import UsageError
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,14 +187,17 @@ class ResultTable(ABC, Generic[_T]):
             raise UsageError("to_pandas() needs pandas; pip install pandas") from error
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
-    def to_csv(self, path: str | PathLike[str]) -> int:
-        """Write all rows to a CSV file that is safe to open in a spreadsheet; return how many."""
-        count = 0
+    def to_csv(self, path: str | PathLike[str], *, excel: bool = False) -> int:
+        """Write all rows to a CSV file that is safe to open in a spreadsheet; return how many.
+
+        With `excel` it begins with a byte order mark.
+        """
+        count = -1
         with whole_file(Path(path)) as stream:
-            stream.write(csv_line(self.columns).encode())
-            for row in self:
+            stream.write((BYTE_ORDER_MARK if excel else "").encode())
+            for line in csv_lines(self.columns, map(self.cells, self)):
                 count += 1
-                stream.write(csv_line(map(_cell, self.cells(row))).encode("utf-8", "replace"))
+                stream.write(line.encode("utf-8", "replace"))
         return count
 
     def _repr_html_(self) -> str:
@@ -206,12 +209,6 @@ class ResultTable(ABC, Generic[_T]):
     def chart(self) -> str:
         """Return a small SVG chart of the answer, "" without data to draw."""
         return ""
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def frame_of(columns: ColumnTypes, rows: Sequence[Sequence[object]]) -> "pl.DataFrame":

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import click
 from click.decorators import FC
 
+from nwx.cli.output import EXCEL
 from nwx.model import DEFAULT_COLLECTION
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -118,7 +119,31 @@ def choice_of(
 
 
 JSON = flag("--json", "Print JSON.", into="as_json")
-CSV = flag("--csv", "Print CSV.", into="as_csv")
+
+
+def _note_excel(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.meta[EXCEL] = True
+
+
+CSV = option_set(
+    _option(
+        "--csv",
+        "as_csv",
+        is_flag=True,
+        callback=lambda context, _, given: given or EXCEL in context.meta,
+        help="Print CSV.",
+    ),
+    _option(
+        "--excel",
+        "",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_note_excel,
+        help="Print CSV that begins with a byte order mark, as Excel needs it.",
+    ),
+)
 QUIET = flag("--quiet", "Show only errors.")
 NO_PROGRESS = flag("--quiet", "Show no progress.")
 JSON_REPORT = option_set(flag("--json", "Print the report as JSON.", into="as_json"), QUIET)

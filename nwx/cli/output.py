@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nwx.errors import UsageError
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
     from nwx.model import ReadError
+
+EXCEL = "nwx.excel"
+"""Where a context keeps that `--excel` was given."""
 
 _ERRORS_SHOWN = 20
 
@@ -96,10 +99,16 @@ def print_object(head: dict[str, Any], name: str, values: Iterable[Any]) -> None
 
 
 def print_csv(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
-    """Print CSV that is safe to open in a spreadsheet; a missing value is empty."""
-    click.echo(csv_line(columns, ""))
-    for row in rows:
-        click.echo(csv_line(["" if cell is None else cell for cell in row], ""))
+    """Print a table as CSV that is safe to open in a spreadsheet."""
+    print_csv_lines(csv_lines(columns, rows))
+
+
+def print_csv_lines(lines: Iterable[str]) -> None:
+    """Print lines of CSV; with `--excel`, after a byte order mark."""
+    if EXCEL in click.get_current_context().meta:
+        click.echo(BYTE_ORDER_MARK, nl=False)
+    for line in lines:
+        click.echo(clean(line.removesuffix("\r\n")) + "\r\n", nl=False)
 
 
 def check_one_form(**forms: bool) -> None:

@@ -17,7 +17,7 @@ from nwx.facets.criteria import Criterion
 from nwx.model import Collapse, Hit, IndexName
 from nwx.query.question import Question
 from nwx.searching.answers import answer_to_json, hit_answer
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 
 _HELD_ROWS = 400_000
 _FILE_ROWS = 200_000
@@ -171,9 +171,7 @@ def results_csv(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[str
     """Yield the lines of a CSV file that is safe to open in a spreadsheet."""
     names = fields or tuple(RESULT_FIELDS)
     cells = [(RESULT_FIELDS | FURTHER_FIELDS)[name] for name in names]
-    yield csv_line(names)
-    for hit in hits:
-        yield csv_line([cell(hit) for cell in cells])
+    return csv_lines(names, ([cell(hit) for cell in cells] for hit in hits))
 
 
 def results_json(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[str]:

@@ -4,7 +4,7 @@ import gzip
 import io
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph, reversed_host
 from nwx.model import LinkCell
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 from nwx.values.urls import domain_of_host
 
 _AT_ONCE = 50_000
@@ -81,15 +81,9 @@ def write_csv(tables: GraphTables, folder: Path) -> list[Path]:
     paths = _paths(tables, folder, "csv")
     for path, frame in zip(paths, (tables.places, tables.edges), strict=True):
         with whole_file(path) as stream, io.TextIOWrapper(stream, "utf-8", newline="") as text:
-            text.writelines(_csv_lines(frame))
+            rows = (row for part in frame.iter_slices(_AT_ONCE) for row in part.iter_rows())
+            text.writelines(csv_lines(frame.columns, rows))
     return paths
-
-
-def _csv_lines(frame: pl.DataFrame) -> Iterator[str]:
-    yield csv_line(frame.columns)
-    for part in frame.iter_slices(_AT_ONCE):
-        for row in part.iter_rows():
-            yield csv_line(row)
 
 
 def _paths(tables: GraphTables, folder: Path, ending: str) -> list[Path]:

@@ -30,7 +30,7 @@ from nwx.quality.missing_resources import (
     missing_pairs,
     number_redirected,
 )
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 
 _WHOLE = 26_771_144_400
 """What a page counts in all: 1 to 26 divide it, and the sum of 300 million pages fits 64 bits."""
@@ -376,11 +376,8 @@ REPAIR_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status", "origina
 
 def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
     """Yield the lines of a CSV file, the names of columns first."""
-    yield csv_line(REPAIR_COLUMNS)
-    for one in repairs:
-        status = "" if one.status is None else one.status
-        counts = one.pages, one.whole, one.checked
-        yield csv_line((one.url, one.kind, *counts, status, one.original))
+    rows = ([getattr(one, name) for name in REPAIR_COLUMNS] for one in repairs)
+    return csv_lines(REPAIR_COLUMNS, rows)
 
 
 def json_of_repairs(

@@ -24,7 +24,7 @@ from nwx.engine.indices.quality_index import (
 from nwx.errors import EngineError, UsageError
 from nwx.keys import capture_id, holds
 from nwx.model import Capture, Document, IndexName
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 from nwx.values.records import copied
 from nwx.values.urls import host_parts
 
@@ -224,14 +224,17 @@ def quality_answer(totals: QualityTotals, scores: Iterable[PlaybackScore]) -> Qu
 
 def csv_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
     """Stream scores as lines of CSV, the first with SCORE_COLUMNS."""
-    yield csv_line(SCORE_COLUMNS)
+    return csv_lines(SCORE_COLUMNS, _score_rows(scores))
+
+
+def _score_rows(scores: Iterable[PlaybackScore]) -> Iterator[list[object]]:
     for score in scores:
         cells: dict[str, object] = {
             name: getattr(score, name, "") for name in SCORE_COLUMNS if name != "kinds"
         }
         kinds = sorted({fault.kind for fault in score.faults})
         cells |= {"faults": score.faults_total, "kinds": " ".join(kinds)}
-        yield csv_line(["" if cells[name] is None else cells[name] for name in SCORE_COLUMNS])
+        yield [cells[name] for name in SCORE_COLUMNS]
 
 
 def json_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:

@@ -1,18 +1,51 @@
-"""CSV of archived values that is safe to open in a spreadsheet."""
+"""CSV of archived values (RFC 4180) that is safe to open in a spreadsheet."""
 
 import csv
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 _END = "\r\n"  # other ends would let a carriage return stand without quotes
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+BYTE_ORDER_MARK = "\ufeff"
+"""Excel reads a file as UTF-8 if it begins with this."""
+
+TIME_COLUMNS = frozenset(
+    ("timestamp", "first_date", "last_date", "dates", "first", "last", "due", "checked")
+)
+"""Columns whose 14-digit timestamps are written as ISO 8601 dates in UTC."""
+
+_TIMESTAMP = re.compile(r"\b(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\b", re.ASCII)
 
 
-def csv_line(cells: Iterable[object], end: str = "\r\n") -> str:
+def csv_lines(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield the lines of a table, the names of its columns first.
+
+    Missing values are empty, the values of a list are separated by blanks.
+    """
+    names = [str(name) for name in columns]
+    times = [name in TIME_COLUMNS for name in names]
+    yield csv_line(names)
+    for row in rows:
+        yield csv_line(map(_cell, row, times))
+
+
+def _cell(value: object, is_time: bool) -> object:
+    if isinstance(value, list | tuple):
+        value = " ".join(map(str, value))
+    return iso_dates(value) if is_time and isinstance(value, str) else value
+
+
+def iso_dates(text: str) -> str:
+    """Return a text with its timestamps as dates: 2014-03-25T12:17:32Z."""
+    return _TIMESTAMP.sub(r"\1-\2-\3T\4:\5:\6Z", text)
+
+
+def csv_line(cells: Iterable[object]) -> str:
     """Return a line of CSV without formulas."""
     line = io.StringIO()
     csv.writer(line, lineterminator=_END).writerow([plain_cell(cell) for cell in cells])
-    return line.getvalue().removesuffix(_END) + end
+    return line.getvalue()
 
 
 def plain_cell(value: object) -> object:

@@ -72,7 +72,7 @@ def test_csv_has_one_header_and_one_line_a_hit(quarry: Path) -> None:
     assert (first["url"], first["captures"], first["last_date"]) == (
         QUARRY.url,
         "2",
-        "20150126200624",
+        "2015-01-26T20:06:24Z",
     )
     assert len(rows) == 2
 
@@ -164,3 +164,9 @@ def test_stats_and_files(quarry: Path) -> None:
     [file] = run_nwx(quarry, "files", "--json").json_lines
     assert file["counts"]["captures"] == 6
     assert "quarry.warc.gz" in run_nwx(quarry, "files").out
+
+
+def test_csv_for_excel_begins_with_a_byte_order_mark(quarry: Path) -> None:
+    plain, marked = (run_nwx(quarry, "search", "slate", one).out for one in ("--csv", "--excel"))
+    assert marked == f"\ufeff{plain}"
+    assert plain.startswith("url,")

@@ -42,7 +42,9 @@ def test_csv_keeps_filters(client: FlaskClient) -> None:
     answer = client.get("/export/results.csv?q=quarry&type=pdf")
     (line,) = csv.DictReader(io.StringIO(answer.text))
     assert line["url"] == "http://www.example.org/rapport.pdf"
-    assert line["first_date"] == line["last_date"] == "20140303030303"
+    assert line["first_date"] == line["last_date"] == "2014-03-03T03:03:03Z"
+    marked = client.get("/export/results.csv?q=quarry&type=pdf&excel=1")
+    assert marked.text == f"\ufeff{answer.text}"
 
 
 def test_json_is_one_array_of_hits(client: FlaskClient) -> None:

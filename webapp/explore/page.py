@@ -18,7 +18,7 @@ from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, Feature, Features, features_json
 from nwx.settings import cache_folder
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 from webapp.explore.answers import (
     CRITERION_LABELS,
     WAYS,
@@ -287,7 +287,6 @@ def _json(view: ExplorerView, grid: Grid) -> dict[str, Any]:
 
 
 def _csv(view: ExplorerView, grid: Grid) -> str:
-    lines = [csv_line([*_heads(view), *(feature.value for feature in Feature)])]
-    for values, cell in _cells(view, grid):
-        lines.append(csv_line([*values, *features_json(cell).values()]))
-    return "".join(lines)
+    columns = [*_heads(view), *(feature.value for feature in Feature)]
+    rows = ([*values, *features_json(cell).values()] for values, cell in _cells(view, grid))
+    return "".join(csv_lines(columns, rows))

@@ -14,7 +14,7 @@ from nwx.errors import QueryError, UsageError
 from nwx.query.fields import FILTERS
 from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 from nwx.values.timestamps import Period
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import extended, schemes
@@ -165,7 +165,7 @@ def trends_file(form: str) -> ResponseReturnValue:
     if form == "csv":
         found = _found(_queries())
         headers = {"Content-Disposition": 'attachment; filename="trends.csv"'}
-        lines = map(csv_line, (TREND_COLUMNS, *found.rows()))
+        lines = csv_lines(TREND_COLUMNS, found.rows())
         return Response("".join(lines), mimetype="text/csv", headers=headers)
     asked = asked_picture(form)
     shown = parameters.choice(request.args, "show", TrendMeasure.CAPTURES)

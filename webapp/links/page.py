@@ -18,7 +18,7 @@ from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_grap
 from nwx.links.host_graph import Neighbourhood
 from nwx.links.kept_links import LinkGraph
 from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
-from nwx.values.csv_cells import csv_line
+from nwx.values.csv_cells import csv_lines
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, chart_looks, with_words
@@ -294,9 +294,7 @@ def export_missing(suffix: str) -> ResponseReturnValue:
 
 
 def _csv_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
-    yield csv_line(MISSING_COLUMNS)
-    for one in found:
-        yield csv_line((one.url, one.kind, one.pages, "" if one.status is None else one.status))
+    return csv_lines(MISSING_COLUMNS, ((one.url, one.kind, one.pages, one.status) for one in found))
 
 
 def _json_lines(found: Iterable[MissingUrl]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The answers of routes: JSON, files, errors in the form that the asker reads; compressed."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, TypeVar
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
@@ -25,6 +26,7 @@ from nwx.errors import (
 )
 from nwx.searching.answers import answer_to_json, encoded_answer
 from nwx.steering.specifications.specification_store import UnknownCrawlError
+from nwx.values.csv_cells import BYTE_ORDER_MARK
 from webapp.site.openapi import JSON_TYPE, ErrorAnswer, ErrorDetails
 from webapp.site.question_limits import Export
 from webapp.site.words import error_text
@@ -169,6 +171,15 @@ _TYPES = frozenset(
 def register_compression(app: Flask) -> None:
     """Compress the answers of an application where clients ask for it."""
     app.after_request(_compress)
+    app.after_request(_mark_csv)
+
+
+def _mark_csv(response: Response) -> Response:
+    """Begin a CSV file with a byte order mark where `excel` is asked for."""
+    if response.mimetype == "text/csv" and request.args.get("excel"):
+        response.response = chain((BYTE_ORDER_MARK.encode(),), response.iter_encoded())
+        response.headers.pop("Content-Length", None)
+    return response
 
 
 def _compress(response: Response) -> Response:

@@ -15,6 +15,7 @@ from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.plugins import plugins
 from nwx.settings import Settings
+from nwx.values.csv_cells import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from nwx.archive import Archive
@@ -42,6 +43,7 @@ class _Options:
     date_from: str
     date_to: str
     with_resources: bool
+    excel: bool
     year: int | None
     collection: str
     as_json: bool
@@ -65,6 +67,7 @@ class _Options:
 )
 @option.string("--from", "DATE", "Results: captured from then on.", into="date_from")
 @option.string("--to", "DATE", "Results: captured until then.", into="date_to")
+@option.flag("--excel", "CSV that begins with a byte order mark, as Excel needs it.")
 @option.flag("--with-resources", "Results as WARC: include what their pages load.")
 @option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: of captures of this year.")
 @option.string("--collection", "NAME", "Of this collection.")
@@ -110,8 +113,11 @@ def _check_use(asked: _Options) -> None:
         if len(asked.formats) > 1 or set(asked.formats) - known:
             raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
         return
-    if asked.query or asked.fields or asked.date_from or asked.date_to or asked.with_resources:
-        raise UsageError("a query, --field, --from, --to and --with-resources are for results")
+    given = (asked.query, asked.fields, asked.date_from, asked.date_to, asked.with_resources)
+    if any(given) or asked.excel:
+        raise UsageError(
+            "a query, --field, --from, --to, --excel and --with-resources are for results"
+        )
     if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
         raise UsageError("--format, --year and --collection are options of `nwx export links`")
     if not set(asked.formats) <= set(_FORMATS) or str(asked.folder) == STANDARD_INPUT:
@@ -135,6 +141,8 @@ def _export(
 def _export_results(archive: "Archive", asked: _Options) -> None:
     """Write the results of a search to a file, and say how many."""
     form = asked.formats[0] if asked.formats else _form_of(asked.folder)
+    if asked.excel and form != "csv":
+        raise UsageError("--excel is about CSV")
     if form != _WARC:
         _write_text(archive, asked, form)
         return
@@ -175,9 +183,10 @@ def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
         collection=asked.collection,
     )
     if str(asked.folder) == STANDARD_INPUT:
+        sys.stdout.write(BYTE_ORDER_MARK if asked.excel else "")
         hits.write_to(sys.stdout.write, form, asked.fields)
         return
-    count = hits.write(asked.folder, form, asked.fields)
+    count = hits.write(asked.folder, form, asked.fields, excel=asked.excel)
     if not (asked.quiet or asked.as_json):
         click.echo(f"{counted(count, 'result')} in {clean(str(asked.folder))}")
 

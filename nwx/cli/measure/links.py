@@ -41,7 +41,7 @@ _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
 @option.value("--year", click.IntRange(0, 9999), "YYYY", "Of this year only.")
 @option.string("--collection", "NAME", "Of this collection only.")
 @option.count("--limit", "N", "List so many links at most.")
-@option.flag("--csv", "Print the list as CSV.", into="as_csv")
+@option.CSV
 @option.JSON
 @click.pass_obj
 def links_command(

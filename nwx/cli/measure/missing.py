@@ -75,9 +75,7 @@ def command(
         if as_json:
             print_array(map(asdict, first))
         elif as_csv:
-            print_csv(
-                _COLUMNS, ((clean(one.url), one.kind, one.pages, one.status) for one in first)
-            )
+            print_csv(_COLUMNS, ((one.url, one.kind, one.pages, one.status) for one in first))
         elif sys.stdout.isatty() and not as_seeds:
             from nwx.cli.measure.tables import print_missing
 
@@ -94,7 +92,7 @@ def _print_originals(settings: Settings, limit: int | None, *, as_csv: bool, as_
         if as_json:
             print_array(rows)
         elif as_csv:
-            print_csv(found.columns, (map(clean, map(str, row.values())) for row in rows))
+            print_csv(found.columns, (row.values() for row in rows))
         else:
             for row in rows:
                 click.echo(clean("  ".join(str(value or "-") for value in row.values())))

@@ -9,7 +9,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.crawl.due import warn_left_out
-from nwx.cli.output import clean, counted, json_text, warn
+from nwx.cli.output import clean, counted, json_text, print_csv_lines, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -130,8 +130,7 @@ def _print(
     if as_csv:
         from nwx.quality.repair_list import csv_of_repairs
 
-        for line in csv_of_repairs(repairs):
-            click.echo(clean(line.rstrip()))
+        print_csv_lines(csv_of_repairs(repairs))
     elif seeds is not None:
         from nwx.steering.queue.queue_work import seed_lines
 

@@ -29,9 +29,7 @@ def print_facets(
     if as_json:
         print_json(answer_json(answer, features))
     elif as_csv:
-        rows = (
-            [*map(clean, values), *map(found.value, features)] for values, found in _lines(answer)
-        )
+        rows = ([*values, *map(found.value, features)] for values, found in _lines(answer))
         print_csv([*answer.question.by, *features], rows)
     else:
         _print(answer, features)

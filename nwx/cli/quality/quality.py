@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import check_one_form, clean_lines, print_json
+from nwx.cli.output import check_one_form, print_csv_lines, print_json
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 from nwx.values.fault_kinds import FaultKind
@@ -29,7 +29,7 @@ _SHOWN = 50
 @option.string("--collection", "NAME", "Pages of this collection.")
 @option.count("--limit", "N", "So many pages at most.")
 @option.flag("--json", "Print totals and the list as JSON.", into="as_json")
-@option.flag("--csv", "Print the list as CSV.", into="as_csv")
+@option.CSV
 @click.pass_obj
 def command(
     settings: Settings, /, limit: int | None, as_json: bool, as_csv: bool, **asked: Any
@@ -46,8 +46,7 @@ def command(
         if as_csv:
             from nwx.quality.scores import csv_of_scores
 
-            for line in csv_of_scores(found):
-                click.echo(clean_lines(line.rstrip("\r\n")))
+            print_csv_lines(csv_of_scores(found))
             return
         totals, scores = found.totals, found.page(0, limit or _SHOWN)
     if as_json:

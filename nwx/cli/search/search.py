@@ -140,9 +140,9 @@ def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
     for hit in hits:
         snippet = "".join(text for text, _ in hit.snippet)
         yield (
-            clean(hit.url),
+            hit.url,
             hit.digest,
-            clean(hit.title),
+            hit.title,
             hit.dates[0] if hit.dates else "",
             hit.dates[-1] if hit.dates else "",
             len(hit.dates),
@@ -150,8 +150,8 @@ def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
             hit.status_code,
             hit.content_type_norm,
             hit.content_language,
-            " ".join(hit.collections),
+            hit.collections,
             round(hit.score, 4),
-            clean(snippet),
+            snippet,
             hit.id,
         )
