@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.sources import BLOCK_LINES, RowSource, cdx_place
+from nwx.cdxserver.sources import RowSource, cdx_place, marks_of
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.indices.alias_index import Alias, Aliases, AliasIndex
@@ -66,9 +66,7 @@ class AliasedSource:
         if not self._touching(span):
             yield from self._source.marks(span)
             return
-        for number, row in enumerate(self.rows(span)):
-            if not number % BLOCK_LINES:
-                yield f"{row.urlkey} {row.timestamp}"
+        yield from marks_of(self.rows(span))
 
     def collections(self) -> Sequence[str]:
         """Return the names of the collections that have captures here."""

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -186,6 +187,12 @@ def cdx_place(row: CdxRow) -> tuple[bytes, str]:
     return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp
 
 
+def marks_of(rows: Iterator[CdxRow]) -> Iterator[str]:
+    """Yield the place of every 3,000th of some rows."""
+    for row in islice(rows, 0, None, BLOCK_LINES):
+        yield f"{row.urlkey} {row.timestamp}"
+
+
 def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
     """Leave out repeated captures: the same record of the same file in a collection.
 
@@ -237,9 +244,7 @@ class RestrictedSource:
         if not self._is_touched(span):
             yield from self._source.marks(span)
             return
-        for number, row in enumerate(self.rows(span)):
-            if not number % BLOCK_LINES:
-                yield f"{row.urlkey} {row.timestamp}"
+        yield from marks_of(self.rows(span))
 
     def collections(self) -> Sequence[str]:
         """Return the names of the collections that are not completely hidden."""

@@ -219,9 +219,10 @@ class Purge:
     def _remove_captures(self) -> None:
         places = self._found.places
         ids = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
+        # Logged first: followers are told that they are gone while they are still there.
+        self._engine.change_log().add_deleted(self._found.followed, self._engine.aliases)
         for start in range(0, len(ids), _AT_ONCE):
             self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
-        self._engine.change_log().add_deleted(self._found.followed, self._engine.aliases)
 
 
 def _chunks(items: Iterator[_T], size: int = _AT_ONCE) -> Iterator[list[_T]]:

@@ -20,6 +20,7 @@ from nwx.engine.base import Engine
 from tests.cli.conftest import COMMAND, environment
 from webapp import create_app
 from webapp.protection.metrics import show_metrics
+from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 LOOK_UP = "/cdx?url=http://www.example.org/"
 BURST = 600
@@ -219,6 +220,27 @@ def test_metrics_are_not_for_everybody(engine: Engine, served: Served) -> None:
         for address, status in (("127.0.0.1", near), ("::1", near), ("192.0.2.1", far), ("", far)):
             asked = app.test_client().get("/metrics", environ_base={"REMOTE_ADDR": address})
             assert asked.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("name", "headers", "status"),
+    [
+        ("127.0.0.1:8080", {}, 200),
+        ("[::1]:8080", {}, 200),
+        ("[::1]", {}, 200),
+        ("archive.example", {}, 403),
+        ("localhost", {"X-Forwarded-For": "192.0.2.1"}, 403),
+        ("localhost", {"X-Forwarded-Proto": "https"}, 403),
+    ],
+)
+def test_a_proxy_on_this_machine_shows_no_metrics(
+    engine: Engine, name: str, headers: dict[str, str], status: int
+) -> None:
+    app = _with_metrics(engine, is_public=False)
+    app.wsgi_app = BehindProxies(app.wsgi_app, ProxyHeaders())  # type: ignore[method-assign]
+    near = {"REMOTE_ADDR": "127.0.0.1"}
+    asked = app.test_client().get("/metrics", headers={"Host": name, **headers}, environ_base=near)
+    assert asked.status_code == status
 
 
 def _with_metrics(engine: Engine, *, is_public: bool) -> Flask:

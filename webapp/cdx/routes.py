@@ -128,39 +128,15 @@ def _no_page() -> Response:
     )
 
 
-@blueprint.post("/<collection:collection>")
-@with_token
-def add_lines(collection: str) -> ResponseReturnValue:
-    """Store captures."""
-    return writes.add_posted(collection)
-
-
-@blueprint.post("/<collection:collection>/delete")
-@with_token
-def delete_lines(collection: str) -> ResponseReturnValue:
-    """Delete captures."""
-    return writes.delete_posted(collection)
-
-
-@blueprint.get("/<collection:collection>/changes")
-@with_token
-def changes(collection: str) -> ResponseReturnValue:
-    """Stream changes to followers."""
-    return replication.changes(collection)
-
-
-@blueprint.get("/<collection:collection>/sequence")
-@with_token
-def sequence(collection: str) -> ResponseReturnValue:
-    """Answer with the number of the last change."""
-    return replication.sequence(collection)
-
-
-@blueprint.get("/<collection:collection>/aliases")
-@with_token
-def aliases(collection: str) -> ResponseReturnValue:
-    """List aliases."""
-    return replication.aliases(collection)
+for _path, _method, _view in (
+    ("", "POST", writes.add_lines),
+    ("/delete", "POST", writes.delete_lines),
+    ("/changes", "GET", replication.changes),
+    ("/sequence", "GET", replication.sequence),
+    ("/aliases", "GET", replication.aliases),
+):
+    _rule = f"/<collection:collection>{_path}"
+    blueprint.add_url_rule(_rule, view_func=with_token(_view), methods=[_method])
 
 
 def _answer(variant: str, collection: str = "") -> Response:

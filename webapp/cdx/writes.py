@@ -18,12 +18,12 @@ _GZIP = b"\x1f\x8b"
 MOST_NAME = 200
 
 
-def add_posted(collection: str) -> Response:
+def add_lines(collection: str) -> Response:
     """Store the captures of the CDX lines that were sent."""
     return _answer(collection, load_lines, "Added")
 
 
-def delete_posted(collection: str) -> Response:
+def delete_lines(collection: str) -> Response:
     """Delete the captures of the CDX lines that were sent."""
     return _answer(collection, unload_lines, "Deleted")
 

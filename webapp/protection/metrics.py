@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -27,6 +28,7 @@ from webapp.headers import has_token
 from webapp.protection.request_counts import BOUNDS, RequestCounts
 from webapp.site.viewer import PASS_ENVIRON
 from webapp.users.login_page import has_role
+from webapp.users.proxies import FORWARDED
 
 blueprint = Blueprint("metrics", __name__)
 
@@ -42,20 +44,22 @@ _FINISHED, _IMPORTING, _STOPPED = "finished", "importing", "stopped"
 def show() -> Response:
     """Answer with the metrics.
 
-    They are for administrators, whoever has the token for them, and this machine, unless the
-    service has a public address: then a proxy on this machine asks for everybody.
+    They are for administrators, whoever has the token for them, and this machine: not for those
+    for whom a proxy on it asks, by a public address, another host name or a header.
     """
     found: ServiceMetrics = current_app.extensions[_EXTENSION]
-    near = not found.is_public and PASS_ENVIRON not in request.environ and _is_loopback()
+    proxied = found.is_public or PASS_ENVIRON in request.environ or FORWARDED in request.environ
+    names = request.remote_addr, urlsplit(f"//{request.host}").hostname
+    near = not proxied and all(map(_is_loopback, names))
     by_token = has_token(request.headers.get("Authorization", ""), found.token)
     if not (near or by_token or has_role(Role.ADMINISTRATOR)):
         raise Forbidden("metrics are for administrators, and who has the token NWX_METRICS_TOKEN")
     return Response(generate_latest(found.registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def _is_loopback() -> bool:
+def _is_loopback(name: str | None) -> bool:
     try:
-        return ipaddress.ip_address(request.remote_addr or "").is_loopback
+        return name == "localhost" or ipaddress.ip_address(name or "").is_loopback
     except ValueError:
         return False
 

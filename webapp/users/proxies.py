@@ -19,6 +19,9 @@ REMOTE_USER = "nwx.remote-user"
 BAD_REMOTE_USER = "nwx.bad-remote-user"
 """Set where a proxy names somebody who cannot be, as several users at once."""
 
+FORWARDED = "nwx.forwarded"
+"""Set where a proxy, believed or not, says that it asks for somebody."""
+
 _REFUSED = b"the X-Remote-User of the proxy names several users, or nobody that can be\n"
 
 _PEER = "nwx.peer"
@@ -52,6 +55,8 @@ class ProxyHeaders:
             str(environ.pop(name, "")) for name in (_FOR, _PROTOCOL, _USER)
         )
         environ[REMOTE_USER] = ""
+        if forwarded or protocol or user:
+            environ[FORWARDED] = True
         if not _is_in(peer, self._trusted):
             return
         environ["REMOTE_ADDR"] = self._client(forwarded)

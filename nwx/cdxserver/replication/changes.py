@@ -1,7 +1,8 @@
 """The changes of a collection for its followers, in OutbackCDX's protocol.
 
 Sequence numbers are those of the change log. What an entry of the log names is read as it is now:
-a capture that was deleted since is left out, one that came back is not deleted.
+a capture that was deleted since is left out, one that came back is not deleted. What a rule purges
+is gone, even before it is deleted.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.cdxserver.aliases import AliasedSource
+from nwx.cdxserver.loaded_lines import capture_of
 from nwx.cdxserver.replication.write_batches import (
     PLACE_VERSION,
     USUAL_VERSION,
@@ -21,6 +23,7 @@ from nwx.cdxserver.replication.write_batches import (
     write_batch,
 )
 from nwx.cdxserver.sources import EngineSource
+from nwx.engine.access.decisions import AccessRules
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.engine.indices.alias_index import Aliases
@@ -48,6 +51,7 @@ class ChangeFeed:
         self._engine, self._collection, self._version = engine, collection, version
         self._log = engine.change_log()
         self._listed = AliasedSource(EngineSource(engine), engine.aliases)
+        self._rules = AccessRules()
 
     def sequence(self) -> int:
         """Return the number of the last change; captures not logged yet count as one."""
@@ -97,13 +101,15 @@ class ChangeFeed:
 
     def _records(self, change: LoggedChange) -> Iterator[BatchChange]:
         aliases = self._engine.aliases.of(self._collection) or Aliases()
+        self._rules = self._engine.access_index().rules()
         if change.kind is LoggedKind.DELETED:
             return map(self._as_it_is, map(_key_of, change.keys))
         if change.kind is LoggedKind.ALIASES:
             return chain.from_iterable(self._alias(key, aliases) for key in change.keys)
         stored = self._engine.captures_since(change.since, change.until, self._collection)
         # Where some were deleted since, further ones follow, which does no harm.
-        return (_stored(row_of(one), aliases) for one, _ in islice(stored, change.captures))
+        some = (one for one, _ in islice(stored, change.captures))
+        return (_stored(row_of(one), aliases) for one in some if not self._rules.purges(one))
 
     def _as_it_is(self, key: CaptureKey) -> CaptureChange:
         """Return the capture of a key, or its deletion where there is none."""
@@ -117,8 +123,12 @@ class ChangeFeed:
         found = None
         for row in self._listed.rows(span):
             if self._version < PLACE_VERSION or key[2:] == (row.offset, row.filename):
-                found = row
+                found = found if self._purges(row) else row
         return CaptureChange(key, found)
+
+    def _purges(self, row: CdxRow) -> bool:
+        rules = self._rules
+        return not rules.purges_nothing and rules.purges(capture_of(row, self._collection))
 
     def _alias(self, key: str, aliases: Aliases) -> Iterator[BatchChange]:
         """Yield an alias and the captures that it moved: deleted where they stood, stored anew."""
@@ -129,6 +139,8 @@ class ChangeFeed:
             for row in self._engine.cdx_rows(
                 CdxSpan(span.start, span.end, collection=self._collection)
             ):
+                if self._purges(row):
+                    continue
                 stored = _stored(row, aliases)
                 if stored.key.urlkey != before:
                     yield self._as_it_is(stored.key._replace(urlkey=before))

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import requests
 
+import nwx
 from nwx.cdxserver.aliases import AliasedSource
 from nwx.cdxserver.loaded_lines import load_lines
 from nwx.cdxserver.replication import follower as module
@@ -28,6 +29,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import SourceError, UsageError
+from nwx.model import IndexName
 from tests.unit.cdxserver.rows import row
 from tests.web.serving import serving
 from webapp import create_app
@@ -108,6 +110,28 @@ def test_a_follower_that_fails_in_a_batch_takes_it_again(
         with pytest.raises(SourceError, match="power"):
             Follower(copy, address).follow()
         assert Follower(copy, address).follow().stored == 4
+        assert held(copy) == held(engine)
+
+
+def test_followers_hear_of_a_purge_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with archive(tmp_path / "two") as copy, primary(tmp_path / "one") as (engine, address):
+        post(address, *map(line, range(10)))
+        Follower(copy, address).follow()
+        delete = EmbeddedEngine.delete
+
+        def killed(self: Engine, index: IndexName, ids: Sequence[str]) -> None:
+            assert index is IndexName.CAPTURES
+            assert Follower(copy, address).follow().deleted == 2
+            delete(self, index, ids)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(EmbeddedEngine, "delete", killed)
+        engine.close()
+        with nwx.open(tmp_path / "one") as opened, pytest.raises(KeyboardInterrupt):
+            opened.takedown("http://a.example/1", purge=True)
+        assert Follower(copy, address).follow().lag == 0
         assert held(copy) == held(engine)
 
 
