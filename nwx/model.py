@@ -50,6 +50,7 @@ class IndexName(StrEnum):
     PICTURES = "pictures"
     ALIASES = "aliases"
     CHANGES = "changes"
+    DIGESTS = "digests"
     FILES = "files"
 
 
@@ -144,8 +145,7 @@ class LinkCounts:
 class Inlink(NamedTuple):
     """A link to a URL: the linking page, its first capture with the link, and the link.
 
-    `urlkey` is the page's. A page whose versions have the same link with the same text is listed
-    once.
+    `urlkey` is the page's. Versions of a page with the same link and text are listed once.
     """
 
     url: str

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.capabilities import Ledger, Shards, Upgrade
-from nwx.engine.capture_index import CaptureIndex
+from nwx.engine.capture_index import CaptureIndex, newest_first
 from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.indices.declarations import INDICES
 from nwx.errors import UsageError
-from nwx.model import Batch, IndexName, IndexStats, SourceFile, Written
+from nwx.model import Batch, Capture, IndexName, IndexStats, SourceFile, Written
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nwx.engine.indices.change_log import ChangeLog
     from nwx.engine.indices.crawl_index import CrawlIndex
     from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
+    from nwx.engine.indices.digest_index import DigestIndex
     from nwx.engine.indices.entry_store import EntryStore
     from nwx.engine.indices.picture_index import PictureIndex
     from nwx.engine.indices.quality_index import QualityIndex
@@ -199,6 +200,24 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
         seconds = 0.0 if self.traits.is_local else 1.0
         return AliasIndex(self.entry_store(IndexName.ALIASES), seconds)
+
+    @cached_property
+    def digests(self) -> "DigestIndex":
+        """The further digests of payloads; others may use them while an import writes."""
+        from nwx.engine.indices.digest_index import DigestIndex
+
+        seconds = 0.0 if self.traits.is_local else 1.0
+        return DigestIndex(self.entry_store(IndexName.DIGESTS), seconds)
+
+    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures with a payload of this digest (normal form), newest first.
+
+        With `urlkey` only captures of this urlkey. Captures with another digest of the payload are
+        among them where that is known (`digests`). Revisits hold no payload. Captures of one moment
+        are in the order of file and offset.
+        """
+        same = self.digests.same(digest)
+        return newest_first([self.captures_of_digest(one, urlkey) for one in same])
 
     def change_log(self) -> "ChangeLog":
         """Return the log of changes that followers of the archive read."""

@@ -1,8 +1,11 @@
 """The captures of an archive, in CDX order and by digest, and the spans that are asked of them."""
 
+import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from nwx.cdx.rows import CdxRow
@@ -82,6 +85,20 @@ def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> 
     return sorted(captures, key=order)[:most]
 
 
+_BY_TIME = attrgetter("timestamp")
+_BY_PLACE = attrgetter("source_file", "source_file_offset", "collection")
+
+
+def newest_first(streams: Sequence[Iterator[Capture]]) -> Iterator[Capture]:
+    """Merge streams of captures that are each in the order of `captures_of_digest`."""
+    if len(streams) == 1:
+        yield from streams[0]
+        return
+    merged = heapq.merge(*streams, key=_BY_TIME, reverse=True)
+    for _, captures in groupby(merged, _BY_TIME):
+        yield from sorted(captures, key=_BY_PLACE)
+
+
 class CaptureIndex(ABC):
     """Captures looked up, loaded without documents, and unloaded."""
 
@@ -94,8 +111,8 @@ class CaptureIndex(ABC):
         """
 
     @abstractmethod
-    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures with a payload of this digest (normal form), newest first.
+    def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the captures of a payload that have this digest (normal form), newest first.
 
         With `urlkey` only captures of this urlkey. Revisits hold no payload. Captures of one moment
         are in the order of file and offset.

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from nwx.engine.base import Engine
-from nwx.model import Batch
+from nwx.model import Batch, IndexName
 from tests.conformance.archive import capture, sha1
 
 SAME = sha1("the same payload")
@@ -61,3 +61,38 @@ def test_a_url_of_very_many_captures(engine: Engine) -> None:
     engine.refresh()
     wanted = sorted(many, key=lambda one: (-int(one.timestamp), one.source_file_offset))
     assert list(engine.captures_by_digest(SAME, many[0].urlkey)) == wanted
+
+
+FURTHER = "sha256:" + "a1" * 32
+
+
+def test_a_further_digest_finds_the_captures_of_all_that_are_the_same(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    own, known = engine.digests, CAPTURES[7]
+    assert not own.is_kept()
+    assert own.add([(FURTHER, SAME), (FURTHER, TWIN), (SAME, known.digest)]) == 2
+    assert own.add([(FURTHER, SAME)]) == 0
+    found = list(engine.captures_by_digest(FURTHER))
+    assert [one.timestamp[:4] for one in found] == ["2013", "2012", "2012", "2012", "2011", "2010"]
+    assert found[1:] == [CAPTURES[place] for place in (3, 4, 1, 5, 0)]
+    assert list(engine.captures_by_digest(FURTHER, "org,example)/a")) == [CAPTURES[0]]
+    both = list(engine.captures_by_digest(SAME))
+    assert both[:4] == [CAPTURES[place] for place in (3, 4, 1, 5)]
+    assert {one.url for one in both[4:]} == {"http://example.org/a", known.url}
+    assert engine.entry_store(IndexName.DIGESTS).count() == 2
+    assert sorted(own.pairs()) == sorted([(SAME, known.digest), (FURTHER, SAME), (FURTHER, TWIN)])
+
+
+def test_digests_of_purged_captures_are_removed(engine: Engine) -> None:
+    own = engine.digests
+    own.add([(FURTHER, SAME), (FURTHER, TWIN), (sha1("other"), SHA256)])
+    assert own.remove([TWIN, SHA256]) == 2
+    assert list(own.pairs()) == [(FURTHER, SAME)]
+    assert own.same(sha1("other")) == (sha1("other"),)
+
+
+def test_the_setting_holds_until_it_is_changed(engine: Engine) -> None:
+    for wanted in (False, True, True, False):
+        engine.digests.keep(wanted=wanted)
+        assert engine.digests.is_kept() is wanted

@@ -84,11 +84,11 @@ class RestrictedCaptures:
             urlkey = self._looked_up(urlkey)
         return self._visible(self._engine.captures(urlkey, end), urlkey, end)
 
-    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the visible captures that hold a payload of this digest, the newest first."""
+    def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+        """Stream the visible captures that have this digest, the newest first."""
         return (
             one
-            for one in self._engine.captures_by_digest(digest, urlkey)
+            for one in self._engine.captures_of_digest(digest, urlkey)
             if not self._decisions.hides(one)
         )
 

@@ -33,6 +33,7 @@ from nwx.engine.facet_store import FacetStore
 from nwx.engine.indices.alias_index import AliasIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue
 from nwx.engine.indices.declarations import INDICES, IndexKind
+from nwx.engine.indices.digest_index import DigestIndex
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError
 from nwx.model import Collapse, IndexName, IndexStats, SourceFile
@@ -186,6 +187,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def aliases(self) -> AliasIndex:
         """The aliases of URLs, those of hidden ones too: no answer names them."""
         return self._engine.aliases
+
+    @property
+    def digests(self) -> DigestIndex:
+        """The further digests of payloads, those of hidden ones too: no answer names them."""
+        return self._engine.digests
 
     def crawl_queue(self) -> CrawlQueue:
         """Return the queue of visible URLs."""

@@ -34,7 +34,7 @@ class EntryFields:
     first. `read` are further fields that can be read alone. `table` is the table in the embedded
     engine. If the entries can be made again, `is_durable` is False: writes do not wait for the
     disk. `log` selects the entries that are never changed or deleted. `has_version` is for entries
-    needed by each request: `EntryStore.version`.
+    needed by each request: `EntryStore.version`. Of indices `asked_often` a connection is kept.
     """
 
     filtered: tuple[str, ...] = ()
@@ -45,6 +45,7 @@ class EntryFields:
     is_durable: bool = True
     log: EntryFilter = field(default_factory=dict)
     has_version: bool = False
+    asked_often: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,6 +170,14 @@ _DECLARED = (
     IndexDeclaration(
         IndexName.CHANGES,
         undeletable="entries of the index changes cannot be deleted: followers read them",
+    ),
+    IndexDeclaration(
+        IndexName.DIGESTS,
+        fields=EntryFields(asked_often=True),
+        undeletable="entries of the index digests cannot be deleted; a purge of captures does it",
+        entries_each=0.6,
+        entry_bytes=150,
+        made_by="delete the file, and run `nwx add-digests`",
     ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )

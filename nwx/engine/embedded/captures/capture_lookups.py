@@ -52,7 +52,7 @@ def stored_captures(
 
 
 def captures_with_digest(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
-    """Stream captures, as `CaptureIndex.captures_by_digest` does."""
+    """Stream captures, as `CaptureIndex.captures_of_digest` does."""
     found = _of_url(db, digest, urlkey) if urlkey else _of_any_url(db, digest)
     for _, some in groupby(found, key=lambda capture: rank_moment(capture.timestamp)):
         # Those of the same moment, which is also that of very odd timestamps.

@@ -64,7 +64,7 @@ class StoredCaptures:
                 db, (urlkey, ""), (f"{urlkey}\0" if end is None else end, "")
             )
 
-    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+    def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest, the newest first."""
         with self._reading() as db, snapshot(db):
             first = list(islice(captures_with_digest(db, digest, urlkey), FIRST_CAPTURES))

@@ -217,10 +217,24 @@ _COUNT = "_count"
 _COUNTED = "SELECT (SELECT number FROM changes) || ' ' || (SELECT count(*) FROM {})"
 
 
-def note_count(db: sqlite3.Connection, table: str) -> None:
-    """Keep the number of rows of a table, by which lost ones are noticed."""
-    (counted,) = db.execute(_COUNTED.format(table)).fetchone()
+def note_count(db: sqlite3.Connection, table: str, added: int | None = None) -> None:
+    """Keep the number of rows of a table, by which lost ones are noticed.
+
+    They are counted anew, unless so many were `added` by the last change alone.
+    """
+    (counted,) = db.execute("SELECT number FROM changes").fetchone()
+    change, kept = _kept_count(db)
+    if added is not None and change == str(counted - 1):
+        counted = f"{counted} {int(kept) + added}"
+    else:
+        (counted,) = db.execute(_COUNTED.format(table)).fetchone()
     db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (_COUNT, counted.encode()))
+
+
+def _kept_count(db: sqlite3.Connection) -> tuple[str, str]:
+    row = db.execute("SELECT state FROM states WHERE name = ?", (_COUNT,)).fetchone()
+    change, _, kept = bytes(row[0]).decode().partition(" ") if row else ("", "", "")
+    return change, kept
 
 
 class OwnIndex(ABC):
@@ -285,8 +299,7 @@ class OwnIndex(ABC):
         return iter(())
 
     def _miscounted(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-        row = db.execute("SELECT state FROM states WHERE name = ?", (_COUNT,)).fetchone()
-        change, _, kept = bytes(row[0]).decode().partition(" ") if row else ("", "", "")
+        change, kept = _kept_count(db)
         now, _, found = db.execute(_COUNTED.format(self.counted)).fetchone()[0].partition(" ")
         # Older versions change entries without counting them.
         if change == now and kept != found:

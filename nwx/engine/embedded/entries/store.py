@@ -55,11 +55,10 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
             found = {entry["id"]: entry for entry in self._entries_of(db, ids)}
             changed = change({id: found.get(id) for id in ids})
             if changed:
-                for id, entry in changed.items():
-                    if entry is None:
-                        remove_entry(db, self._fields, id)
+                gone = (id for id, entry in changed.items() if entry is None)
+                removed = sum(remove_entry(db, self._fields, id) for id in gone)
                 kept = (entry for entry in changed.values() if entry is not None)
-                put_entries(db, self._fields, kept)
+                put_entries(db, self._fields, kept, removed)
         return changed
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
@@ -82,7 +81,7 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
             return 0
         with self.database.writing() as db:
             removed = sum(remove_entry(db, self._fields, id) for id in ids)
-            put_entries(db, self._fields, ())
+            put_entries(db, self._fields, (), removed)
             return removed
 
     def find(

@@ -145,14 +145,20 @@ def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str
     )
 
 
-def put_entries(db: sqlite3.Connection, fields: EntryFields, entries: Iterable[IndexEntry]) -> None:
-    """Store entries, replacing the ones with the same ids, and record the change."""
+def put_entries(
+    db: sqlite3.Connection, fields: EntryFields, entries: Iterable[IndexEntry], removed: int = 0
+) -> None:
+    """Store entries, replacing the ones with the same ids, and record the change.
+
+    It begins with the removal of so many others.
+    """
+    added = -removed
     columns = ", ".join(("id", *fields.columns))
     marks = ", ".join("?" * (1 + len(fields.columns)))
     add = f"INSERT INTO {fields.table} ({columns}) VALUES ({marks})"
     db.execute("UPDATE changes SET number = number + 1")
     for entry in entries:
-        remove_entry(db, fields, entry["id"])
+        added += 1 - remove_entry(db, fields, entry["id"])
         values = (entry["id"], *(entry.get(name, "") for name in fields.columns))
         num = db.execute(add, values).lastrowid
         db.execute("INSERT INTO contents VALUES (?, ?)", (num, pack_entry(entry)))
@@ -161,7 +167,7 @@ def put_entries(db: sqlite3.Connection, fields: EntryFields, entries: Iterable[I
             mean = entry[first[0].field] if first else num
             rows = [(value, mean, entry["id"], num) for value in entry.get(name, ())]
             db.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", rows)
-    note_count(db, fields.table)
+    note_count(db, fields.table, added)
 
 
 def entry_faults(db: sqlite3.Connection, fields: EntryFields) -> Iterator[tuple[str, str]]:
@@ -234,7 +240,7 @@ def entry_form(index: IndexName) -> DatabaseForm:
         entry_schema(index, fields),
         (DURABLE if fields.is_durable else FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
         (CACHE_PRAGMA, "mmap_size = 268435456"),
-        keeps_reader=fields.has_version,
+        keeps_reader=fields.has_version or fields.asked_often,
         format=1 + len(steps),
         steps=steps,
     )

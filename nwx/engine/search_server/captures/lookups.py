@@ -161,7 +161,7 @@ class CaptureLookups(CaptureIndex):
             return self._long(urlkey, end)
         return self._sorted({"term": {"urlkey": urlkey}})
 
-    def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
+    def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         terms = [{"term": {"digest": digest}}]
         if urlkey and len(urlkey) <= LONGEST:
             terms.append({"term": {"urlkey": urlkey}})

@@ -1,0 +1,126 @@
+"""Further digests of payloads: captures with a SHA-1 are found by the SHA-256 too, and vice versa.
+
+An entry has a digest that no capture needs to have as its id, and in `digests` those that captures
+with the same payload have.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import EntryIndex, EntryStore
+from nwx.errors import DigestError
+from nwx.values.digests import normal_digest
+
+DigestPair = tuple[str, str]
+"""A further digest of a payload, and the one that its captures have; both in normal form."""
+
+FURTHER_ALGORITHMS = ("sha1", "sha256")
+"""The algorithms that all payloads have a digest of, where further digests are kept."""
+
+_STATE = "kept"
+_AT_ONCE = 1_000
+
+
+class DigestIndex(EntryIndex):
+    """The index digests of an engine.
+
+    Where looking takes a request, a missing index is looked for again after `seconds`.
+    """
+
+    def __init__(self, store: EntryStore, seconds: float = 0.0) -> None:
+        super().__init__(store)
+        self._seconds, self._missing_until = seconds, 0.0
+
+    def is_kept(self) -> bool:
+        """Return whether imports are to add further digests."""
+        return self.state(_STATE) == b"1"
+
+    def keep(self, *, wanted: bool) -> None:
+        """Let later imports add further digests, or no more."""
+        if wanted != self.is_kept():
+            self.put_state(_STATE, b"1" if wanted else b"0")
+
+    def is_made(self) -> bool:
+        """Return whether the index was ever written to."""
+        if self._seconds and time.monotonic() < self._missing_until:
+            return False
+        made = self._store.is_made()
+        if not made:
+            self._missing_until = time.monotonic() + self._seconds
+        return made
+
+    def same(self, digest: str) -> tuple[str, ...]:
+        """Return a digest, and those that captures with the same payload have."""
+        return self.same_of([digest])[digest]
+
+    def same_of(self, digests: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return what `same` does, for each of some digests."""
+        found = self._store.get(digests) if digests and self.is_made() else {}
+        return {one: (one, *found.get(one, {}).get("digests", ())) for one in digests}
+
+    def add(self, pairs: Iterable[DigestPair]) -> int:
+        """Store pairs; return how many digests were new."""
+        wanted = defaultdict[str, set[str]](set)
+        for further, known in pairs:
+            wanted[further].add(known)
+        ids, added = iter(sorted(wanted)), 0
+        self._missing_until = 0.0
+        while some := list(islice(ids, _AT_ONCE)):
+            added += len(self._store.update(some, lambda found: _added(found, wanted)))
+        return added
+
+    def pairs(self) -> Iterator[DigestPair]:
+        """Stream all pairs, in the order of the further digests."""
+        if self.is_made():
+            for entry in self._store.find():
+                for known in entry["digests"]:
+                    yield entry["id"], known
+
+    def remove(self, known: Collection[str]) -> int:
+        """Remove the pairs of digests that no capture has any more; return how many there were."""
+        gone, removed = set(known), 0
+        found = iter([pair for pair in self.pairs() if pair[1] in gone]) if gone else iter(())
+        while some := [one for one, _ in islice(found, _AT_ONCE)]:
+            removed += len(self._store.update(some, lambda entries: _without(entries, gone)))
+        return removed
+
+
+def _added(
+    found: Mapping[str, IndexEntry | None], wanted: Mapping[str, set[str]]
+) -> dict[str, IndexEntry | None]:
+    changed: dict[str, IndexEntry | None] = {}
+    for id, entry in found.items():
+        held = set(entry["digests"]) if entry else set()
+        if not wanted[id] <= held:
+            changed[id] = {"id": id, "digests": sorted(held | wanted[id])}
+    return changed
+
+
+def _without(
+    found: Mapping[str, IndexEntry | None], gone: set[str]
+) -> dict[str, IndexEntry | None]:
+    changed: dict[str, IndexEntry | None] = {}
+    for id, entry in found.items():
+        left = [one for one in entry["digests"] if one not in gone] if entry else []
+        if entry and left != entry["digests"]:
+            changed[id] = {"id": id, "digests": left} if left else None
+    return changed
+
+
+def pair_faults(entries: Sequence[IndexEntry]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of entries that are no pairs of digests of different kinds, with a message."""
+    for entry in entries:
+        digests = [str(entry["id"]), *entry["digests"]]
+        kinds = [_kind(one) for one in digests]
+        if "" in kinds or len(kinds) < 2 or kinds[0] in kinds[1:]:
+            yield digests[0], f"{' = '.join(digests)} is no pair of digests of one payload"
+
+
+def _kind(digest: str) -> str:
+    try:
+        return digest.partition(":")[0] if normal_digest(digest) == digest else ""
+    except DigestError:
+        return ""
