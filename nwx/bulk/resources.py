@@ -1,12 +1,16 @@
 """The resources of a large run: memory, processes and a folder for temporary files."""
 
+import errno
 import os
+import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from nwx.bulk.whole_files import hold, remove_leftovers, temporary_prefix, writing
+from nwx.errors import ErrorText
 
 MEMORY_BYTES = 512 << 20
 PROCESS_BYTES = 96 << 20
@@ -69,3 +73,44 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
             yield Path(name)
         finally:
             os.close(descriptor)
+
+
+_SPARE_FOR_SORTING = 1 << 20
+_FEW_FILES = 128  # what failed may have closed its own
+
+
+def full_temporary_folder() -> Path | None:
+    """Return the folder for temporary files if it is nearly full.
+
+    SQLite sorts there, whatever folder Python falls back to.
+    """
+    # Imported here: it takes more than the rest of this module, for a disk that is full.
+    import tempfile
+
+    told = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
+    folder = Path(told or tempfile.gettempdir())
+    try:
+        return folder if shutil.disk_usage(folder).free < _SPARE_FOR_SORTING else None
+    except OSError:
+        return None
+
+
+def exceeded_limit() -> ErrorText | None:
+    """Return which limit of this process is, or may be, reached, None if none is known."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            return ErrorText("too many files are open; allow more (ulimit -n)")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if most < _FEW_FILES:
+        return ErrorText(
+            "this process may open %(most)s files; allow more (ulimit -n)", most=str(most)
+        )
+    largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if largest != resource.RLIM_INFINITY:
+        return ErrorText(
+            "files of this process have %(most)s bytes at most; allow more (ulimit -f)",
+            most=str(largest),
+        )
+    return None

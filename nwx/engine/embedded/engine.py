@@ -331,7 +331,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
                     keep_joined(self._folder)
             finally:
-                self._loads.wait()
+                self._loads.finish()
                 self._shared.close()
                 if self._views is not None:
                     self._views.close()
@@ -343,7 +343,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
         with self._guard:
             self._check_writable()
-            self._loads.wait()
+            self._loads.finish()
             if self._writer is None:
                 # Who makes the archive at this moment holds it as long as that takes.
                 wait_seconds = 0.0 if self._folder.exists() else _APPEND_WAIT_SECONDS

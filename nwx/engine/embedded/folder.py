@@ -5,7 +5,6 @@ import fcntl
 import logging
 import os
 import re
-import resource
 import shutil
 import sqlite3
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from nwx import mappings
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.resources import exceeded_limit, full_temporary_folder
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
@@ -26,47 +26,6 @@ from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
 from nwx.model import IndexName
 
-_SPARE_FOR_SORTING = 1 << 20
-_FEW_FILES = 128  # what failed may have closed its own
-
-
-def full_temporary_folder() -> Path | None:
-    """Return the folder for temporary files if it is nearly full.
-
-    SQLite sorts there, whatever folder Python falls back to.
-    """
-    # Imported here: it takes more than the rest of this module, for a disk that is full.
-    import tempfile
-
-    told = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
-    folder = Path(told or tempfile.gettempdir())
-    try:
-        return folder if shutil.disk_usage(folder).free < _SPARE_FOR_SORTING else None
-    except OSError:
-        return None
-
-
-def exceeded_limit() -> ErrorText | None:
-    """Return which limit of this process is, or may be, reached, None if none is known."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        if error.errno in (errno.EMFILE, errno.ENFILE):
-            return ErrorText("too many files are open; allow more (ulimit -n)")
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if most < _FEW_FILES:
-        return ErrorText(
-            "this process may open %(most)s files; allow more (ulimit -n)", most=str(most)
-        )
-    largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if largest != resource.RLIM_INFINITY:
-        return ErrorText(
-            "files of this process have %(most)s bytes at most; allow more (ulimit -f)",
-            most=str(largest),
-        )
-    return None
-
-
 FORMAT = 5
 """The layout of the folder: the number of the last of `nwx.engine.embedded.folder`."""
 
@@ -75,9 +34,13 @@ READABLE_FORMAT = 5
 
 _MANIFEST = "nwx.json"
 LOCK = "lock"
+MERGE_LOCK = "merge.lock"
+"""Held by who merges captures, and lets others write again and again."""
+
+_MERGE_SECONDS = 10.0
 _COMMIT_LOCK = "commit.lock"
 _SPARE_BYTES = 4 << 20
-_PAUSE_SECONDS = 0.02
+_FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.001, 0.02
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
 _OTHER_ADVICE = ErrorText("see to it, and run the same command again")
@@ -191,14 +154,14 @@ class Folder:
         manifest.rename(self.path / _MANIFEST)
         self.format = FORMAT
 
-    def lock(self, wait_seconds: float = 0.0) -> int:
+    def lock(self, wait_seconds: float = 0.0, name: str = LOCK) -> int:
         """Return the handle that keeps other writers out until it is closed.
 
-        The system releases it when the process ends for any reason.
+        The system releases it when the process ends for any reason. Who merges captures gives way.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             if self.format < FORMAT:
                 raise self._older(_COPY) from error
@@ -207,20 +170,32 @@ class Folder:
                 path=self.path,
                 reason=error.strerror,
             ) from error
-        deadline = time.monotonic() + wait_seconds
+        deadline, pause = time.monotonic() + wait_seconds, _FIRST_PAUSE_SECONDS
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
+                if name == LOCK and wait_seconds < _MERGE_SECONDS and self.is_merging():
+                    deadline += _MERGE_SECONDS - wait_seconds
+                    wait_seconds = _MERGE_SECONDS
                 if time.monotonic() >= deadline:
                     os.close(handle)
                     raise EngineBusyError.translated(
                         "another process is writing to the archive at %(path)s; wait for it to end",
                         path=self.path,
                     ) from error
-                time.sleep(_PAUSE_SECONDS)
+                time.sleep(pause)
+                pause = min(2 * pause, MOST_PAUSE_SECONDS)
             else:
                 return handle
+
+    def is_merging(self) -> bool:
+        """Return whether somebody is merging captures at the moment."""
+        try:
+            os.close(self.lock(name=MERGE_LOCK))
+        except EngineBusyError:
+            return True
+        return False
 
     @contextmanager
     def commit_lock(self, *, shared: bool = False) -> Iterator[None]:

@@ -62,7 +62,7 @@ class ArchiveWriter:
                 make_tables(self.db)
                 bring_forward(folder, self.db)
                 add_missing(self.db)
-                drop_unfinished(self.db)
+                drop_unfinished(self.db, merging=folder.is_merging())
                 rebuild_older_index(folder.documents)
                 self._texts = TextWriter(folder.documents)
                 self._numbers = Numbers(folder.numbers)
@@ -191,6 +191,7 @@ class ArchiveWriter:
                     self.db.execute("COMMIT")
                 self._fresh.clear()
                 self._texts.tidy()
+                self._merge_captures()
             self._characters = 0
 
     def close(self) -> None:
@@ -198,13 +199,10 @@ class ArchiveWriter:
         with self.guard:
             try:
                 if self._broken is None:
-                    # Imported here: readers of the archive know this module, and not NumPy.
-                    from nwx.engine.embedded.captures.merges import merge_many
                     from nwx.engine.embedded.documents.columns import keep_columns
 
                     self.commit()
                     with self._folder.our_errors():
-                        merge_many(self.db)
                         self._texts.finish()
                         keep_columns(self._folder.columns, self.db, self._frequent_words)
             finally:
@@ -212,6 +210,13 @@ class ArchiveWriter:
                 self._folder.clear()
                 self.db.close()
                 os.close(self._lock)
+
+    def _merge_captures(self) -> None:
+        """Merge runs of captures that take long; nobody else could write in between."""
+        # Imported here: readers of the archive know this module, and not NumPy.
+        from nwx.engine.embedded.captures.merges import merge_many
+
+        merge_many(self._folder, self.db, is_locked=True)
 
     def _frequent_words(
         self, columns: "DocumentColumns", earlier: "StoredSets | None", changed: "Ints"

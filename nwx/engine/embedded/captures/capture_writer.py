@@ -25,6 +25,7 @@ from nwx.engine.embedded.captures.entries import (
 from nwx.engine.embedded.captures.lookups import MONTH
 from nwx.engine.embedded.captures.removal import remove_repeated
 from nwx.engine.embedded.captures.runs import (
+    MERGED,
     RUN_BITS,
     START,
     CdxPlace,
@@ -46,9 +47,17 @@ _INSERT_BLOCK = "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 class RunWriter:
     """Appends captures, which are in order, to a run that is not shown before `show`."""
 
-    def __init__(self, db: sqlite3.Connection, batches: tuple[int, int], run: int = 0) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        batches: tuple[int, int],
+        run: int = 0,
+        *,
+        is_merged: bool = False,
+    ) -> None:
         self._db, self._packer = db, BlockPacker()
         (sources,) = db.execute("SELECT coalesce(max(code), 0) FROM sources").fetchone()
+        sources = MERGED if is_merged else sources
         values = (run or None, *batches, sources)
         made = db.execute("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, ?, ?, ?)", values)
         self.run = run or int(made.lastrowid or 0)
@@ -85,10 +94,10 @@ class RunWriter:
             yield (id, self.run, keys[begin], times[begin], last, held, *frames)
             number += 1
 
-    def finish(self) -> None:
-        """Put the look-ups of all that was appended in order."""
+    def finish(self) -> Iterator[None]:
+        """Put the look-ups of all that was appended in order, step by step."""
         if self._parts > 1 or self._is_in_parts:
-            merge_entries(self._db, self.run)
+            yield from merge_entries(self._db, self.run)
 
     def show(self) -> None:
         """Let readers see the run from the next commit on."""
@@ -135,7 +144,8 @@ class CaptureAdder:
     def finish(self) -> int:
         """Let all be seen; return how many were new."""
         for run, months in self._runs:
-            run.finish()
+            for _ in run.finish():
+                pass
             run.show()
             rows = [(run.run, month, number, self._batch) for month, number in months.items()]
             self._db.executemany("INSERT INTO months VALUES (?, ?, ?, ?)", rows)

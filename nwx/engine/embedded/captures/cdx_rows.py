@@ -77,7 +77,8 @@ def collections(db: sqlite3.Connection) -> list[str]:
     """Return the names of the collections that have had captures."""
     found = db.execute(
         "SELECT DISTINCT collection FROM sources WHERE code <= coalesce("
-        "(SELECT min(sources) FROM runs WHERE NOT shown), code) ORDER BY collection"
+        "(SELECT min(sources) FROM runs WHERE NOT shown AND sources >= 0), code)"
+        " ORDER BY collection"
     )
     return [name for (name,) in found]
 

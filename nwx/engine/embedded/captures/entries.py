@@ -167,7 +167,7 @@ def swept(
         waiting.append((keys, ranks, np.full(len(keys), places[run], np.uint64)))
         if forget:
             db.execute("DELETE FROM lookups WHERE id = ?", (id,))
-        if number < len(heads) and len(waiting) <= _AT_ONCE:
+        if number < len(heads) and len(waiting) <= max(_AT_ONCE, len(heads) // _AT_ONCE):
             continue
         keys, ranks, owners = map(np.concatenate, zip(*waiting, strict=True))
         order = np.lexsort((owners, ranks, keys))
@@ -181,12 +181,13 @@ def swept(
         waiting = [(keys[end:], ranks[end:], owners[end:])]
 
 
-def merge_entries(db: sqlite3.Connection, run: int) -> None:
-    """Put the entries of a run, which several writers wrote, in order."""
+def merge_entries(db: sqlite3.Connection, run: int) -> Iterator[None]:
+    """Put the entries of a run, which several writers wrote, in order, step by step."""
     for kind in LOOKUP_KINDS:
         writer = EntryWriter(db, run, kind)
         for keys, ranks, _ in swept(db, [run], kind, forget=True):
             writer.add(keys, ranks)
+            yield
         writer.close()
 
 

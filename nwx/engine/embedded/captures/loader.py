@@ -5,15 +5,16 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from nwx.bulk.process_limits import rare_collections
 from nwx.captures import CaptureColumns, CaptureValues, joined_columns, values_of
 from nwx.engine.capabilities import Upgrade
-from nwx.engine.embedded.captures.runs import drop_unfinished
+from nwx.engine.embedded.captures.runs import drop_unfinished, shown_runs
 from nwx.engine.embedded.database import add_missing, connect, count_rows
 from nwx.engine.embedded.folder import FORMAT, READABLE_FORMAT, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
@@ -26,8 +27,15 @@ _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
 _LOG_WAIT_SECONDS = 10.0
+_MERGE_WAIT_SECONDS = 10.0
 _CHUNK = 50_000
 """So many captures are stored at a time."""
+
+
+class Merging(Enum):
+    """Whether runs of captures are to be merged: later, or before more are stored."""
+
+    NONE, DUE, LATE = range(3)
 
 
 class Loader:
@@ -38,7 +46,7 @@ class Loader:
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
         self._folder = folder
-        self._is_merging = False
+        self.merging = Merging.NONE
         self._lock = folder.lock(wait_seconds)
         try:
             with folder.our_errors():
@@ -46,7 +54,7 @@ class Loader:
                 self._db = connect(folder.database, read_only=False)
                 bring_forward(folder, self._db)
                 add_missing(self._db)
-                drop_unfinished(self._db)
+                drop_unfinished(self._db, merging=folder.is_merging())
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
                 # What is mapped would be the most of the memory, and is no faster to write to.
                 self._db.execute("PRAGMA mmap_size = 0")
@@ -79,16 +87,18 @@ class Loader:
                     columns = further
         except BaseException:
             with suppress(sqlite3.Error):  # the next writer does it otherwise
-                drop_unfinished(self._db)
+                drop_unfinished(self._db, merging=self._folder.is_merging())
             raise
         return 0
 
     def _finish(self, adder: "CaptureAdder") -> int:
-        from nwx.engine.embedded.captures.merges import merge_few, runs_to_merge
+        from nwx.engine.embedded.captures.merges import MOST, merge_few, runs_to_merge
 
         new = adder.finish()
         merge_few(self._db)
-        self._is_merging = bool(runs_to_merge(self._db)[0])
+        if runs_to_merge(self._db):
+            is_late = len(shown_runs(self._db)) > 2 * MOST
+            self.merging = Merging.LATE if is_late else Merging.DUE
         return new
 
     def unload(self, ids: Iterable[str]) -> int:
@@ -105,27 +115,28 @@ class Loader:
         return count_rows(self._db, IndexName.CAPTURES)
 
     def unlock(self) -> bool:
-        """Release the lock, so that others may write; return whether `close` takes a while.
-
-        What merges runs of captures keeps the lock until it is closed.
-        """
-        if self._is_merging:
-            return True
+        """Release the lock, so that others may write; return whether `close` takes a while."""
         os.close(self._lock)
         return self._log_bytes() > _SHORT_LOG_BYTES
 
     def close(self) -> None:
-        """Merge what takes long, and checkpoint the log as far as nobody else needs it."""
+        """Checkpoint the log as far as nobody else needs it."""
         # What was committed is safe in the log, which the next writer brings in otherwise.
         with suppress(sqlite3.Error):
-            if self._is_merging:
-                from nwx.engine.embedded.captures.merges import merge_many
-
-                merge_many(self._db)
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
-        if self._is_merging:
-            os.close(self._lock)
+
+    def merge(self) -> None:
+        """Merge the runs of captures that take long, and let others write in between."""
+        from nwx.engine.embedded.captures.merges import merge_many
+
+        # All captures are stored; the next writer merges them otherwise.
+        with (
+            suppress(sqlite3.Error),
+            closing(connect(self._folder.database, read_only=False)) as db,
+        ):
+            wait_seconds = _MERGE_WAIT_SECONDS if self.merging is Merging.LATE else 0.0
+            merge_many(self._folder, db, wait_seconds=wait_seconds)
 
     def _log_bytes(self) -> int:
         log = self._folder.database.with_name(f"{self._folder.database.name}-wal")
@@ -204,37 +215,62 @@ def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) ->
 class EndingLoad(Protocol):
     """A load that has stored all it has to store."""
 
+    merging: Merging
+
     def unlock(self) -> bool:
         """Let others write; return whether closing takes a while."""
 
     def close(self) -> None:
         """Bring the log into the database."""
 
+    def merge(self) -> None:
+        """Merge what it has stored with what was there."""
+
 
 class EndedLoads:
-    """Finished loads of an archive whose logs threads are merging into its database.
+    """Finished loads of an archive whose logs, and captures, threads bring into its database.
 
-    A new load waits for earlier ones: a log that many loads append to while it is read would never
+    A new load waits for the logs: one that many loads append to while it is read would never
     restart.
     """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._threads: list[threading.Thread] = []
+        self._closing: list[threading.Thread] = []
+        self._merging: list[threading.Thread] = []
 
     def end(self, load: EndingLoad) -> None:
-        """Unlock an archive at once, and close its loader, in a thread if that takes a while."""
-        if not load.unlock():
+        """Unlock an archive at once; what takes a while is done in threads, unless merges are late.
+
+        Then whoever stores more waits for them.
+        """
+        if load.unlock():
+            self._start(self._closing, load.close)
+        else:
             load.close()
-            return
-        thread = threading.Thread(target=load.close, name="ended-load")
+        if load.merging is Merging.DUE:
+            self._start(self._merging, load.merge)
+        elif load.merging is Merging.LATE:
+            load.merge()
+
+    def _start(self, threads: list[threading.Thread], target: Callable[[], None]) -> None:
+        thread = threading.Thread(target=target, name="ended-load")
         with self._guard:
-            self._threads.append(thread)
-        thread.start()
+            threads[:] = [one for one in threads if one.is_alive()]
+            thread.start()
+            threads.append(thread)
 
     def wait(self) -> None:
         """Wait until all are closed."""
+        self._join(self._closing)
+
+    def finish(self) -> None:
+        """Wait until all are closed and merged."""
+        self._join(self._closing)
+        self._join(self._merging)
+
+    def _join(self, threads: list[threading.Thread]) -> None:
         with self._guard:
-            threads, self._threads = self._threads, []
-        for thread in threads:
+            joined = list(threads)
+        for thread in joined:
             thread.join()

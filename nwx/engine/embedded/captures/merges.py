@@ -1,14 +1,19 @@
 """Runs of captures merged, so that look-ups ask few of them."""
 
+import os
 import sqlite3
+import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from nwx.engine.embedded.captures.blocks import STORED_FIELDS, BlockColumns
 from nwx.engine.embedded.captures.capture_writer import RunWriter
-from nwx.engine.embedded.captures.runs import CdxPlace, captures_behind, drop_runs
+from nwx.engine.embedded.captures.runs import MERGED, CdxPlace, captures_behind, drop_runs
+from nwx.engine.embedded.folder import MERGE_LOCK, MOST_PAUSE_SECONDS, Folder
 from nwx.engine.sqlite_files import transaction
+from nwx.errors import EngineBusyError
 
 FEWEST, MOST = 4, 10
 """So many runs of about one size are merged, and so many there are at most."""
@@ -17,10 +22,16 @@ FEW_CAPTURES = 100_000
 """So many captures at most are merged along with a commit."""
 
 MERGED_AT_ONCE = 50_000
+TURN_SECONDS = 0.5
+"""So long, and a step longer, does a merge keep others from writing."""
+
+_WAIT_SECONDS = 10.0
+_DELETED_AT_ONCE = 2_000
+_DELETE = "DELETE FROM {0} WHERE id IN (SELECT id FROM {0} WHERE run = ? LIMIT {1})"
 
 
-def runs_to_merge(db: sqlite3.Connection) -> tuple[list[int], int]:
-    """Return the runs that are to be merged, none if they are few, and all their captures.
+def runs_to_merge(db: sqlite3.Connection, most: int = 1 << 62) -> list[int]:
+    """Return the runs that are to be merged, none if they are few, of `most` captures in all.
 
     Runs of about one size are merged with all smaller ones, into one of four times the size at
     least: so often a capture is written again as the archive has such sizes.
@@ -28,54 +39,99 @@ def runs_to_merge(db: sqlite3.Connection) -> tuple[list[int], int]:
     found = db.execute("SELECT run, captures FROM runs WHERE shown ORDER BY captures").fetchall()
     sizes = [(captures.bit_length() - 1) // 2 for _, captures in found]
     many = [size for size, number in Counter(sizes).items() if number >= FEWEST]
-    end = len(found) - FEWEST if len(found) > MOST else 0
-    if many:
-        end = max(end, bisect_right(sizes, max(many)))
-    return [run for run, _ in found[:end]], sum(captures for _, captures in found[:end])
+    ends = [bisect_right(sizes, size) for size in many]
+    if len(found) > MOST:
+        ends.append(len(found) - FEWEST)
+    fitting = [end for end in ends if sum(captures for _, captures in found[:end]) <= most]
+    return [run for run, _ in found[: max(fitting, default=0)]]
 
 
 def merge_few(db: sqlite3.Connection) -> None:
     """Merge runs within a transaction, if that is quickly done."""
-    runs, captures = runs_to_merge(db)
-    if captures <= FEW_CAPTURES and runs:
+    if runs := runs_to_merge(db, FEW_CAPTURES):
         merge_runs(db, runs)
 
 
-def merge_many(db: sqlite3.Connection) -> None:
-    """Merge runs that take longer, some captures a transaction."""
-
-    def pause() -> None:
-        db.execute("COMMIT")
-        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        db.execute("BEGIN IMMEDIATE")
-
-    while runs := runs_to_merge(db)[0]:
-        with transaction(db):
-            merge_runs(db, runs, pause)
-
-
-def merge_runs(
-    db: sqlite3.Connection, runs: Sequence[int], pause: Callable[[], object] = lambda: None
+def merge_many(
+    folder: Folder, db: sqlite3.Connection, *, is_locked: bool = False, wait_seconds: float = 0.0
 ) -> None:
-    """Merge runs in a transaction, which `pause` may commit, beginning another.
+    """Merge runs that take longer, unless somebody else does; others may write in between.
 
-    Readers see the runs as they were until all is committed.
+    With `is_locked` the caller has the lock of the folder, and keeps it.
+    """
+    if not runs_to_merge(db):
+        return
+    with suppress(EngineBusyError):  # who keeps the lock for long merges in the end
+        merging = folder.lock(wait_seconds, MERGE_LOCK)
+        try:
+            steps = _all_steps(db)
+            while _goes_on(folder, db, steps, is_locked=is_locked):
+                if not is_locked:
+                    time.sleep(2 * MOST_PAUSE_SECONDS)  # so that who waits looks meanwhile
+        finally:
+            os.close(merging)
+
+
+def _goes_on(
+    folder: Folder, db: sqlite3.Connection, steps: Iterator[None], *, is_locked: bool
+) -> bool:
+    """Take steps in a transaction for a while; return whether there are more."""
+    lock = None if is_locked else folder.lock(_WAIT_SECONDS)
+    try:
+        end = time.monotonic() + TURN_SECONDS
+        with transaction(db):
+            more = any(time.monotonic() >= end for _ in steps)
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        return more
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _all_steps(db: sqlite3.Connection) -> Iterator[None]:
+    while runs := runs_to_merge(db):
+        yield from _merge_steps(db, runs)
+
+
+def merge_runs(db: sqlite3.Connection, runs: Sequence[int]) -> None:
+    """Merge runs within a transaction."""
+    for _ in _merge_steps(db, runs):
+        pass
+
+
+def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
+    """Merge runs step by step; in between, the transaction may be another one.
+
+    Readers see the runs as they were until all is committed. Ends early if somebody has deleted
+    captures meanwhile, and the merged run with them.
     """
     marks = ",".join(map(str, runs))
     command = f"SELECT min(first_batch), max(last_batch) FROM runs WHERE run IN ({marks})"
-    writer = RunWriter(db, db.execute(command).fetchone())
-    number = 0
-    while some := _next_captures(db, runs, writer.last):
-        number = writer.append(some, number)
-        pause()
-    writer.finish()
+    writer = RunWriter(db, db.execute(command).fetchone(), is_merged=True)
+    for _ in _fill(db, writer, runs):
+        yield
+        if not db.execute("SELECT 1 FROM runs WHERE run = ?", (writer.run,)).fetchone():
+            return
     db.execute(
         "INSERT INTO months SELECT ?, month, sum(captures), max(last_batch) FROM months"
         f" WHERE run IN ({marks}) GROUP BY month",
         (writer.run,),
     )
-    drop_runs(db, runs)
+    db.execute(f"UPDATE runs SET shown = 0, sources = {MERGED} WHERE run IN ({marks})")
     writer.show()
+    for run in runs:
+        for table in ("blocks", "lookups"):
+            while db.execute(_DELETE.format(table, _DELETED_AT_ONCE), (run,)).rowcount:
+                yield
+    drop_runs(db, runs)
+
+
+def _fill(db: sqlite3.Connection, writer: RunWriter, runs: Sequence[int]) -> Iterator[None]:
+    number = 0
+    while some := _next_captures(db, runs, writer.last):
+        number = writer.append(some, number)
+        yield
+    yield from writer.finish()
 
 
 def _next_captures(db: sqlite3.Connection, runs: Sequence[int], last: CdxPlace) -> BlockColumns:

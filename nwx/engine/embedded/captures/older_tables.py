@@ -110,7 +110,8 @@ def finish_older_captures(db: sqlite3.Connection) -> None:
     if not _has(db, "captures"):
         return
     writer, _ = _begun(db)
-    writer.finish()
+    for _ in writer.finish():
+        pass
     batch = _last_number(db)
     db.execute(
         "INSERT INTO months SELECT ?, substr(timestamp, 1, 6), count(*), ? FROM captures"

@@ -21,6 +21,7 @@ from nwx.engine.embedded.captures.runs import (
     BlockPart,
     block_numbered,
     chosen_captures,
+    drop_merged,
     drop_runs,
     shown_runs,
 )
@@ -44,6 +45,8 @@ def remove_captures(db: sqlite3.Connection, places: Iterable[tuple[int, int]]) -
             for number in found_ranks(db, run, PLACES, key):
                 copies[number][key] = _ALL
         removed += _remove(db, run, copies)
+    if removed:
+        drop_merged(db)
     return removed
 
 

@@ -24,7 +24,8 @@ from nwx.engine.embedded.captures.blocks import (
 from nwx.engine.sqlite_files import transaction
 
 RUN_SCHEMA = """
--- Captures in CDX order; `batches` of them number what was stored together.
+-- Captures in CDX order; `batches` of them number what was stored together. `sources` is the
+-- last code of a file before a load, -1 of what merges hide.
 CREATE TABLE runs (run INTEGER PRIMARY KEY AUTOINCREMENT, shown INTEGER NOT NULL,
     captures INTEGER NOT NULL, first_batch INTEGER NOT NULL, last_batch INTEGER NOT NULL,
     sources INTEGER NOT NULL);
@@ -43,6 +44,9 @@ CREATE TABLE months (run INTEGER, month TEXT, captures INTEGER NOT NULL,
 """
 
 RUN_TABLES = ("runs", "blocks", "lookups", "months")
+
+MERGED = -1
+"""The `sources` of a run that is being merged, or was merged into another."""
 
 RUN_BITS = 32
 """The bits of a block's number in its id."""
@@ -373,10 +377,21 @@ def drop_runs(db: sqlite3.Connection, runs: Iterable[int]) -> None:
             db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
 
-def drop_unfinished(db: sqlite3.Connection) -> None:
-    """Delete the runs, and the names of files, that a writer left who did not come to its end."""
-    runs = db.execute("SELECT run, sources FROM runs WHERE NOT shown").fetchall()
-    if runs:
+def drop_merged(db: sqlite3.Connection) -> None:
+    """Delete what merges have hidden: a merge that is going on begins anew."""
+    runs = db.execute("SELECT run FROM runs WHERE NOT shown AND sources = ?", (MERGED,))
+    drop_runs(db, [run for (run,) in runs.fetchall()])
+
+
+def drop_unfinished(db: sqlite3.Connection, *, merging: bool) -> None:
+    """Delete the runs, and the names of files, that a writer left who did not come to its end.
+
+    Those of merges stay if somebody is `merging`.
+    """
+    hidden = dict(db.execute("SELECT run, sources FROM runs WHERE NOT shown").fetchall())
+    loaded = {run: known for run, known in hidden.items() if known != MERGED}
+    if runs := loaded if merging else hidden:
         with transaction(db):
-            drop_runs(db, [run for run, _ in runs])
-            db.execute("DELETE FROM sources WHERE code > ?", (min(known for _, known in runs),))
+            drop_runs(db, runs)
+            if loaded:
+                db.execute("DELETE FROM sources WHERE code > ?", (min(loaded.values()),))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress
+from nwx.bulk.resources import exceeded_limit, full_temporary_folder
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import EmbeddedEngine, folder
@@ -22,8 +23,6 @@ from nwx.engine.embedded.folder import (
     MIGRATIONS,
     Folder,
     TantivyError,
-    exceeded_limit,
-    full_temporary_folder,
 )
 from nwx.errors import EngineError, EngineFullError, EngineVersionError
 from nwx.model import Batch, IndexName, SourceFile
@@ -131,7 +130,7 @@ FILE = Batch(files=(SourceFile("default", "a.warc.gz", "/a.warc.gz", 1, "x"),))
 
 def test_limits_of_the_process_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {resource.RLIMIT_NOFILE: 1024, resource.RLIMIT_FSIZE: resource.RLIM_INFINITY}
-    monkeypatch.setattr(folder.resource, "getrlimit", lambda which: (limits[which], -1))
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limits[which], -1))
     assert exceeded_limit() is None
     limits[resource.RLIMIT_FSIZE] = 4096
     assert "ulimit -f" in str(exceeded_limit())

@@ -9,16 +9,17 @@ import pytest
 
 from nwx.engine.capabilities import Damage
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.captures import loader
-from nwx.engine.embedded.captures.loader import EndedLoads, Loader
-from nwx.engine.embedded.captures.merges import merge_runs
+from nwx.engine.embedded.captures import loader, merges
+from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Merging
+from nwx.engine.embedded.captures.merges import merge_many, merge_runs, runs_to_merge
 from nwx.engine.embedded.captures.runs import shown_runs
 from nwx.engine.embedded.checks.capture_blocks import _RunCheck
 from nwx.engine.embedded.checks.tables import table_damage
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.sqlite_files import transaction
-from nwx.model import IndexName
+from nwx.keys import capture_id
+from nwx.model import Capture, IndexName
 from tests.conformance.archive import capture
 
 
@@ -46,8 +47,9 @@ def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
 class _Load:
     """A load that takes until it may end, if it takes a while."""
 
-    def __init__(self, *, long: bool) -> None:
+    def __init__(self, *, long: bool, merging: Merging = Merging.NONE) -> None:
         self._long = long
+        self.merging = merging
         self.may_end = threading.Event()
         self.steps: list[str] = []
 
@@ -59,6 +61,11 @@ class _Load:
         if self._long:
             assert self.may_end.wait(10)
         self.steps.append("closed")
+
+    def merge(self) -> None:
+        if self.merging is Merging.DUE:
+            assert self.may_end.wait(10)
+        self.steps.append("merged")
 
 
 def test_a_short_load_is_closed_at_once() -> None:
@@ -77,6 +84,110 @@ def test_long_loads_are_closed_by_threads_and_waited_for(number: int) -> None:
         load.may_end.set()
     ended.wait()
     assert all(load.steps == ["unlocked", "closed"] for load in loads)
+
+
+def test_merges_go_on_while_others_load_unless_they_are_late() -> None:
+    due, late = _Load(long=False, merging=Merging.DUE), _Load(long=False, merging=Merging.LATE)
+    ended = EndedLoads()
+    ended.end(due)
+    ended.wait()
+    assert due.steps == ["unlocked", "closed"]
+    ended.end(late)
+    assert late.steps == ["unlocked", "closed", "merged"]
+    due.may_end.set()
+    ended.finish()
+    assert due.steps == ["unlocked", "closed", "merged"]
+
+
+def test_others_write_between_the_steps_of_a_merge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in (
+        (merges, "FEW_CAPTURES", 0),
+        (merges, "MERGED_AT_ONCE", 1),
+        (merges, "TURN_SECONDS", 0),
+        (merges, "_DELETED_AT_ONCE", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+    folder, written, removed = Folder(tmp_path / "archive"), [100], [1, 2]
+
+    def load(offset: int) -> Capture:
+        stored = capture("http://a.example/", offset=offset)
+        writer = Loader(folder, 0.0)
+        assert writer.load([[stored]]) == 1
+        writer.unlock()
+        writer.close()
+        return stored
+
+    with EmbeddedEngine(folder.path) as engine:
+        engine.create()
+    held = [load(offset) for offset in range(6)]
+
+    def write(_: float) -> None:
+        """Load and delete while others merge, and look at what there is."""
+        held.append(load(written[-1]))
+        written.append(written[-1] + 1)
+        if removed and len(written) > 3:
+            gone = held.pop(removed.pop())
+            unloading = Loader(folder, 0.0)
+            id = capture_id(gone.collection, gone.source_file, gone.source_file_offset)
+            assert unloading.unload([id]) == 1
+            unloading.unlock()
+            unloading.close()
+        with closing(connect(folder.database, read_only=True)) as db:
+            assert list(table_damage(db)) == []
+        with EmbeddedEngine(folder.path, read_only=True) as engine:
+            found = [one.source_file_offset for one in engine.captures("", "\U0010ffff")]
+        assert found == sorted(one.source_file_offset for one in held)
+        if len(written) > 30:
+            monkeypatch.setattr(merges.time, "sleep", lambda _: None)
+
+    monkeypatch.setattr(merges.time, "sleep", write)
+    with closing(connect(folder.database, read_only=False)) as db:
+        merge_many(folder, db)
+        assert not removed
+        assert len(written) > 30
+        assert runs_to_merge(db) == []
+        assert db.execute("SELECT count(*) FROM runs WHERE NOT shown").fetchone() == (0,)
+
+
+def test_few_captures_are_merged_though_many_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merges, "FEW_CAPTURES", 300)
+    folder = Folder(tmp_path / "archive")
+    with EmbeddedEngine(folder.path) as engine:
+        engine.create()
+    loads = [range(0, 100), range(100, 200), range(200, 300), range(300, 400)]
+    loads += [range(number, number + 1) for number in range(400, 404)]
+    for offsets in loads:
+        load = Loader(folder, 0.0)
+        load.load([[capture("http://a.example/", offset=offset) for offset in offsets]])
+        load.unlock()
+        load.close()
+    assert load.merging is Merging.DUE
+    with closing(connect(folder.database, read_only=True)) as db:
+        found = db.execute("SELECT captures FROM runs ORDER BY run").fetchall()
+    assert found == [(100,), (100,), (100,), (100,), (4,)]
+
+
+def test_a_merge_that_was_killed_is_dropped_with_no_names_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path / "archive")
+    with EmbeddedEngine(folder.path) as engine:
+        for offset in range(3):
+            engine.load_captures([[capture("http://a.example/", offset=offset)]])
+    with closing(connect(folder.database, read_only=False)) as db:
+        steps = merges._merge_steps(db, shown_runs(db))
+        next(steps)
+        steps.close()
+        assert db.execute("SELECT count(*) FROM runs").fetchone() == (4,)
+        other = capture("http://b.example/", offset=3)._replace(source_file="b.warc.gz")
+        with EmbeddedEngine(folder.path) as engine:
+            assert engine.load_captures([[other]]) == 1
+            assert len(list(engine.captures("", "\U0010ffff"))) == 4
+        assert db.execute("SELECT count(*) FROM runs WHERE NOT shown").fetchone() == (0,)
 
 
 def test_a_check_sees_the_captures_of_one_moment_while_others_merge_them(
