@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
     from nwx.answers.link_table import Inlinks
+    from nwx.answers.sql_table import SqlTable
     from nwx.links.archive_links import PageOutlink
     from nwx.links.missing_urls import MissingUrl
     from nwx.model import Capture, IndexStats
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.searching.differences import Difference
     from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import CaptureDate, Shown, UrlVersion
+    from nwx.sql.query import SqlLimits
     from nwx.steering.queue.due_urls import DueUrl
 
 _NEWEST = "99991231235959"
@@ -373,6 +375,17 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             return due_urls(engine, asked, DueReport())
 
         return Rows(DueUrl, found)
+
+    def sql(self, query: str, limits: "SqlLimits | None" = None) -> "SqlTable":
+        """Return the answer to a query of SQL over captures, documents, links, hosts, pictures.
+
+        The tables have what the viewer may see. Raises QueryError on a wrong query, or one that
+        takes more than the limits.
+        """
+        from nwx.answers.sql_table import SqlTable
+        from nwx.sql.query import SqlAnswer, SqlLimits
+
+        return SqlTable(lambda: SqlAnswer(self._seen(), query, limits or SqlLimits()))
 
     def stats(self) -> Mapping[str, "IndexStats"]:
         """Return the entries and bytes of each index."""

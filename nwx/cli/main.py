@@ -36,6 +36,7 @@ GROUPS = {
     },
     "Search": {
         "search": "Search the documents.",
+        "sql": "Query the archive in SQL, answered by DuckDB.",
         "trends": "Compare up to six queries over time.",
         "words": "List the words that tell the results of a query from the whole archive.",
         "show": "Show a document with its dates and the places of its records.",

@@ -261,6 +261,13 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "access test": ["access test {url}"],
     "trends": ["trends quarry --json"],
     "words": ["words quarry --json"],
+    "sql": [
+        'sql "FROM captures ORDER BY ALL" --json',
+        'sql "FROM documents ORDER BY ALL" --csv',
+        'sql "FROM links ORDER BY ALL" --json',
+        'sql "FROM pictures ORDER BY ALL" --json',
+        'sql "FROM hosts ORDER BY ALL"',
+    ],
     "pictures": ["pictures --json", f"pictures {SECRET} --json", "pictures chisel --json"],
     "quality": [
         "quality",

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from nwx.answers.sql_table import column_kind
 from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, size_words, warn
-from nwx.cli.terminal import OneLine, console
+from nwx.cli.terminal import OneLine, console, print_table
 from nwx.model import Capture, Document, Hit, SearchResult
 from nwx.query.fields import FACET_FIELDS, FILTERS
 
 if TYPE_CHECKING:
+    from nwx.answers.sql_table import SqlTable
     from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import Shown, UrlVersion
     from nwx.searching.trends import Trends
@@ -211,3 +214,16 @@ def _places_table(captures: tuple[Capture, ...]) -> Table:
 
 def _moment(timestamp: str) -> str:
     return f"{date_words(timestamp)} {timestamp[8:10]}:{timestamp[10:12]}:{timestamp[12:14]}"
+
+
+_SQL_ROWS = 1_000
+
+
+def print_sql(found: "SqlTable") -> None:
+    """Print the first rows of an answer to SQL, and whether there are more."""
+    rows = list(islice(found, _SQL_ROWS + 1))
+    right = {name for name in found.columns if column_kind(found.types[name]) in (int, float)}
+    texts = (["" if cell is None else str(cell) for cell in found.text_cells(row)] for row in rows)
+    print_table(found.columns, islice(texts, _SQL_ROWS), right)
+    more = f"; the first {_SQL_ROWS:,} are shown, --csv prints all" if len(rows) > _SQL_ROWS else ""
+    console().print(Text(f"{counted(min(len(rows), _SQL_ROWS), 'row')}{more}"))

@@ -1,0 +1,121 @@
+"""The answer to a query of SQL as a table."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from nwx.answers.tables import ResultTable, frames_of
+from nwx.bulk.whole_files import whole_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from nwx.sql.query import SqlAnswer
+
+Row = list[Any]
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_INTEGERS = frozenset((*_WHOLE, *(f"U{name}" for name in _WHOLE)))
+
+
+def column_kind(name: str) -> type | tuple[type]:
+    """Return the type of the cells of a column by the name of its DuckDB type."""
+    if name.endswith("]"):
+        return (str,)
+    if name in _INTEGERS:
+        return int
+    if name in ("FLOAT", "DOUBLE") or name.startswith("DECIMAL"):
+        return float
+    return bool if name == "BOOLEAN" else str
+
+
+def is_time(name: str) -> bool:
+    """Return whether a DuckDB type has one time in a cell."""
+    return name.startswith("TIMESTAMP") and not name.endswith("]")
+
+
+def _with_texts(row: Row, places: Sequence[int]) -> Row:
+    """Return a row with texts at these places: values of a union can be of any type."""
+    for place in places:
+        if row[place] is not None and not isinstance(row[place], str):
+            row = [*row[:place], str(row[place]), *row[place + 1 :]]
+    return row
+
+
+class SqlTable(ResultTable[Row]):
+    """The rows of an answer; asked anew when they are read a second time, but for slices.
+
+    `has_more` tells after the last row whether rows were left out.
+    """
+
+    def __init__(self, ask: "Callable[[], SqlAnswer]") -> None:
+        self._ask = ask
+        self._begun: SqlAnswer | None = ask()
+        self.types: dict[str, str] = {}
+        for name, kind in self._begun.columns:
+            number = 1
+            while (column := name if number == 1 else f"{name}_{number}") in self.types:
+                number += 1
+            self.types[column] = kind
+        self.has_more = False
+        self._rows: list[Row] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, each once: `x`, `x_2`."""
+        return tuple(self.types)
+
+    def __iter__(self) -> Iterator[Row]:
+        if self._rows is not None:
+            yield from self._rows
+            return
+        answer, self._begun = self._begun or self._ask(), None
+        with answer:
+            yield from answer
+            self.has_more = answer.has_more
+
+    def __len__(self) -> int:
+        if self._rows is None:
+            self._rows = [*iter(self)]
+        return len(self._rows)
+
+    def rows_between(self, start: int, stop: int | None) -> list[Row]:
+        """Return the rows from one place up to, but without, another."""
+        return list(islice(self, start, min(stop, len(self)) if stop is not None else len(self)))
+
+    def frames(self) -> "Iterator[pl.DataFrame]":
+        """Stream the rows as frames; times are columns of times in UTC."""
+        import polars as pl
+
+        kinds = {name: column_kind(kind) for name, kind in self.types.items()}
+        times = [name for name, kind in self.types.items() if is_time(kind)]
+        to_time = pl.col(times).str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+        texts = [place for place, kind in enumerate(kinds.values()) if kind is str]
+        for frame in frames_of(kinds, (_with_texts(row, texts) for row in self)):
+            yield frame.with_columns(to_time) if times else frame
+
+    def cells(self, row: Row) -> Sequence[object]:
+        """Return the values of a row in the order of the columns."""
+        return row
+
+    def text_cells(self, row: Row) -> Sequence[object]:
+        """Return the values of a row for a file of text: lists as words."""
+        return [" ".join(map(str, one)) if isinstance(one, list) else one for one in row]
+
+    def to_parquet(self, path: Path) -> int:
+        """Write all rows to a Parquet file, in memory for some rows only; return how many."""
+        import polars as pl
+
+        count = 0
+        with TemporaryDirectory(prefix="nwx-sql-") as folder, whole_file(path) as stream:
+            for number, frame in enumerate(self.frames()):
+                count += len(frame)
+                frame.write_parquet(Path(folder) / f"{number:08}.parquet")
+            pl.scan_parquet(Path(folder)).sink_parquet(stream)
+        return count
+
+    def close(self) -> None:
+        """End a query that is still being answered."""
+        if self._begun is not None:
+            self._begun.close()

@@ -1,0 +1,42 @@
+"""Answers of every type, and of as many rows as are allowed."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nwx.archive import Archive
+from nwx.settings import Settings
+from nwx.sql.query import SqlLimits
+
+_MIB = 1 << 20
+FEW = SqlLimits(seconds=20, rows=1_000, bytes=_MIB, memory_bytes=128 * _MIB, disk_bytes=64 * _MIB)
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    with Archive(Settings(engine=str(tmp_path_factory.mktemp("sql") / "archive"))) as opened:
+        opened.create()
+        yield opened
+
+
+def test_rows_are_bounded(archive: Archive) -> None:
+    found = archive.sql("FROM range(5000)", replace(FEW, rows=1_234))
+    assert len(list(found)) == 1_234 and found.has_more
+    whole = archive.sql("FROM range(1000)", FEW)
+    assert len(whole) == 1_000 and not whole.has_more
+
+
+def test_values_of_all_types(archive: Archive, tmp_path: Path) -> None:
+    query = "SELECT * EXCLUDE (hugeint, uhugeint, ubigint) FROM test_all_types()"
+    found = archive.sql(query, FEW)
+    assert len(found) == 3
+    assert found.to_polars().height == 3
+    assert found.to_csv(tmp_path / "a.csv") == found.to_parquet(tmp_path / "a.parquet") == 3
+    assert pl.read_parquet(tmp_path / "a.parquet").columns == list(found.columns)
+    assert archive.sql("SELECT 1 AS a, 2 AS a, 3 AS a", FEW).columns == ("a", "a_2", "a_3")
+    nothing = archive.sql("SELECT 1 AS a WHERE false", FEW)
+    assert nothing.to_parquet(tmp_path / "b.parquet") == 0
+    assert pl.read_parquet(tmp_path / "b.parquet").schema == {"a": pl.Int64}
