@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison
-    from nwx.checks.closure import MissingFile, NeededFile
     from nwx.checks.holdings import ImportedFile
+    from nwx.checks.required_files import MissingFile, NeededFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
@@ -99,13 +99,13 @@ class ArchiveIndices(ArchiveWork):
 
     def missing_files(self) -> "list[MissingFile]":
         """Return the files that WACZ files require for their revisits and the archive lacks."""
-        from nwx.checks.closure import missing_files
+        from nwx.checks.required_files import missing_files
 
         return list(missing_files(self._seen()))
 
     def closure(self, files: Sequence[str]) -> "list[NeededFile]":
         """Return all files that files of the archive need so that their revisits play."""
-        from nwx.checks.closure import closure
+        from nwx.checks.required_files import closure
 
         return closure(self._seen(), files)
 

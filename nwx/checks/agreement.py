@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.checks.closure import missing_files
+from nwx.checks.required_files import missing_files
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
@@ -197,7 +197,7 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
         message = (
             f"requires {each.required['filename']}, which was not imported: {each.revisits} of its"
             " revisits do not play"
-        )
+        ) + f" ({', '.join(each.first)})" * bool(each.first)
         yield _wrong(REQUIRED, IndexName.FILES, f"{each.collection}/{each.file}", message)
     if deep:
         for id, message in check_records(engine, progress):

@@ -184,17 +184,8 @@ class PageNeeds:
         first, best = near[:1], list(islice(good, 1))
         for capture in dict.fromkeys((*first, *best)):
             yield capture
-            if capture.record_type == _REVISIT and capture.digest:
-                yield from original_of(self._engine, capture)
-
-
-def original_of(engine: Engine, revisit: Capture) -> Iterator[Capture]:
-    """Yield a capture with the payload of a revisit, of the same URL if one exists."""
-    for key in (revisit.urlkey, ""):
-        found = next(engine.captures_by_digest(revisit.digest, key), None)
-        if found is not None:
-            yield found
-            return
+            if capture.record_type == _REVISIT:
+                yield from islice(self._engine.originals_of(capture), 1)
 
 
 def _may_be_page(capture: Capture) -> bool:

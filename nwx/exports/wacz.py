@@ -18,9 +18,9 @@ from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
+from nwx.checks.required_files import required_files
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
-from nwx.exports.required_files import required_files
 from nwx.exports.wacz_records import WaczWriter, copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
@@ -102,7 +102,7 @@ def pack(
                 _write_index(wacz, catalogue)
                 _write_pages(wacz, engine, catalogue, report, text=options.text)
                 about = {"title": options.title, "description": options.description}
-                needed = list(required_files(engine, catalogue))
+                needed = list(required_files(engine, catalogue.lone_revisits()))
                 report.requires = [one["filename"] for one in needed]
                 relation = {"relation": {"requires": needed}} if needed else {}
                 wacz.finish({"software": f"nwx {__version__}", **about, **relation})

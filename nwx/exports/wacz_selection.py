@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
-from nwx.exports.page_needs import PageNeeds, original_of
+from nwx.exports.page_needs import PageNeeds
 from nwx.model import Capture, Collapse, ReadError
 from nwx.quality.renders.stored_renders import PageMoment, has_renders, renders_of_pages
 from nwx.query.question import Question
@@ -79,8 +79,8 @@ def _selected(
     for capture in _candidates(engine, selection, errors):
         if _wanted(capture, selection):
             yield capture
-            if selection.with_originals and capture.record_type == _REVISIT and capture.digest:
-                yield from original_of(engine, capture)
+            if selection.with_originals and capture.record_type == _REVISIT:
+                yield from islice(engine.originals_of(capture), 1)
 
 
 def _renders(

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import nearest_captures
-from nwx.errors import UrlError
 from nwx.links.missing_urls import is_redirect
 from nwx.model import Capture
-from nwx.values.urlkeys import urlkey
 
 _REVISIT = "revisit"
 _NOT_MODIFIED = 304
@@ -56,25 +54,19 @@ def _revisits(engine: Engine) -> Iterator[Capture]:
 
 def wanted_original(engine: Engine, capture: Capture) -> WantedOriginal | None:
     """Return the original that the archive lacks of a capture, None if the capture can play."""
-    status, url = capture.status_code, capture.refers_to_url
+    status = capture.status_code
     if capture.record_type != _REVISIT or capture.digest == _EMPTY:
         return None
     if is_redirect(status) and status != _NOT_MODIFIED:
         return None
     if capture.digest:
-        held: Iterable[Capture] = engine.captures_by_digest(capture.digest)
+        held = engine.captures_by_digest(capture.digest)
     else:
-        held = (one for one in _captures(engine, url) if one.record_type != _REVISIT)
-    if next(iter(held), None) is not None:
+        held = engine.originals_of(capture)
+    if next(held, None) is not None:
         return None
-    return WantedOriginal(url or capture.url, capture.refers_to_timestamp, capture.digest)
-
-
-def _captures(engine: Engine, url: str) -> Iterator[Capture]:
-    try:
-        return islice(engine.captures(urlkey(url)), _LOOKED_AT)
-    except UrlError:
-        return iter(())
+    url = capture.refers_to_url or capture.url
+    return WantedOriginal(url, capture.refers_to_timestamp, capture.digest)
 
 
 def wanted_by_keys(

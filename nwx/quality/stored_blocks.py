@@ -149,20 +149,12 @@ def find_image(engine: Engine, url: str, timestamp: str) -> Capture | None:
     (near,) = engine.captures_near([asked], _NEAR)
     for capture in near:
         if capture.record_type == _REVISIT:
-            original = _original(engine, capture)
+            original = next(engine.originals_of(capture), None)
             if original is not None and is_decoded(original):
                 return original
         elif is_decoded(capture):
             return capture
     return None
-
-
-def _original(engine: Engine, revisit: Capture) -> Capture | None:
-    """Return a capture with the payload of a revisit: of the same URL, else of any."""
-    if not revisit.digest:
-        return None
-    same = next(engine.captures_by_digest(revisit.digest, revisit.urlkey), None)
-    return same or next(engine.captures_by_digest(revisit.digest), None)
 
 
 def is_decoded(capture: Capture) -> bool:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cli.conftest import Nwx
-from tests.unit.checks.test_closure import AGAIN, FIRST, wacz
+from tests.unit.checks.test_required_files import AGAIN, FIRST, wacz
 
 
 def test_required_files_are_named_until_they_are_imported(nwx: Nwx, tmp_path: Path) -> None:
@@ -11,7 +11,7 @@ def test_required_files_are_named_until_they_are_imported(nwx: Nwx, tmp_path: Pa
     nwx("import", again)
     assert "again.wacz requires first.wacz, not imported: 1 revisit" in nwx("files").out
     assert "which was not imported: 1 of its revisits" in nwx("check").out
-    assert "first.wacz  missing" in nwx("closure", "again.wacz", code=1).out
+    assert "first.wacz  missing, 1 revisit" in nwx("closure", "again.wacz", code=1).out
     assert "requires first.wacz" in nwx("wacz", tmp_path / "out.wacz").out
     nwx("import", wacz(tmp_path / "first.wacz", [], FIRST))
     (one,) = nwx("closure", again, "--json").json

@@ -26,6 +26,8 @@ def command(settings: Settings, files: tuple[str, ...], as_json: bool) -> int:
         print_json([asdict(one) for one in found])
     else:
         for one in found:
-            held = counted(one.revisits, "revisit") if one.held else "missing"
-            click.echo(clean(f"{one.path or one.file}  {held} of {one.needed_by}"))
+            missing = "" if one.held else "missing, "
+            place = one.path or one.file or "originals that no file holds"
+            revisits = counted(one.revisits, "revisit")
+            click.echo(clean(f"{place}  {missing}{revisits} of {one.needed_by}"))
     return 0 if all(one.held for one in found) else 1
