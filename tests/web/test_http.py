@@ -271,6 +271,48 @@ def test_answers_that_are_under_way_come_before_the_end(server: HttpServer, app:
         assert connection.recv(65_536) == b""
 
 
+def test_requests_that_repeat_the_headers_of_the_one_before() -> None:
+    asked: list[tuple[str, str, str]] = []
+
+    def answer(environ: dict[str, Any], start: Start) -> list[bytes] | None:
+        if environ["PATH_INFO"] == "/long":
+            return None
+        path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
+        asked.append((path, query, environ["HTTP_X_GIVEN"]))
+        start("200 OK", [("Content-Length", "2")])
+        return [b"ok"]
+
+    def sent(line: str, given: str = "1") -> bytes:
+        return f"{line}\r\nHost: localhost\r\nX-Given: {given}\r\n\r\n".encode()
+
+    listening = listen("127.0.0.1", 0)
+    server = make_server(App(), listening, 2, at_once=answer)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    answers = [
+        (sent("GET /a HTTP/1.1"), b"\r\n\r\nok"),
+        (sent("GET /b?url=x%20y HTTP/1.1"), b"\r\n\r\nok"),
+        (sent("GET /long HTTP/1.1"), b"GET /long"),
+        (sent("GET /c HTTP/1.1", given="2"), b"\r\n\r\nok"),
+        (sent("GET /d%20 HTTP/1.1", given="2"), b"\r\n\r\nok"),
+        (sent("GET /e HTTP/1.1", given="2") * 2, b"\r\n\r\nok"),
+        (sent("GET /f\x01 HTTP/1.1", given="2"), b"400 Bad Request"),
+    ]
+    with socket.create_connection(("127.0.0.1", port_of(listening))) as connection:
+        for request, found in answers:
+            connection.sendall(request)
+            received = b""
+            while b"(closed)" not in received and received.count(found) < (
+                2 if b"/e" in request else 1
+            ):
+                received += connection.recv(65_536) or b"(closed)"
+            assert found in received
+    server.close()
+    thread.join(20)
+    paths = [("/a", ""), ("/b", "url=x%20y"), ("/c", ""), ("/d ", ""), ("/e", ""), ("/e", "")]
+    assert asked == [(*path, "1" if path[0] in "/a/b" else "2") for path in paths]
+
+
 def test_short_answers_come_at_once_unless_they_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[str] = []
     slow = threading.Event()
@@ -296,6 +338,11 @@ def test_short_answers_come_at_once_unless_they_are_slow(monkeypatch: pytest.Mon
     monkeypatch.setattr(wsgi_answers, "SLOW_SECONDS", 0.02)
     slow.set()
     assert exchange(port, get("/a")).endswith(b"ok")
-    assert b"GET /b" in exchange(port, get("/b"))
+    slow.clear()
+    assert exchange(port, get("/a")).endswith(b"ok"), "one slow answer among quick ones"
+    slow.set()
+    answers = [exchange(port, get("/b")) for _ in range(20)]
+    assert answers[0].endswith(b"ok")
+    assert b"GET /b" in answers[-1]
     server.close()
     thread.join(20)

@@ -8,9 +8,12 @@ loses the one that waits longest, so that no client locks others out.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from webapp.server.http_connection import HttpConnection
 
 MOST_CONNECTIONS = 500
 
@@ -39,6 +42,43 @@ class ConnectionState(Enum):
     BODY = auto()
     ANSWER = auto()
     READER = auto()
+
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class ConnectionHost(Protocol):
+    """The server, as its connections know it."""
+
+    token: str
+    count: Callable[[dict[str, Any], int, float], object]
+
+    @property
+    def ending(self) -> bool:
+        """Whether no more requests are taken."""
+
+    def environ_of(
+        self, method: str, version: str, path: bytes, query: bytes, headers: Headers
+    ) -> dict[str, Any]:
+        """Return the WSGI environment of a request, without its client."""
+
+    def answers_to(self, host: str) -> bool:
+        """Return whether this service is the one that a Host header names."""
+
+    def most_body_bytes(self, path: str) -> int:
+        """Return how long a body whoever has no token may send to a path."""
+
+    def answer_at_once(self, environ: dict[str, Any]) -> tuple[bytes, bytes] | None:
+        """Return head, which goes on, and body of an answer that takes no time, else None."""
+
+    def opened(self, connection: "HttpConnection") -> None:
+        """Note a new connection."""
+
+    def begun(self, connection: "HttpConnection") -> None:
+        """Note that the first bytes of a connection were read."""
+
+    def closed(self, connection: "HttpConnection") -> None:
+        """Note the end of a connection."""
 
 
 class TimedConnection:

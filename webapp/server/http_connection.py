@@ -9,15 +9,16 @@ once, without a task of the loop.
 
 import asyncio
 import time
-from collections.abc import Callable
+from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from webapp.headers import has_token
-from webapp.server.connections import ConnectionState, TimedConnection
+from webapp.server.connections import ConnectionHost, ConnectionState, TimedConnection
+from webapp.server.repeated_heads import RepeatedHead
 
 MOST_HEADERS = 100
 MOST_HEAD_BYTES = 1 << 20
@@ -42,45 +43,9 @@ _MOST_CHUNK_COST = 16
 _VERSIONS = ("1.0", "1.1")
 _HINTS = {HTTPStatus.MISDIRECTED_REQUEST: ": this host name is unknown; --host-name adds it"}
 
-Headers = list[tuple[bytes, bytes]]
-
 
 class _RefusedError(Exception):
     """The rest of a request is not read."""
-
-
-class ConnectionHost(Protocol):
-    """The server, as its connections know it."""
-
-    token: str
-    count: Callable[[dict[str, Any], int, float], object]
-
-    @property
-    def ending(self) -> bool:
-        """Whether no more requests are taken."""
-
-    def environ_of(
-        self, method: str, version: str, path: bytes, query: bytes, headers: Headers
-    ) -> dict[str, Any]:
-        """Return the WSGI environment of a request, without its client."""
-
-    def answers_to(self, host: str) -> bool:
-        """Return whether this service is the one that a Host header names."""
-
-    def most_body_bytes(self, path: str) -> int:
-        """Return how long a body whoever has no token may send to a path."""
-
-    def answer_at_once(self, environ: dict[str, Any]) -> list[bytes] | None:
-        """Return head, which goes on, and body of an answer that takes no time, else None."""
-
-    def opened(self, connection: "HttpConnection") -> None:
-        """Note a new connection."""
-
-    def begun(self, connection: "HttpConnection") -> None:
-        """Note that the first bytes of a connection were read."""
-
-    def closed(self, connection: "HttpConnection") -> None:
-        """Note the end of a connection."""
 
 
 class HttpConnection(TimedConnection, HttpToolsProtocol):
@@ -102,12 +67,14 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self.has_left = self._has_answered = self._is_unframed = self._is_answered = False
         self.is_lost = self.refusing = self.has_begun = False
         self._client_environ: dict[str, Any] = {}
+        self._head = RepeatedHead()
         self._begin_request()
 
     def _begin_request(self) -> None:
         self._begun = self._in_body = self.sends_much = False
         self._read = self._headers_read = self._head_bytes = self._body_bytes = 0
         self._most_bytes = MOST_BODY_BYTES
+        self._environ: dict[str, Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
@@ -145,11 +112,16 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._host.begun(self)
         if self._refused is not None:
             return
+        self._parsed: dict[str, Any] | None = None
         if not self._begun:
+            if self._is_repeated(data):
+                return
             self.began, self._begun = self.last_activity, True
         self._read += len(data)
         try:
             self.parser.feed_data(data)
+            if self._parsed is not None and not self._begun:
+                self._head.remember(data, self._parsed)
         except HttpParserUpgrade:
             # Whatever protocol is asked for, this one is spoken, and nothing else follows.
             self.cycle.keep_alive = False
@@ -163,6 +135,13 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._refused = self._refused or HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
         if self._refused is not None:
             self._end_request()
+
+    def _is_repeated(self, data: bytes) -> bool:
+        """Return whether bytes were a request as the one before, and are answered by now."""
+        if self._is_answering or self._host.ending:
+            return False
+        self._environ = self._head.environ(data)
+        return self._environ is not None and self._answer_at_once(self._environ)
 
     def on_message_begin(self) -> None:
         """Begin a request; called by the parser, as the others."""
@@ -195,12 +174,17 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         path, query = self._target()
         has_body, codings = self._check_headers(path, is_old=is_old)
         keep = self.parser.should_keep_alive() and not (self._host.ending or (is_old and codings))
-        environ = self.scope["state"][ENVIRON] = self._host.environ_of(
-            self.parser.get_method().decode("ascii"), version, path, query, self.headers
-        )
-        environ |= self._client_environ
-        if not (has_body or self._is_answering) and self._answer_at_once(environ, is_old, keep):
+        environ = self._environ  # of a request that cannot be answered at once
+        if environ is None:
+            method = self.parser.get_method().decode("ascii")
+            environ = self._host.environ_of(method, version, path, query, self.headers)
+            environ |= self._client_environ
+            self._parsed = environ.copy() if keep and not (is_old or has_body) else None
+            if not (has_body or self._is_answering):
+                self._is_answered = self._answer_at_once(environ, is_old=is_old, keep=keep)
+        if self._is_answered:
             return
+        self.scope["state"][ENVIRON] = environ
         self.expect_100_continue = self.expect_100_continue and not is_old
         super().on_headers_complete()
         self._in_body = True
@@ -213,20 +197,20 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self.url = b"/"
         return parts.path or b"/", parts.query or b""
 
-    def _answer_at_once(self, environ: dict[str, Any], is_old: bool, keep: bool) -> bool:
+    def _answer_at_once(
+        self, environ: dict[str, Any], *, is_old: bool = False, keep: bool = True
+    ) -> bool:
         """Return whether a request is answered by now."""
-        lines = self._host.answer_at_once(environ)
-        if lines is None:
+        answer = self._host.answer_at_once(environ)
+        if answer is None:
             return False
-        for name, value in self.server_state.default_headers:
-            lines.insert(-1, b"%b: %b\r\n" % (name, value))
+        further = _header_lines(tuple(self.server_state.default_headers))
         if is_old or not keep:
-            lines.insert(-1, b"connection: %b\r\n" % (b"keep-alive" if keep else b"close"))
-        lines.insert(-1, b"\r\n")
-        data = b"".join(lines)
+            further += b"connection: %b\r\n" % (b"keep-alive" if keep else b"close")
+        data = b"%b%b\r\n%b" % (answer[0], further, answer[1])
         self.sending(len(data))
         self.transport.write(data)
-        self._has_answered = self._is_answered = True
+        self._has_answered = True
         if not keep:
             self.transport.close()
         return True
@@ -383,6 +367,11 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
     def _close_unless_answering(self) -> None:
         if not self._is_answering:
             self.transport.close()
+
+
+@lru_cache(4)
+def _header_lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    return b"".join(b"%b: %b\r\n" % pair for pair in headers)
 
 
 def _disconnect(cycle: RequestResponseCycle) -> None:

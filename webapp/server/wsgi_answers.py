@@ -24,12 +24,19 @@ from urllib.parse import unquote_to_bytes
 from webapp.headers import Application, ShortAnswers
 from webapp.protection.client_limits import ROUTE
 from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts
-from webapp.server.http_connection import CONNECTION, ENVIRON, Headers, HttpConnection
+from webapp.server.connections import Headers
+from webapp.server.http_connection import CONNECTION, ENVIRON, HttpConnection
 
 HEALTH_PATH = "/health"
-SLOW_SECONDS = 0.03
+SLOW_SECONDS = 0.005
 SLOW_PAUSE_SECONDS = 1.0
-"""After an answer at once took SLOW_SECONDS, threads give all answers for so long."""
+"""While answers at once take more than SLOW_SECONDS, threads give all answers for so long.
+
+One that took long counts little: the system lets other processes go first now and then.
+"""
+
+_USUAL_ANSWERS = 16
+"""The weight of what answers took before."""
 
 _HELD_BYTES = 1 << 20
 """More of a body than this is kept in a temporary file."""
@@ -103,7 +110,7 @@ class WsgiBridge:
         self._threads = AnswerThreads(threads, "answer")
         # Whether all is well is told though all threads are busy.
         self._health = AnswerThreads(1, "health")
-        self._slow_until = 0.0
+        self._usual_seconds = self._slow_until = 0.0
         self._common = _common_environ(place)
 
     def end(self) -> None:
@@ -137,10 +144,10 @@ class WsgiBridge:
                 environ[key] = text
         return environ
 
-    def answer_at_once(self, environ: dict[str, Any]) -> list[bytes] | None:
-        """Return lines of the head, and the body, of an answer that takes no time, else None.
+    def answer_at_once(self, environ: dict[str, Any]) -> tuple[bytes, bytes] | None:
+        """Return the lines of the head, and the body, of an answer that takes no time, else None.
 
-        A disk or a processor that is busy can make a short answer slow;
+        A disk or a processor that is busy can make short answers slow;
         then threads give the answers for a while, several at a time.
         """
         started = time.monotonic()
@@ -150,17 +157,17 @@ class WsgiBridge:
 
         def start(status: str, headers: list[tuple[str, str]]) -> None:
             lines.append(f"HTTP/1.1 {status}\r\n".encode("latin-1"))
-            lines.extend(b"%b: %b\r\n" % pair for pair in _encoded(headers))
+            lines.extend([_header_line(*pair) for pair in headers])
 
         given = self._at_once(environ, start)
         now = time.monotonic()
-        if now - started > SLOW_SECONDS:
-            self._slow_until = now + SLOW_PAUSE_SECONDS
+        self._usual_seconds += (now - started - self._usual_seconds) / _USUAL_ANSWERS
+        if self._usual_seconds > SLOW_SECONDS:
+            self._usual_seconds, self._slow_until = 0.0, now + SLOW_PAUSE_SECONDS
         if given is None:
             return None
-        lines.append(b"".join(given))
         self.count(environ, int(lines[0][9:12]), now - started)
-        return lines
+        return b"".join(lines), b"".join(given)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -329,6 +336,11 @@ def _encoded(headers: list[tuple[str, str]]) -> Headers:
         if "\n" in value or "\r" in value or "\n" in name or "\r" in name:
             raise ValueError(f"a line break in the header {name[:80]!r}")
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
+@lru_cache(1_000)
+def _header_line(name: str, value: str) -> bytes:
+    return b"%b: %b\r\n" % _encoded([(name, value)])[0]
 
 
 @lru_cache(1_000)

@@ -5,12 +5,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from nwx.engine.embedded.captures.runs import (
-    RUN_SCHEMA,
-    RUN_TABLES,
-    CaptureConnection,
-    FileNames,
-)
+from nwx.engine.embedded.captures.blocks import FileNames
+from nwx.engine.embedded.captures.runs import RUN_SCHEMA, RUN_TABLES, CaptureConnection
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName

@@ -378,16 +378,10 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
             if self._writer is not None:
                 self._writer.commit()
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection that sees everything written, committed or not."""
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Return a connection that sees everything written, committed or not."""
         writer = self._writer
-        if writer is None:
-            with self._shared.reading() as db:
-                yield db
-        else:
-            with writer.guard, self._folder.our_errors():
-                yield writer.db
+        return self._shared.reading() if writer is None else writer.reading()
 
     @contextmanager
     def _streaming(self) -> Iterator[sqlite3.Connection]:

@@ -20,7 +20,7 @@ from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import database
-from nwx.engine.embedded.captures.runs import FileNames
+from nwx.engine.embedded.captures.blocks import FileNames
 from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText

@@ -227,6 +227,12 @@ class ArchiveWriter:
         return frequent_words(self._folder, columns, earlier, changed)
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give the database as it is, uncommitted changes included, to one thread at a time."""
+        with self.guard, self._folder.our_errors():
+            yield self.db
+
+    @contextmanager
     def _working(self) -> Iterator[None]:
         """Allow one thread to work, unless writing has failed before.
 

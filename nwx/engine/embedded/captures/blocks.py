@@ -6,8 +6,11 @@ columns one after the other, each its values one after the other, or once where 
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import compress
+from operator import add
 from typing import Any
 
 from nwx.captures import VALUE_FIELDS
@@ -162,15 +165,19 @@ class Block:
         if rest is not None:
             self._texts |= _columns(rest, REST_FIELDS)
 
-    @cached_property
-    def keys(self) -> Sequence[str]:
-        """The urlkeys."""
-        return self.column("urlkey")
+    def between(self, first: tuple[str, str], last: tuple[str, str]) -> tuple[int, int]:
+        """Return where the captures from one urlkey and timestamp up to another begin and end."""
+        keys = self.column("urlkey")
 
-    @cached_property
-    def timestamps(self) -> Sequence[str]:
-        """The timestamps."""
-        return self.column("timestamp")
+        def place_of(urlkey: str, timestamp: str) -> int:
+            place = bisect_left(keys, urlkey)
+            if timestamp and place < self.number and keys[place] == urlkey:
+                end = bisect_right(keys, urlkey, place)
+                place += bisect_left(self.column("timestamp", place, end), timestamp)
+            return place
+
+        begin = place_of(*first)
+        return begin, max(begin, place_of(*last))
 
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
         """Return the values of a column, or some of them, all of them texts."""
@@ -200,12 +207,12 @@ def _of_one_width(text: str, begin: int, end: int, number: int) -> Sequence[str]
     return [text[place * step : (place + 1) * step - 1] for place in range(begin, end)]
 
 
-_BLOCKS_KEPT = 512
+_BLOCKS_KEPT = 1_536
 
 
 @lru_cache(_BLOCKS_KEPT)
 def kept_block(number: int, lines: bytes) -> Block:
-    """Return a block without its rest; those that were read last are kept, some 40 kB each."""
+    """Return a block without its rest; those that were read last are kept, some 20 kB each."""
     return Block(number, lines)
 
 
@@ -236,3 +243,102 @@ def _columns(frame: bytes, fields: Sequence[str]) -> dict[str, str | Sequence[st
     if len(found) < len(fields) - ("plain" in fields) or len(found) > len(fields):
         raise BlockError(f"a block of captures has {len(found)} of {len(fields)} columns")
     return dict(zip(fields, found, strict=False))
+
+
+Position = tuple[str, str]
+"""A urlkey and a timestamp."""
+
+BEGINNING: Position = ("", "")
+END: Position = ("\U0010ffff", "")
+
+_NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
+_NAMES_AT_ONCE = 500
+_NAMES_KEPT = 200_000
+
+
+FileNames = dict[str, tuple[str, ...]]
+"""Collections and names of files by their codes."""
+
+
+class BlockPart(BlockColumns):
+    """The captures of a block between two positions, column by column as these are asked for."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        block: Block,
+        first: Position = BEGINNING,
+        last: Position = END,
+    ) -> None:
+        self._db, self._block = db, block
+        self._begin, self._end = block.between(first, last)
+
+    def __bool__(self) -> bool:
+        return self._end > self._begin
+
+    def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
+        """Return some of the captures, {} if there are none; other columns are not read as far."""
+        if not any(which):
+            return {}
+        first, last = which.index(True), len(which) - which[::-1].index(True)
+        if last - first < len(which):
+            self._begin, self._end = self._begin + first, self._begin + last
+            held = {name: values[first:last] for name, values in self.items()}
+            self.clear()
+            self.update(held)
+        return chosen_captures({name: self[name] for name in fields}, which[first:last])
+
+    def __missing__(self, name: str) -> Sequence[Any]:
+        self[name] = found = self._column(name)
+        return found
+
+    def _column(self, name: str) -> Sequence[Any]:
+        if name == "digest":
+            return list(map(add, self["algorithm"], self._stored(name)))
+        if name == "bare_digest":
+            digests = self._stored("digest")
+            if all(self["algorithm"]):
+                return digests
+            return [one[one.find(":") + 1 :] for one in digests]
+        if name in ("collection", "source_file"):
+            return self._names(name == "source_file")
+        return self._stored(name)
+
+    def _stored(self, name: str) -> Sequence[str]:
+        return self._block.column(name, self._begin, self._end)
+
+    def _names(self, place: int) -> Sequence[str]:
+        sources = self["source"]
+        known: FileNames | None = getattr(self._db, "names", None)
+        try:
+            return [(known or {})[code][place] for code in sources]
+        except KeyError:  # other threads may forget them at any moment
+            names = _file_names(self._db, set(sources), known)
+        try:
+            return [names[code][place] for code in sources]
+        except KeyError as error:
+            raise BlockError(f"captures are of a file that is missing: {error}") from error
+
+
+def _file_names(db: sqlite3.Connection, codes: set[str], known: FileNames | None) -> FileNames:
+    """Return collection and name of files, and keep them with those that are known."""
+    found = {code: name for code in codes if (name := (known or {}).get(code))}
+    missing = sorted(codes - found.keys())
+    for begin in range(0, len(missing), _NAMES_AT_ONCE):
+        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
+        for code, *name in db.execute(_NAMES.format(some)):
+            found[str(code)] = tuple(name)
+    if known is not None:
+        if len(known) > _NAMES_KEPT:
+            known.clear()
+        known.update(found)
+    return found
+
+
+def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:
+    """Return some of the captures of a piece, {} if there are none."""
+    if all(which):
+        return piece
+    if not any(which):
+        return {}
+    return {name: list(compress(values, which)) for name, values in piece.items()}

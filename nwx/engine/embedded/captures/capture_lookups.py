@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from nwx.captures import VALUE_FIELDS, capture_of_values
-from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, BlockColumns
+from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, BlockColumns, BlockPart, Position
 from nwx.engine.embedded.captures.lookups import (
     DIGESTS,
     PLACES,
@@ -19,13 +19,7 @@ from nwx.engine.embedded.captures.lookups import (
     rank_moment,
     rank_parts,
 )
-from nwx.engine.embedded.captures.runs import (
-    BlockPart,
-    Position,
-    block_numbered,
-    captures_between,
-    shown_runs,
-)
+from nwx.engine.embedded.captures.runs import block_numbered, captures_between, shown_runs
 from nwx.model import Capture
 
 _BLOCKS_KEPT = 16

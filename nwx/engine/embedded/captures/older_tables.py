@@ -10,13 +10,12 @@ from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.captures import DEFAULT_VALUES, VALUE_FIELDS
-from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS
+from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS, BlockPart
 from nwx.engine.embedded.captures.capture_writer import RunWriter
 from nwx.engine.embedded.captures.runs import (
     ORDER_FIELDS,
     RUN_BITS,
     RUN_SCHEMA,
-    BlockPart,
     CdxPlace,
     block_numbered,
     places_of,

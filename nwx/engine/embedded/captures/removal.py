@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from nwx.engine.embedded.captures.blocks import STORED_FIELDS, BlockColumns, BlockPacker
+from nwx.engine.embedded.captures.blocks import (
+    STORED_FIELDS,
+    BlockColumns,
+    BlockPacker,
+    BlockPart,
+    chosen_captures,
+)
 from nwx.engine.embedded.captures.entries import (
     LOOKUP_KINDS,
     lookup_entries,
@@ -18,9 +24,7 @@ from nwx.engine.embedded.captures.entries import (
 from nwx.engine.embedded.captures.lookups import MONTH, PLACES, found_ranks, place_key
 from nwx.engine.embedded.captures.runs import (
     RUN_BITS,
-    BlockPart,
     block_numbered,
-    chosen_captures,
     drop_merged,
     drop_runs,
     shown_runs,

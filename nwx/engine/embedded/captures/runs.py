@@ -7,18 +7,21 @@ as they become many. Runs that are not shown yet are still being written.
 import json
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import compress
-from operator import add
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from nwx.engine.embedded.captures.blocks import (
+    END,
     REST_FIELDS,
     Block,
     BlockColumns,
-    BlockError,
+    BlockPart,
+    FileNames,
+    Position,
     kept_block,
 )
 from nwx.engine.sqlite_files import transaction
@@ -51,12 +54,6 @@ MERGED = -1
 RUN_BITS = 32
 """The bits of a block's number in its id."""
 
-Position = tuple[str, str]
-"""A urlkey and a timestamp."""
-
-BEGINNING: Position = ("", "")
-END: Position = ("\U0010ffff", "")
-
 CdxPlace = tuple[str, str, str, int, str]
 """What captures are in the order of: urlkey, timestamp, file, offset, collection."""
 
@@ -64,6 +61,8 @@ START: CdxPlace = ("", "", "", -1, "")
 """The place before all captures."""
 
 ORDER_FIELDS = ("urlkey", "timestamp", "source_file", "source_file_offset", "collection")
+
+_StoredBlock = tuple[Any, ...]
 
 Choose = Callable[[BlockColumns], Sequence[bool]]
 """Says which captures are wanted."""
@@ -77,16 +76,19 @@ _BETWEEN = (
     f" WHERE id BETWEEN coalesce({_ANY_BEFORE.format('first', 'since')}, :run << {RUN_BITS})"
     f" AND coalesce({_ANY_BEFORE.format('last', 'until')}, -1){{behind}} ORDER BY id {{order}}"
 )
+_FEW = 16
+"""Fewer blocks than so many, of all shown runs, are read at once."""
+
+_OF_ALL = (
+    "SELECT run, captures, lines{rest} FROM (SELECT run AS one FROM runs WHERE shown) CROSS JOIN"
+    " blocks WHERE id BETWEEN"
+    f" coalesce({_ANY_BEFORE.format('first', 'since').replace(':run', 'one')}, one << {RUN_BITS})"
+    f" AND coalesce({_ANY_BEFORE.format('last', 'until').replace(':run', 'one')}, -1)"
+    f" ORDER BY one, id {{order}} LIMIT {_FEW}"
+)
 _BEHIND = " AND id IN (SELECT id FROM blocks WHERE run = :run AND last_batch > :batch)"
 _AT = "SELECT captures, lines, rest FROM blocks WHERE id = ?"
 _REST = frozenset(REST_FIELDS)
-_NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
-_NAMES_AT_ONCE = 500
-_NAMES_KEPT = 200_000
-
-
-FileNames = dict[str, tuple[str, ...]]
-"""Collections and names of files by their codes."""
 
 
 class CaptureConnection(sqlite3.Connection):
@@ -130,12 +132,21 @@ def captures_between(
     All values are texts. `choose` may look at all `fields`. The order is that of places (CdxPlace).
     Blocks without captures of batches behind `behind_batch` are passed over.
     """
-    runs = shown_runs(db) if runs is None else runs
-    wanted = tuple(dict.fromkeys((*fields, *(ORDER_FIELDS if len(runs) > 1 else ()))))
-    streams = [
-        _of_run(db, run, (first, last, behind_batch), wanted, choose, newest_first=newest_first)
-        for run in runs
-    ]
+    values: dict[str, Any] = {
+        "first": first[0],
+        "since": first[1],
+        "last": last[0],
+        "until": last[1],
+    }
+    values["batch"] = behind_batch
+    form = (not _REST.isdisjoint(fields), newest_first, behind_batch > 0)
+    found = _few_blocks(db, values, form) if runs is None and not behind_batch else None
+    if found is None:
+        command = _command(_BETWEEN, *form)
+        runs = shown_runs(db) if runs is None else runs
+        found = [db.execute(command, values | {"run": run}) for run in runs]
+    wanted = tuple(dict.fromkeys((*fields, *(ORDER_FIELDS if len(found) > 1 else ()))))
+    streams = [_pieces(db, blocks, (first, last), wanted, choose) for blocks in found]
     if len(streams) == 1 and not newest_first:
         return streams[0]
     held = [_held(stream, wanted) for stream in streams]
@@ -143,6 +154,16 @@ def captures_between(
     if not newest_first:
         return pieces
     return ({name: values[::-1] for name, values in piece.items()} for piece in pieces)
+
+
+def _few_blocks(
+    db: sqlite3.Connection, values: Mapping[str, Any], form: tuple[bool, bool, bool]
+) -> Sequence[Iterable[_StoredBlock]] | None:
+    """Return the blocks of all shown runs by run, None where they are not few."""
+    rows = db.execute(_command(_OF_ALL, *form), values).fetchall()
+    if len(rows) == _FEW:
+        return None
+    return [[row[1:] for row in some] for _, some in groupby(rows, key=itemgetter(0))]
 
 
 def captures_behind(
@@ -162,127 +183,28 @@ def _held(pieces: Iterator[BlockColumns], fields: Sequence[str]) -> Iterator[Blo
 
 
 @cache
-def _command(rest: bool, newest_first: bool, behind: bool) -> str:
+def _command(command: str, rest: bool, newest_first: bool, behind: bool) -> str:
     order = "DESC" if newest_first else "ASC"
-    told = {"rest": ", rest" * rest, "order": order, "behind": _BEHIND * behind}
-    return _BETWEEN.format(**told)
+    return command.format(rest=", rest" * rest, order=order, behind=_BEHIND * behind)
 
 
-def _of_run(
+def _pieces(
     db: sqlite3.Connection,
-    run: int,
-    span: tuple[Position, Position, int],
+    blocks: Iterable[_StoredBlock],
+    span: tuple[Position, Position],
     fields: Sequence[str],
     choose: Choose | None,
-    *,
-    newest_first: bool,
 ) -> Iterator[BlockColumns]:
-    rest, (first, last, batch) = not _REST.isdisjoint(fields), span
-    command = _command(rest, newest_first, batch > 0)
-    values = {"run": run, "batch": batch, "first": first[0], "since": first[1]}
-    values |= {"last": last[0], "until": last[1]}
-    for number, *frames in db.execute(command, values):
-        block = Block(number, *frames) if rest else kept_block(number, *frames)
-        part = BlockPart(db, block, first, last)
+    for number, *frames in blocks:
+        block = kept_block(number, *frames) if len(frames) == 1 else Block(number, *frames)
+        part = BlockPart(db, block, *span)
+        if not part:
+            continue
         piece: BlockColumns = part
-        if piece["urlkey"] and choose is not None:
-            which = choose(piece)
-            if not all(which):
-                piece = part.chosen(which, fields)
-        if piece and piece["urlkey"]:
+        if choose is not None and not all(which := choose(piece)):
+            piece = part.chosen(which, fields)
+        if piece:
             yield piece
-
-
-class BlockPart(BlockColumns):
-    """The captures of a block between two positions, column by column as these are asked for."""
-
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        block: Block,
-        first: Position = BEGINNING,
-        last: Position = END,
-    ) -> None:
-        self._db, self._block = db, block
-        keys, times = block.keys, block.timestamps
-
-        def position(place: int) -> Position:
-            return keys[place], times[place]
-
-        begin, end = 0, block.number
-        if position(0) < first:
-            begin = bisect_left(range(end), first, key=position)
-        if position(-1) >= last:
-            end = bisect_left(range(end), last, key=position)
-        self._begin, self._end = begin, max(begin, end)
-        self.update(urlkey=keys[begin:end], timestamp=times[begin:end])
-
-    def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
-        """Return some of the captures, {} if there are none; other columns are not read as far."""
-        if not any(which):
-            return {}
-        first, last = which.index(True), len(which) - which[::-1].index(True)
-        if last - first < len(which):
-            self._begin, self._end = self._begin + first, self._begin + last
-            held = {name: values[first:last] for name, values in self.items()}
-            self.clear()
-            self.update(held)
-        return chosen_captures({name: self[name] for name in fields}, which[first:last])
-
-    def __missing__(self, name: str) -> Sequence[Any]:
-        self[name] = found = self._column(name)
-        return found
-
-    def _column(self, name: str) -> Sequence[Any]:
-        if name == "digest":
-            return list(map(add, self["algorithm"], self._stored(name)))
-        if name == "bare_digest":
-            digests = self._stored("digest")
-            if all(self["algorithm"]):
-                return digests
-            return [one[one.find(":") + 1 :] for one in digests]
-        if name in ("collection", "source_file"):
-            return self._names(name == "source_file")
-        return self._stored(name)
-
-    def _stored(self, name: str) -> Sequence[str]:
-        return self._block.column(name, self._begin, self._end)
-
-    def _names(self, place: int) -> Sequence[str]:
-        sources = self["source"]
-        known: FileNames | None = getattr(self._db, "names", None)
-        try:
-            return [(known or {})[code][place] for code in sources]
-        except KeyError:  # other threads may forget them at any moment
-            names = _file_names(self._db, set(sources), known)
-        try:
-            return [names[code][place] for code in sources]
-        except KeyError as error:
-            raise BlockError(f"captures are of a file that is missing: {error}") from error
-
-
-def _file_names(db: sqlite3.Connection, codes: set[str], known: FileNames | None) -> FileNames:
-    """Return collection and name of files, and keep them with those that are known."""
-    found = {code: name for code in codes if (name := (known or {}).get(code))}
-    missing = sorted(codes - found.keys())
-    for begin in range(0, len(missing), _NAMES_AT_ONCE):
-        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
-        for code, *name in db.execute(_NAMES.format(some)):
-            found[str(code)] = tuple(name)
-    if known is not None:
-        if len(known) > _NAMES_KEPT:
-            known.clear()
-        known.update(found)
-    return found
-
-
-def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:
-    """Return some of the captures of a piece, {} if there are none."""
-    if all(which):
-        return piece
-    if not any(which):
-        return {}
-    return {name: list(compress(values, which)) for name, values in piece.items()}
 
 
 def text_of_place(place: CdxPlace) -> str:

@@ -8,17 +8,16 @@ from itertools import pairwise
 import numpy as np
 
 from nwx.engine.capabilities import RESTORE, ROW, Damage
-from nwx.engine.embedded.captures.blocks import STORED_FIELDS, Block, BlockColumns, BlockError
+from nwx.engine.embedded.captures.blocks import (
+    STORED_FIELDS,
+    Block,
+    BlockColumns,
+    BlockError,
+    BlockPart,
+)
 from nwx.engine.embedded.captures.entries import LOOKUP_KINDS, KeyArray, lookup_entries
 from nwx.engine.embedded.captures.lookups import DIGESTS, MONTH, unpacked
-from nwx.engine.embedded.captures.runs import (
-    ORDER_FIELDS,
-    RUN_BITS,
-    START,
-    BlockPart,
-    CdxPlace,
-    places_of,
-)
+from nwx.engine.embedded.captures.runs import ORDER_FIELDS, RUN_BITS, START, CdxPlace, places_of
 from nwx.model import IndexName
 
 _FIELDS = tuple(dict.fromkeys((*STORED_FIELDS, *ORDER_FIELDS)))
