@@ -1,7 +1,12 @@
 """Captures are found by their digest, those that hold it the newest first."""
 
+from dataclasses import replace
 from itertools import islice
 
+from nwx.access.restricted.engine import restricted_to
+from nwx.checks.agreement import check
+from nwx.engine.access.aclj import digest_scope, scope_of
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action
 from nwx.engine.base import Engine
 from nwx.model import Batch, IndexName
 from tests.conformance.archive import capture, sha1
@@ -96,3 +101,28 @@ def test_the_setting_holds_until_it_is_changed(engine: Engine) -> None:
     for wanted in (False, True, True, False):
         engine.digests.keep(wanted=wanted)
         assert engine.digests.is_kept() is wanted
+
+
+def test_hidden_captures_are_not_found_by_a_further_digest(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    engine.digests.add([(FURTHER, SAME)])
+    with_host = AccessRule("", Action.EXCLUDE, scope_of("example.net"), reason="asked")
+    engine.access_index().put([with_host], "")
+    shown = restricted_to(engine, EVERYBODY)
+    found = list(shown.captures_by_digest(FURTHER))
+    assert found == [CAPTURES[1], CAPTURES[0]]
+    assert list(shown.scan(IndexName.DIGESTS)) == []
+    engine.access_index().put([replace(with_host, scope=digest_scope(SAME))], "")
+    assert list(restricted_to(engine, EVERYBODY).captures_by_digest(FURTHER)) == []
+
+
+def test_damaged_pairs_are_found(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    store = engine.entry_store(IndexName.DIGESTS)
+    engine.digests.add([(FURTHER, SAME)])
+    damaged = [("sha256:a1", [SAME]), (sha1("a"), [SAME]), (sha1("b"), []), (sha1("c"), ["x"])]
+    store.put([{"id": id, "digests": digests} for id, digests in damaged])
+    engine.refresh()
+    found = [one for one in check(engine) if one.kind == "digests"]
+    assert sorted(one.id for one in found) == sorted(id for id, _ in damaged)

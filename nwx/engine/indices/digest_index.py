@@ -8,17 +8,18 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex, EntryStore
-from nwx.errors import DigestError
+from nwx.errors import DigestError, UsageError
 from nwx.values.digests import normal_digest
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
 
 DigestPair = tuple[str, str]
 """A further digest of a payload, and the one that its captures have; both in normal form."""
-
-FURTHER_ALGORITHMS = ("sha1", "sha256")
-"""The algorithms that all payloads have a digest of, where further digests are kept."""
 
 _STATE = "kept"
 _AT_ONCE = 1_000
@@ -88,6 +89,18 @@ class DigestIndex(EntryIndex):
         return removed
 
 
+def held_digest(engine: "Engine", digest: str) -> str:
+    """Return the digest that the captures of a payload have, for a rule about a further digest.
+
+    Raises UsageError if they have several: each needs a rule of its own.
+    """
+    same = engine.digests.same(digest)
+    held = [one for one in same if next(engine.captures_of_digest(one), None)] if same[1:] else []
+    if len(held) > 1:
+        raise UsageError(f"captures of this payload have other digests too: {', '.join(held)}")
+    return held[0] if held else digest
+
+
 def _added(
     found: Mapping[str, IndexEntry | None], wanted: Mapping[str, set[str]]
 ) -> dict[str, IndexEntry | None]:
@@ -110,7 +123,7 @@ def _without(
     return changed
 
 
-def pair_faults(entries: Sequence[IndexEntry]) -> Iterator[tuple[str, str]]:
+def pair_faults(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the ids of entries that are no pairs of digests of different kinds, with a message."""
     for entry in entries:
         digests = [str(entry["id"]), *entry["digests"]]
