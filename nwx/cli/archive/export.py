@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
     from nwx.exports import PackReport
     from nwx.exports.captures import ExportReport
+    from nwx.exports.extracted.inputs import ExtractReport
     from nwx.exports.links import LinkExportReport
 
 _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
 _WARC = "warc"
 _RESULT_FORMATS = ("csv", "json", "txt", _WARC)
 _ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
+_EXTRACTS = ("wat", "wet")
 _ERRORS_SHOWN = 20
 
 
@@ -51,9 +53,9 @@ class _Options:
 
 
 @click.command("export")
-@click.argument("what", type=click.Choice(["captures", "links", "results"]))
+@click.argument("what", type=click.Choice(("captures", "links", "results", *_EXTRACTS)))
 @click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
-@click.argument("query", nargs=-1)
+@click.argument("query", metavar="[QUERY|FILE]...", nargs=-1)
 @click.option(
     "--format",
     "formats",
@@ -73,8 +75,8 @@ class _Options:
 @option.string("--collection", "NAME", "Of this collection.")
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
-    """Write captures, links or results of a search to files for other programs.
+def command(settings: Settings, /, **given: Any) -> int:
+    """Write captures, links, results or extracts to files for other programs.
 
     FOLDER is created. `captures` writes Parquet with a folder for each month
     (month=2013-01) and one row a capture. Columns are named as in Common
@@ -90,19 +92,33 @@ def command(settings: Settings, /, **given: Any) -> None:
     `results` writes what QUERY finds to the file OUT: CSV or JSON with the
     fields chosen by --field, a list of URLs, or a WARC with the records of
     their captures. - is standard output, but for a WARC.
+
+    `wat` and `wet` write a file of Common Crawl's form for each archive file:
+    metadata of all records, texts of pages. They are those of the archive, or
+    FILEs without one. Files that FOLDER has are not written again.
     """
     asked = _Options(**given)
     _check_use(asked)
     with opened_archive(settings) as archive:
         if asked.what == "results":
             _export_results(archive, asked)
-            return
+            return 0
         with progress_bar(quiet=asked.quiet) as show:
+            if asked.what in _EXTRACTS:
+                extracts = archive.export_extracts(
+                    asked.what,
+                    asked.folder,
+                    asked.query,
+                    collection=asked.collection,
+                    progress=show,
+                )
+                return _report_extracts(extracts, asked)
             report = _export(archive, asked, show)
     if asked.as_json:
         print_json(asdict(report))
     elif not asked.quiet:
         click.echo(_words(report))
+    return 0
 
 
 def _check_use(asked: _Options) -> None:
@@ -113,15 +129,37 @@ def _check_use(asked: _Options) -> None:
         if len(asked.formats) > 1 or set(asked.formats) - known:
             raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
         return
-    given = (asked.query, asked.fields, asked.date_from, asked.date_to, asked.with_resources)
+    query = () if asked.what in _EXTRACTS else asked.query
+    given = (query, asked.fields, asked.date_from, asked.date_to, asked.with_resources)
     if any(given) or asked.excel:
         raise UsageError(
             "a query, --field, --from, --to, --excel and --with-resources are for results"
         )
-    if asked.what == "captures" and (asked.formats or asked.year or asked.collection):
-        raise UsageError("--format, --year and --collection are options of `nwx export links`")
+    if asked.what != "links" and (asked.formats or asked.year):
+        raise UsageError("--format and --year are options of `nwx export links`")
+    if asked.collection and (asked.what == "captures" or asked.query):
+        raise UsageError("--collection is about links, and about the files of an archive")
     if not set(asked.formats) <= set(_FORMATS) or str(asked.folder) == STANDARD_INPUT:
         raise UsageError(f"links are written to a folder, as {', '.join(_FORMATS)}")
+
+
+def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        warn(f"{error.file}: {error.message} ({error.kind})")
+    if asked.as_json:
+        print_json(asdict(report))
+    elif not asked.quiet:
+        counts = (f"{report.present:,} there already", f"{report.hidden:,} records hidden")
+        more = [text for text in counts if not text.startswith("0 ")]
+        if report.errors:
+            more.append(counted(len(report.errors), "error"))
+        written = counted(report.written, "record")
+        click.echo(
+            f"{written} of {report.records:,} in {counted(report.files, 'file')}, "
+            f"{size_words(report.bytes)} in {report.seconds:.1f} s"
+            + "".join(f"; {text}" for text in more)
+        )
+    return 0 if report.files or report.present else 1
 
 
 def _export(
