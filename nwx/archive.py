@@ -116,7 +116,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         """Return the hits of a query: words, "phrases", AND OR NOT, field:value, wild*cards.
 
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
-        similar or none. `limit` and `offset` are the defaults of `page()`; slices have their own.
+        similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
+        or inlinks. `limit` and `offset` are the defaults of `page()`; slices have their own.
         """
         from nwx.answers.hits import Hits
         from nwx.query.question import Question

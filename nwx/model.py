@@ -246,12 +246,10 @@ class ReadError:
 
 
 class Sort(StrEnum):
-    """Sort orders of a result; oldest and newest use all dates of a document.
-
-    By inlinks sorts by the number of pages that link to the document's URL.
-    """
+    """Sort orders: pages before files and errors or both alike, by all dates, by linking pages."""
 
     RELEVANCE = "relevance"
+    ALL_TYPES = "all-types"
     OLDEST = "oldest"
     NEWEST = "newest"
     INLINKS = "inlinks"
