@@ -9,7 +9,10 @@ from nwx.engine.access.aclj import digest_scope, scope_of
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action
 from nwx.engine.base import Engine
 from nwx.model import Batch, IndexName
-from tests.conformance.archive import capture, sha1
+from nwx.query.question import Question
+from nwx.values.timestamps import Period
+from tests.conformance.archive import batch, capture, page, sha1
+from tests.conformance.asking import ask
 
 SAME = sha1("the same payload")
 SHA256 = "sha256:" + "0123456789abcdef" * 4
@@ -126,3 +129,22 @@ def test_damaged_pairs_are_found(engine: Engine) -> None:
     engine.refresh()
     found = [one for one in check(engine) if one.kind == "digests"]
     assert sorted(one.id for one in found) == sorted(id for id, _ in damaged)
+
+
+def test_a_search_by_a_further_digest_finds_the_documents(engine: Engine) -> None:
+    shown, other = (
+        page("http://a.example/one", "2010", "one"),
+        page("http://b.example/two", "2011", "two"),
+    )
+    engine.write(batch([shown, other]))
+    engine.refresh()
+    assert ask(engine, f'digest:"{FURTHER}"') == set()
+    engine.digests.add([(FURTHER, shown.capture.digest)])
+    bare = FURTHER.partition(":")[2].upper()
+    for query in (f'digest:"{FURTHER}"', f"hash:{bare}", f"one AND (two OR digest:{bare})"):
+        assert ask(engine, query) == {"one"}, query
+    assert ask(engine, f"* -digest:{bare}") == {"two"}
+    named = Question(f"digest:{bare}")
+    assert engine.totals([named]) == [1]
+    assert [one.url for one in engine.scroll(named)] == ["http://a.example/one"]
+    assert sum(one.captures for one in engine.trends([named], Period.YEAR)[0]) == 1

@@ -4,15 +4,19 @@ An entry has a digest that no capture needs to have as its id, and in `digests` 
 with the same payload have.
 """
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex, EntryStore
 from nwx.errors import DigestError, UsageError
+from nwx.query.question import Question
+from nwx.query.tree import Bool, Boost, Node, Term
 from nwx.values.digests import normal_digest
 
 if TYPE_CHECKING:
@@ -87,6 +91,34 @@ class DigestIndex(EntryIndex):
         while some := [one for one, _ in islice(found, _AT_ONCE)]:
             removed += len(self._store.update(some, lambda entries: _without(entries, gone)))
         return removed
+
+
+_NAMED = re.compile(r"\b(?:digest|hash)\s*:", re.IGNORECASE)
+
+
+def with_same_digests(index: DigestIndex, question: Question) -> Question:
+    """Return a question whose conditions on digests hold for all digests of the same payload."""
+    query = question.query
+    if isinstance(query, str):
+        if not _NAMED.search(query):
+            return question
+        from nwx.query.parser import parse_query  # which loads the grammar
+
+        query = parse_query(query)
+    return replace(question, query=_widened(query, index))
+
+
+def _widened(node: Node, index: DigestIndex) -> Node:
+    match node:
+        case Term(field="digest"):
+            same = index.same(node.text)
+            return Bool(should=tuple(Term("digest", one) for one in same)) if same[1:] else node
+        case Boost():
+            return replace(node, node=_widened(node.node, index))
+        case Bool():
+            parts = (node.must, node.should, node.must_not)
+            return Bool(*(tuple(_widened(one, index) for one in part) for part in parts))
+    return node
 
 
 def held_digest(engine: "Engine", digest: str) -> str:
