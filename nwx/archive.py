@@ -194,6 +194,12 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         found = self._seen().captures_by_digest(normal_digest(digest))
         return next((one for one in found if collection in ("", one.collection)), None)
 
+    def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
+        """Return a stored file as `relation.requires` names it, None if it was not imported."""
+        from nwx.checks.required_files import required_file
+
+        return required_file(self._seen(), collection, name)
+
     def document(self, key: str) -> "Shown | None":
         """Return a document by its id or `<url> <digest>`, or the only version of a URL."""
         found = self.document_or_versions(key)

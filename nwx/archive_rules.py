@@ -58,6 +58,10 @@ class ArchiveRules(ArchiveWork):
         """Return who changed which access rules, the last change first."""
         return self._whole().access_index().changes(limit, offset)
 
+    def has_rules(self) -> bool:
+        """Return whether there are access rules."""
+        return bool(self._whole().access_index().rules().rules)
+
     def decide(
         self,
         url: str,
