@@ -25,7 +25,7 @@ _VALUE_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ArchiveQuestion:
     """A question to the archive: `ask` takes a while, `answer` makes the answer of the result."""
 
     ask: Callable[[], Any]
@@ -51,7 +51,7 @@ class ArchiveOffers:
 
     def question(
         self, keys: Keyspace, request: Sequence[bytes], answer: Any, *, has_rules: bool
-    ) -> Question | None:
+    ) -> ArchiveQuestion | None:
         """Return what to ask the archive for a command that has an answer from the keys."""
         name = request[0].lower()
         if name == b"lindex" and answer:
@@ -83,7 +83,7 @@ class ArchiveOffers:
                 return None
             return self.value(keys, found) if crawl else found.collection.encode()
 
-        return Question(ask, answered) if told or is_offered else None
+        return ArchiveQuestion(ask, answered) if told or is_offered else None
 
     def _is_hidden(self, told: str, digest: str) -> bool:
         _, date, url, _ = told.split(" ")
@@ -116,7 +116,7 @@ class ArchiveOffers:
             known[file] = run_command(keys, b"rpush", [name, entry]) - 1
         return known[file]
 
-    def _file_question(self, key: bytes, entry: bytes) -> Question | None:
+    def _file_question(self, key: bytes, entry: bytes) -> ArchiveQuestion | None:
         """Return the question for hash and size of a file that an original is in."""
         before, _, after = _FILES.partition(b"%b")
         if not (key.startswith(before) and key.endswith(after)) or b'"hash"' in entry:
@@ -127,7 +127,7 @@ class ArchiveOffers:
             found = self._archive.required_file(collection, _filename(entry))
             return json.dumps(found).encode() if found else entry
 
-        return Question(ask, lambda found: found)
+        return ArchiveQuestion(ask, lambda found: found)
 
 
 def _stored(keys: Keyspace, name: bytes, field: bytes) -> bytes | None:

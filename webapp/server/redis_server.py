@@ -28,7 +28,7 @@ from nwx.dedup.key_store import CommandError, Keyspace, KeyStore, dedup_file_pat
 from nwx.dedup.redis_commands import STATUS_OK, Status, integer, run_command, wrong_number
 from nwx.errors import SettingsError
 from nwx.settings import Settings
-from webapp.server.archive_offers import ArchiveOffers, Question
+from webapp.server.archive_offers import ArchiveOffers, ArchiveQuestion
 from webapp.server.redis_connection import RedisConnection, RedisRequest
 from webapp.server.sockets import host_names, listen, port_of
 
@@ -66,7 +66,7 @@ class RedisSettings:
     file: Path | None = None
 
 
-_Lookup = tuple[RedisConnection, Question]
+_Lookup = tuple[RedisConnection, ArchiveQuestion]
 
 
 class RedisServer:
