@@ -381,7 +381,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Return a connection that sees everything written, committed or not."""
         writer = self._writer
-        return self._shared.reading() if writer is None else writer.reading()
+        return self._shared if writer is None else writer.reading()
 
     @contextmanager
     def _streaming(self) -> Iterator[sqlite3.Connection]:
