@@ -15,12 +15,15 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
+    import polars as pl
+
     from nwx.access.restricted.engine import RestrictedEngines
+    from nwx.cdx.inputs import CdxSource
     from nwx.engine.base import Engine
     from nwx.engine.file_places import FilePlaces
     from nwx.exports import PackReport
     from nwx.exports.captures import ExportReport
-    from nwx.exports.extracted.inputs import ExtractReport
+    from nwx.exports.cc_index_files import CcIndexReport
     from nwx.exports.links import LinkExportReport
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ImportReport
@@ -31,6 +34,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 _Made = TypeVar("_Made")
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+_SORT_BYTES = 128 << 20
 BUILT_INDICES = ("facets", "links", "pictures")
 """What `Archive.build` builds."""
 
@@ -257,6 +261,36 @@ class ArchiveWork:
 
         return export_captures(self._seen(), Path(folder), progress)
 
+    def export_cc_index(
+        self,
+        folder: str | PathLike[str],
+        cdx: "Sequence[CdxSource]" = (),
+        crawl: str = "",
+        progress: ShowProgress = no_progress,
+    ) -> "CcIndexReport":
+        """Write Common Crawl's columnar index of the captures, or of CDX files, as Parquet.
+
+        `crawl` is by default each capture's collection.
+        """
+        from nwx.exports.cc_index_files import (
+            archive_frames,
+            check_layouts,
+            frames_of_lines,
+            write_cc_index,
+        )
+
+        def frames(report: "CcIndexReport") -> "Iterator[pl.DataFrame]":
+            if not cdx:
+                return archive_frames(self._seen())
+            from nwx.bulk.resources import Resources
+            from nwx.zipnum.builds import sorted_lines
+
+            check_layouts(cdx)
+            lines = sorted_lines(cdx, Resources(_SORT_BYTES), report, progress)
+            return frames_of_lines(lines, report.add_problem)
+
+        return write_cc_index(Path(folder), frames, crawl, progress)
+
     def export_links(
         self,
         folder: str | PathLike[str],
@@ -272,30 +306,6 @@ class ArchiveWork:
 
         cell = LinkCell(year, collection)
         return export_links(self._seen(), Path(folder), formats or LINK_FORMATS, cell, progress)
-
-    def export_extracts(
-        self,
-        form: str,
-        folder: str | PathLike[str],
-        files: Sequence[str] = (),
-        *,
-        collection: str = "",
-        workers: int | None = None,
-        progress: ShowProgress = no_progress,
-    ) -> "ExtractReport":
-        """Write what is extracted from archive files: `wat`, `wet`, one for each file.
-
-        Without `files` from those of the archive, as the viewer sees them. Files that the folder
-        has already are left as they are.
-        """
-        from nwx.exports.extracted.file_exports import export_files
-        from nwx.exports.extracted.inputs import given_inputs, ledger_inputs
-
-        if files:
-            inputs = given_inputs(files)
-        else:
-            inputs = ledger_inputs(self._whole(), self._seen(), self.viewer, collection)
-        return export_files(form, inputs, Path(folder), workers=workers, progress=progress)
 
     def export_warc(
         self,

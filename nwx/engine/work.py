@@ -1,7 +1,8 @@
 """The work of one question: its deadline and its counts."""
 
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from nwx.errors import QueryError, QuestionTimeoutError
@@ -79,20 +80,11 @@ def current_work() -> Work:
     return _current.get() or Work()
 
 
-class _Working:
-    """A context: one of `contextmanager` takes longer, and each look-up has several."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    def __enter__(self) -> Work:
-        self._token = _current.set(self._work)
-        return self._work
-
-    def __exit__(self, *_: object) -> None:
-        _current.reset(self._token)
-
-
-def working(work: Work) -> AbstractContextManager[Work]:
+@contextmanager
+def working(work: Work) -> Iterator[Work]:
     """Make this the work of every question asked within the context, by this thread."""
-    return _Working(work)
+    token = _current.set(work)
+    try:
+        yield work
+    finally:
+        _current.reset(token)

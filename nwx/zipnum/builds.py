@@ -1,19 +1,20 @@
 """Builds a cluster from CDX files in any order: sorted runs, split points, shards."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from nwx.bulk.pool import Pool
 from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import Resources, workers_for
-from nwx.bulk.sorted_file import Distinct
+from nwx.bulk.resources import Resources, temporary_folder, workers_for
+from nwx.bulk.sorted_file import Distinct, LineBatch
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs, split_points
 from nwx.bulk.whole_files import done_once
 from nwx.cdx.inputs import (
     CdxSource,
+    ProblemReport,
     Problems,
     expanded_bytes,
     plan_tasks,
@@ -37,6 +38,12 @@ from nwx.zipnum.shards import data_name, format_splits, part_name, shard_writer
 
 _PLAN_FORM = 2
 """Raised when the files of unfinished work change, so that none of another version goes on."""
+
+
+class ReadReport(ProblemReport, Protocol):
+    """A report of read files, with the reasons why some could not be read to their end."""
+
+    damaged: list[str]
 
 
 @dataclass(slots=True)
@@ -107,6 +114,21 @@ def build_cluster(
     if is_new and not report.shards:
         folder.rmdir()
     return report
+
+
+def sorted_lines(
+    sources: Sequence[CdxSource],
+    resources: Resources,
+    report: ReadReport,
+    progress: ShowProgress = no_progress,
+) -> Iterator[LineBatch]:
+    """Yield the different lines of files in any order, sorted; faults are added to the report."""
+    with (
+        temporary_folder(resources.folder) as work,
+        Workers(work, sources, resources, progress) as workers,
+    ):
+        runs = workers.sorted_runs(report)
+        yield from Distinct(read_runs(work, runs, workers.memory_bytes))
 
 
 def _write(
@@ -187,7 +209,7 @@ class Workers:
     def __exit__(self, *error: Any) -> None:
         self.pool.__exit__(*error)
 
-    def sorted_runs(self, report: ClusterBuildReport) -> Sequence[SortedRun]:
+    def sorted_runs(self, report: ReadReport) -> Sequence[SortedRun]:
         """Return the lines of all sources as sorted runs; faults are added to the report.
 
         The runs are few enough to be read all at once.

@@ -222,12 +222,11 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     ],
     "export": [
         "export captures {out} --quiet",
+        "export cc-index {out} --quiet",
         "export links {out} --quiet",
         "export results - quarry --format json --field dates --field url --field title",
         "export results {out}.warc.gz quarry --with-resources --quiet",
         "export results {out}.csv quarry --quiet",
-        "export wat {out} --quiet",
-        "export wet {out} --quiet",
         f"export captures {{out}} --collection {HIDDEN_COLLECTION} --quiet",
         f"export links {{out}} --collection {HIDDEN_COLLECTION} --quiet",
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
+from nwx.cli.deduplicate.list_options import print_problems, sources_of
 from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
@@ -22,15 +23,26 @@ if TYPE_CHECKING:
     from nwx.bulk.progress import ShowProgress
     from nwx.exports import PackReport
     from nwx.exports.captures import ExportReport
-    from nwx.exports.extracted.inputs import ExtractReport
+    from nwx.exports.cc_index_files import CcIndexReport
     from nwx.exports.links import LinkExportReport
+
+    _Report = CcIndexReport | ExportReport | LinkExportReport
 
 _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
 _WARC = "warc"
 _RESULT_FORMATS = ("csv", "json", "txt", _WARC)
 _ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
-_EXTRACTS = ("wat", "wet")
 _ERRORS_SHOWN = 20
+_OPTIONS = {
+    "captures": (),
+    "cc-index": ("cdx", "crawl"),
+    "links": ("formats", "year", "collection"),
+    "results": (
+        *("query", "fields", "formats", "collection", "excel"),
+        *("date_from", "date_to", "with_resources"),
+    ),
+}
+"""What may be exported, and which options each has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +60,16 @@ class _Options:
     excel: bool
     year: int | None
     collection: str
+    cdx: tuple[str, ...]
+    crawl: str
     as_json: bool
     quiet: bool
 
 
 @click.command("export")
-@click.argument("what", type=click.Choice(("captures", "links", "results", *_EXTRACTS)))
+@click.argument("what", type=click.Choice(list(_OPTIONS)))
 @click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
-@click.argument("query", metavar="[QUERY|FILE]...", nargs=-1)
+@click.argument("query", nargs=-1)
 @click.option(
     "--format",
     "formats",
@@ -73,15 +87,20 @@ class _Options:
 @option.flag("--with-resources", "Results as WARC: include what their pages load.")
 @option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: of captures of this year.")
 @option.string("--collection", "NAME", "Of this collection.")
+@option.repeated("--cdx", "FILE", "cc-index: of CDX files, not of the archive; may be repeated.")
+@option.string("--crawl", "NAME", "cc-index: the crawl.  [default: the collection]")
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> int:
-    """Write captures, links, results or extracts to files for other programs.
+def command(settings: Settings, /, **given: Any) -> None:
+    """Write captures, links or results of a search to files for other programs.
 
     FOLDER is created. `captures` writes Parquet with a folder for each month
     (month=2013-01) and one row a capture. Columns are named as in Common
     Crawl's index where it has them. `nwx build-facets --source FOLDER` reads
     the result.
+
+    `cc-index` writes Common Crawl's columnar index, column by column: Parquet
+    in folders `crawl=…/subset=…`, sorted by url_surtkey.
 
     `links` writes the links as `nwx invert-links` found them last: all links
     (`links/*.parquet`: source and target urlkey, timestamp, kind, anchor),
@@ -92,81 +111,47 @@ def command(settings: Settings, /, **given: Any) -> int:
     `results` writes what QUERY finds to the file OUT: CSV or JSON with the
     fields chosen by --field, a list of URLs, or a WARC with the records of
     their captures. - is standard output, but for a WARC.
-
-    `wat` and `wet` write a file of Common Crawl's form for each archive file:
-    metadata of all records, texts of pages. They are those of the archive, or
-    FILEs without one. Files that FOLDER has are not written again.
     """
     asked = _Options(**given)
     _check_use(asked)
     with opened_archive(settings) as archive:
         if asked.what == "results":
             _export_results(archive, asked)
-            return 0
+            return
         with progress_bar(quiet=asked.quiet) as show:
-            if asked.what in _EXTRACTS:
-                extracts = archive.export_extracts(
-                    asked.what,
-                    asked.folder,
-                    asked.query,
-                    collection=asked.collection,
-                    progress=show,
-                )
-                return _report_extracts(extracts, asked)
             report = _export(archive, asked, show)
+    found = asdict(report)
+    print_problems(found.pop("problems", ()), found.get("problems_total", 0))
+    for damage in found.get("damaged", ()):
+        warn(damage)
     if asked.as_json:
-        print_json(asdict(report))
+        print_json(found)
     elif not asked.quiet:
         click.echo(_words(report))
-    return 0
 
 
 def _check_use(asked: _Options) -> None:
+    names = {one.name: one.opts[0] for one in click.get_current_context().command.params}
+    for one, value in asdict(asked).items():
+        if value and one not in (*_OPTIONS[asked.what], "what", "folder", "as_json", "quiet"):
+            owners = [f"`nwx export {what}`" for what, has in _OPTIONS.items() if one in has]
+            raise UsageError(f"{names[one]} is an option of {' and '.join(owners)}")
     if asked.what == "results":
-        if asked.year is not None:
-            raise UsageError("--year is about links; for results use --from and --to")
         known = {*_RESULT_FORMATS, *plugins("exporters")}
         if len(asked.formats) > 1 or set(asked.formats) - known:
             raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
-        return
-    query = () if asked.what in _EXTRACTS else asked.query
-    given = (query, asked.fields, asked.date_from, asked.date_to, asked.with_resources)
-    if any(given) or asked.excel:
-        raise UsageError(
-            "a query, --field, --from, --to, --excel and --with-resources are for results"
-        )
-    if asked.what != "links" and (asked.formats or asked.year):
-        raise UsageError("--format and --year are options of `nwx export links`")
-    if asked.collection and (asked.what == "captures" or asked.query):
-        raise UsageError("--collection is about links, and about the files of an archive")
-    if not set(asked.formats) <= set(_FORMATS) or str(asked.folder) == STANDARD_INPUT:
-        raise UsageError(f"links are written to a folder, as {', '.join(_FORMATS)}")
+    elif str(asked.folder) == STANDARD_INPUT:
+        raise UsageError(f"{asked.what} are written to a folder; name one")
+    elif not set(asked.formats) <= set(_FORMATS):
+        raise UsageError(f"links are written as {', '.join(_FORMATS)}")
 
 
-def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
-    for error in report.errors[:_ERRORS_SHOWN]:
-        warn(f"{error.file}: {error.message} ({error.kind})")
-    if asked.as_json:
-        print_json(asdict(report))
-    elif not asked.quiet:
-        counts = (f"{report.present:,} there already", f"{report.hidden:,} records hidden")
-        more = [text for text in counts if not text.startswith("0 ")]
-        if report.errors:
-            more.append(counted(len(report.errors), "error"))
-        written = counted(report.written, "record")
-        click.echo(
-            f"{written} of {report.records:,} in {counted(report.files, 'file')}, "
-            f"{size_words(report.bytes)} in {report.seconds:.1f} s"
-            + "".join(f"; {text}" for text in more)
-        )
-    return 0 if report.files or report.present else 1
-
-
-def _export(
-    archive: "Archive", asked: _Options, show: "ShowProgress"
-) -> "ExportReport | LinkExportReport":
+def _export(archive: "Archive", asked: _Options, show: "ShowProgress") -> "_Report":
     if asked.what == "captures":
         return archive.export_captures(asked.folder, show)
+    if asked.what == "cc-index":
+        sources = sources_of(asked.cdx, None) if asked.cdx else ()
+        return archive.export_cc_index(asked.folder, sources, asked.crawl, show)
     return archive.export_links(
         asked.folder,
         formats=asked.formats,
@@ -239,14 +224,21 @@ def _print_packed(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
         click.echo(f"{counted(report.captures, 'capture')}, {size_words(report.bytes)}{missing}")
 
 
-def _words(report: "ExportReport | LinkExportReport") -> str:
+def _words(report: "_Report") -> str:
     from nwx.exports.captures import ExportReport
+    from nwx.exports.cc_index_files import CcIndexReport
 
     written = f"{size_words(report.bytes)} in {report.seconds:.1f} s"
     if isinstance(report, ExportReport):
         return (
             f"{counted(report.captures, 'capture')} of "
             f"{counted(report.months, 'month')} in {counted(report.files, 'file')}, {written}"
+        )
+    if isinstance(report, CcIndexReport):
+        left_out = f", {report.problems_total:,} left out" if report.problems_total else ""
+        return (
+            f"{counted(report.rows, 'capture')} in {counted(report.files, 'file')}"
+            f"{left_out}, {written}"
         )
     estimated = "" if report.is_exact else "; harmonic centrality is estimated from a sample"
     links = f"{counted(report.links, 'link')}, " if report.links else ""

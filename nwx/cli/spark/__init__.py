@@ -16,6 +16,7 @@ JOB_COMMANDS = {
     "zipnum": "Build a ZipNum cluster from CDX files.",
     "dedup": "List the duplicates in CDX files.",
     "facets": "Count what nwx build-facets counts.",
+    "cc-index": "Write Common Crawl's columnar index of CDX files.",
     "revisits": "List the revisit records in CDX files.",
     "submit": "Run a job through spark-submit.",
 }
@@ -41,7 +42,7 @@ class _Jobs(click.Group):
         if cmd_name == "submit":
             return spark_submit
         module = import_module(f"nwx.cli.spark.{_MODULES.get(cmd_name, 'cdx_jobs')}")
-        found: click.Command = getattr(module, f"spark_{cmd_name}")
+        found: click.Command = getattr(module, f"spark_{cmd_name.replace('-', '_')}")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -183,6 +183,24 @@ def spark_zipnum(
     return run_job("zipnum", asked, build_cluster_on, cdx_tasks(files), out, options, **named)
 
 
+@click.command("cc-index")
+@click.argument("out", metavar="OUT")
+@click.argument("files", metavar="CDX...", nargs=-1)
+@option.string("--crawl", "NAME", "Name of the crawl of files that do not name theirs.")
+@job_options(resume=False)
+def spark_cc_index(out: str, files: tuple[str, ...], crawl: str, **given: Any) -> int:
+    """Write Common Crawl's columnar index of CDX or CDXJ files into OUT.
+
+    The table is the one of nwx export cc-index.
+    """
+    from nwx.jobs.cc_index import build_cc_index_on
+    from nwx.jobs.inputs import cdx_tasks
+
+    asked = JobOptions(**given)
+    tasks = cdx_tasks(files)
+    return run_job("cc-index", asked, build_cc_index_on, tasks, out, crawl, mode=asked.mode)
+
+
 @click.command("facets")
 @click.argument("out", metavar="OUT")
 @click.argument("files", nargs=-1)

@@ -31,7 +31,6 @@ def test_a_question_is_resolved() -> None:
         {"content_type_norm": ("html",), "status_code": ("200",)},
         "20100101000000",
         "20100228235959",
-        pages_first=True,
     )
 
 
