@@ -125,7 +125,7 @@ def _check_kind(database: duckdb.DuckDBPyConnection, query: str) -> None:
     if not statements:
         raise QueryError.translated("the query is empty")
     if len(statements) > 1:
-        raise QueryError.translated("there are several statements; send one")
+        raise QueryError.translated("there are several queries; send one")
     kind = statements[0].type.name
     if kind != "SELECT":
         raise QueryError.translated(

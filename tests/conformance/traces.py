@@ -159,6 +159,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
 
 
 WITHOUT_TRACES: Mapping[str, str] = {
+    "sql.show": "for users; what it answers is compared in test_no_trace_sql",
+    "sql.rows": "for users; what it answers is compared in test_no_trace_sql",
     "static": "files of the application",
     "pages.api_page": "a description",
     "pages.favicon": "a picture of the application",

@@ -56,6 +56,7 @@ _COSTS: Mapping[str, float] = (
         ("search.results", "api.search", "facets", "explore", "trends", "picture_api", "sparql"),
         SEARCH,
     )
+    | {"sql.show": SEARCH, "sql.rows": EXPORT}
     | dict.fromkeys(("picture_pages", "links", "link_api", "missing", "entities"), SEARCH)
     | dict.fromkeys(
         ("exports", "explore.table", "missing.export_missing", "quality.export"), EXPORT

@@ -138,6 +138,11 @@ def needs_role(role: Role, *, or_token: bool = False) -> Callable[[_View], _View
     return lambda view: _marked(view, RouteGuard(role, takes_token=or_token))
 
 
+def needs_login(view: _View) -> _View:
+    """Mark a route for users who have logged in, of any role."""
+    return _marked(view, RouteGuard(Role.READER))
+
+
 def _marked(view: _View, guard: RouteGuard) -> _View:
     _GUARDS[view] = guard
     return view
@@ -149,8 +154,10 @@ def guard_of(app: Flask, endpoint: str) -> RouteGuard | None:
 
 
 def has_role(role: Role) -> bool:
-    """Return whether the viewer has a role, or one that may do more."""
-    return _RANKS[viewer().role] >= _RANKS[role]
+    """Return whether the viewer has a role, or one that may do more; nobody has none."""
+    found = viewer()
+    is_nobody = not found.user and found.role is Role.READER
+    return not is_nobody and _RANKS[found.role] >= _RANKS[role]
 
 
 def check_guard() -> ResponseReturnValue | None:

@@ -122,6 +122,8 @@ WITH_ROLE = {
     "crawl_editor.save_new_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.save_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.restore_version": RouteGuard(Role.CURATOR, takes_token=True),
+    "sql.show": RouteGuard(Role.READER),
+    "sql.rows": RouteGuard(Role.READER),
 }
 
 
