@@ -24,7 +24,12 @@ date_options = option.option_set(
 )
 filter_options = option.option_set(
     *(
-        option.repeated(f"--{name}", "VALUE", f"Only this {name}; may be repeated.")
+        option.repeated(
+            "--domain --site" if name == "domain" else f"--{name}",
+            "VALUE",
+            f"Only this {name}; may be repeated.",
+            into=name,
+        )
         for name in FILTERS
     )
 )

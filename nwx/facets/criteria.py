@@ -70,7 +70,7 @@ class _Month(Periods):
     label = "Month"
     description = "the month of the capture, such as 2013-01"
     example = "2013-01..2013-12"
-    written = ErrorText("2013-01, or 2013 for the year")
+    written = ErrorText("2013-01, 2013 for the year, or 2013-01..2013-06")
     facets_field = "month"
     form = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
 
@@ -104,7 +104,7 @@ class _Year(Periods):
     label = "Year"
     description = "the year of the capture"
     example = "2013"
-    written = ErrorText("2013")
+    written = ErrorText("2013, or 2010..2015")
     form = re.compile(r"[0-9]{4}")
     derived_from = "month"
 
@@ -143,6 +143,9 @@ class _Type(TextValues):
     facets_field = "content_type_norm"
     of_payload = True
     query_filter = "type"
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        return (text.lower(),)
 
     def value_to_query(self, value: str) -> str | None:
         return quoted_clause("type", value)
@@ -323,7 +326,7 @@ class Criterion(StrEnum):
         """Return the criterion of this name; raises UsageError on unknown names."""
         name = text.strip().lower()
         for criterion in cls:
-            if criterion.value == name:
+            if name in (criterion.value, criterion.definition.query_filter or criterion.value):
                 return criterion
         raise UsageError.translated(
             "there is no criterion %(text)s; use %(choices)s",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from nwx.errors import ErrorText, QueryError
 from nwx.query.fields import resolve_field
 from nwx.values.urlkeys import with_scheme
+from nwx.values.urls import url_parts
 
 MAX_CHARACTERS = 8_000
 MAX_DEPTH = 30
@@ -190,8 +191,13 @@ def _pattern_piece(match: re.Match[str]) -> str:
 
 
 def with_address(field: str, text: str) -> tuple[str, str]:
-    """Return the field and text of a URL: one without a scheme is looked up by its urlkey."""
+    """Return the field and text of a URL: one without a scheme is looked up by its urlkey.
+
+    Of a URL given as a host or domain it is that part.
+    """
     begin = text.removesuffix("*")
+    if field in ("host", "domain") and "://" in begin:
+        return field, getattr(url_parts(begin), field)
     if field not in ("url", "urlkey") or UNQUOTED_WILDCARD.search(begin):
         return field, text
     address = with_scheme(begin)

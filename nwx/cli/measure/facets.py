@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @option.string("--sort", "FEATURE", "Sort the list by a feature, or by `value`.")
 @option.choice_of("--order", ["asc", "desc"], "Ascending or descending order.")
-@option.count("--top", "N", "Maximum number of rows.  [default: all]", into="limit")
+@option.count("--top --limit", "N", "Maximum number of rows.  [default: all]", into="limit")
 @option.flag(
     "--approximate",
     help="Server: estimate what would have to be counted from the captures, as the facets"

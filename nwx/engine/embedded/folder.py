@@ -90,8 +90,17 @@ class Folder:
         newer ones.
         """
         if not self.exists():
+            path = self.path.absolute()
+            near = ", ".join(sorted(one.parent.name for one in path.parent.glob(f"*/{_MANIFEST}")))
+            if near:
+                raise EngineError.translated(
+                    "no archive at %(path)s; run `nwx import` first, or name one that is there "
+                    "with --engine: %(near)s",
+                    path=path,
+                    near=near,
+                )
             raise EngineError.translated(
-                "no archive at %(path)s; run `nwx import` first", path=self.path
+                "no archive at %(path)s; run `nwx import` first", path=path
             )
         try:
             found = unsealed_json((self.path / _MANIFEST).read_text(encoding="utf-8"))

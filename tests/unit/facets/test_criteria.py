@@ -115,6 +115,13 @@ def test_criteria_are_named_as_people_write_them() -> None:
         Criterion.named("colour")
 
 
+def test_types_are_in_lower_case_and_a_filter_s_name_is_taken() -> None:
+    assert Criterion.TYPE.definition.parse("PDF") == ("pdf",)
+    assert Criterion.named("domain") is Criterion.SITE
+    with pytest.raises(UsageError, match=r"no year; write 2013, or 2010\.\.2015"):
+        Criterion.YEAR.definition.parse("2010-2015")
+
+
 def test_the_unknown_comes_last_and_lies_in_no_span() -> None:
     for criterion in Criterion:
         definition = criterion.definition

@@ -65,6 +65,8 @@ SYNTAX: dict[str, Node] = {
     'url_norm:"http://www.Example.org/a/"': Term("urlkey", "org,example)/a"),
     "url_norm:http\\:\\/\\/example.org\\/a": Term("urlkey", "org,example)/a"),
     "url:example.org:80/a": Term("urlkey", "org,example)/a"),
+    "site:http://www.Example.org/a": Term("domain", "example.org"),
+    "host:https://www.example.org": Term("host", "www.example.org"),
     "url:www.example.org:8080": Term("urlkey", "org,example:8080)/"),
     "url:localhost:8080/*": Wildcard("urlkey", "localhost:8080)/*"),
     "url:example.org/a": Term("urlkey", "org,example)/a"),
