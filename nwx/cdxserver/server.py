@@ -12,7 +12,7 @@ from nwx.cdxserver.query_parser import parse_cdx_query
 from nwx.cdxserver.selection import RowsSeen, SelectedRows, narrowed
 from nwx.cdxserver.sources import RowSource, Sources
 from nwx.engine.capture_index import CdxSpan, exactly
-from nwx.engine.indices.alias_index import AliasIndex
+from nwx.engine.indices.alias_index import Aliases, AliasIndex
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 
@@ -64,8 +64,8 @@ class CdxServer:
 
     def __init__(self, sources: Sequence[RowSource], aliases: AliasIndex | None = None) -> None:
         self.sources, self.aliases = tuple(sources), aliases
-        source = Sources(sources)
-        self.source = source if aliases is None else AliasedSource(source, aliases)
+        self._stored: RowSource = Sources(sources)
+        self.source = self._stored if aliases is None else AliasedSource(self._stored, aliases)
 
     def answer(
         self,
@@ -81,10 +81,14 @@ class CdxServer:
         Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
         or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
-        query = self.query(parameters, dialect, collection=collection, digest=digest)
+        query = parse_cdx_query(parameters, dialect, digest, collection)
+        aliases = self.aliases and self.aliases.of(query.span.collection)
+        query, source = (
+            (_resolved(query, aliases), self.source) if aliases else (query, self._stored)
+        )
         media_type = dialect.media_types[query.output]
         if query.paging is not None:
-            blocks = blocks_of(query, self.source)
+            blocks = blocks_of(query, source)
             if query.paging.count:
                 return _count(blocks, query.paging, dialect)
             page = of_page(query, query.paging, blocks, dialect)
@@ -92,10 +96,10 @@ class CdxServer:
                 # Not even "[]": clients of the Internet Archive stop at an empty answer only.
                 return Answer(media_type, iter(()))
             query = page if page is not None else replace(query, limit=0, paging=None)
-        lines = plain_lines(query, self.source, dialect)
+        lines = plain_lines(query, source, dialect)
         if lines is not None:
             return Answer(media_type, lines, query.urlkey)
-        selection = SelectedRows(query, self.source, seen)
+        selection = SelectedRows(query, source, seen)
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 
     def query(
@@ -108,11 +112,8 @@ class CdxServer:
     ) -> CdxQuery:
         """Return what parameters ask for, on one collection or on all."""
         query = parse_cdx_query(parameters, dialect, digest, collection)
-        known = query.urlkey and self.aliases and self.aliases.of(query.span.collection)
-        if not known or query.urlkey not in known:
-            return query
-        target = known.resolved(query.urlkey)
-        return query.for_span(replace(exactly(target), collection=query.span.collection), target)
+        aliases = self.aliases and self.aliases.of(query.span.collection)
+        return _resolved(query, aliases) if aliases else query
 
     def rows(self, query: CdxQuery) -> SelectedRows:
         """Return the captures that a question asks for."""
@@ -130,6 +131,14 @@ class CdxServer:
     def collections(self) -> Sequence[str]:
         """Return the names of all collections."""
         return self.source.collections()
+
+
+def _resolved(query: CdxQuery, aliases: Aliases) -> CdxQuery:
+    """Return the same question about the target where it is one about an alias."""
+    if query.urlkey not in aliases:
+        return query
+    target = aliases.resolved(query.urlkey)
+    return query.for_span(replace(exactly(target), collection=query.span.collection), target)
 
 
 def _count(blocks: Sequence[str], paging: Paging, dialect: Dialect) -> Answer:

@@ -165,19 +165,13 @@ class Block:
         if rest is not None:
             self._texts |= _columns(rest, REST_FIELDS)
 
-    def between(self, first: tuple[str, str], last: tuple[str, str]) -> tuple[int, int]:
-        """Return where the captures from one urlkey and timestamp up to another begin and end."""
-        keys = self.column("urlkey")
-
-        def place_of(urlkey: str, timestamp: str) -> int:
-            place = bisect_left(keys, urlkey)
-            if timestamp and place < self.number and keys[place] == urlkey:
-                end = bisect_right(keys, urlkey, place)
-                place += bisect_left(self.column("timestamp", place, end), timestamp)
-            return place
-
-        begin = place_of(*first)
-        return begin, max(begin, place_of(*last))
+    def place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:
+        """Return the place of the first capture, by its urlkey and timestamp, not before others."""
+        place = bisect_left(keys, urlkey)
+        if timestamp and place < self.number and keys[place] == urlkey:
+            end = bisect_right(keys, urlkey, place)
+            place += bisect_left(self.column("timestamp", place, end), timestamp)
+        return place
 
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
         """Return the values of a column, or some of them, all of them texts."""
@@ -271,7 +265,10 @@ class BlockPart(BlockColumns):
         last: Position = END,
     ) -> None:
         self._db, self._block = db, block
-        self._begin, self._end = block.between(first, last)
+        keys = block.column("urlkey")
+        self._begin = block.place_of(keys, *first)
+        self._end = max(self._begin, block.place_of(keys, *last))
+        self["urlkey"] = keys[self._begin : self._end]
 
     def __bool__(self) -> bool:
         return self._end > self._begin
