@@ -116,7 +116,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         """Return the hits of a query: words, "phrases", AND OR NOT, field:value, wild*cards.
 
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
-        similar or none. `limit` and `offset` are the defaults of `page()`; slices have their own.
+        similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
+        or inlinks. `limit` and `offset` are the defaults of `page()`; slices have their own.
         """
         from nwx.answers.hits import Hits
         from nwx.query.question import Question
@@ -192,6 +193,12 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         found = self._seen().captures_by_digest(normal_digest(digest))
         return next((one for one in found if collection in ("", one.collection)), None)
+
+    def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
+        """Return a stored file as `relation.requires` names it, None if it was not imported."""
+        from nwx.checks.required_files import required_file
+
+        return required_file(self._seen(), collection, name)
 
     def document(self, key: str) -> "Shown | None":
         """Return a document by its id or `<url> <digest>`, or the only version of a URL."""

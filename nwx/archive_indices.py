@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.dedup.further_digests import FurtherDigestsReport
     from nwx.engine.capabilities import Upgrade
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.builds.build import FacetBuildReport
@@ -254,6 +255,19 @@ class ArchiveIndices(ArchiveWork):
             return build_dates(
                 engine, sources, build, lists, documents_only=documents_only, progress=progress
             )
+
+    def add_digests(
+        self, workers: int | None = None, progress: ShowProgress = no_progress
+    ) -> "FurtherDigestsReport":
+        """Keep a SHA-1 and a SHA-256 of all payloads, from now on; return what was added.
+
+        Each file is read once: a stopped call goes on where it was.
+        """
+        from nwx.bulk.pool import hidden_main_module
+        from nwx.dedup.further_digests import add_digests
+
+        with self._writable() as engine, hidden_main_module():
+            return add_digests(engine, workers, progress)
 
     def export_digests(
         self,

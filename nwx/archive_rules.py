@@ -1,6 +1,7 @@
 """Access rules in the Python API, and takedowns."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nwx.archive_work import ArchiveWork
@@ -28,9 +29,14 @@ class ArchiveRules(ArchiveWork):
         collection, digest, file, from_, to, until, years, users, addresses and reason.
         """
         from nwx.access.rule_requests import asked_rule
+        from nwx.engine.indices.digest_index import held_digest
 
         with self._writable() as engine:
-            return engine.access_index().put([asked_rule(action, what, **given)], by)[0]
+            rule = asked_rule(action, what, **given)
+            if digest := rule.scope.digest:
+                scope = replace(rule.scope, digest=held_digest(engine, digest))
+                rule = replace(rule, scope=scope)
+            return engine.access_index().put([rule], by)[0]
 
     def load_rules(
         self, stream: BinaryIO, reason: str = "", action: str | None = None, by: str = ""
@@ -51,6 +57,10 @@ class ArchiveRules(ArchiveWork):
     def rule_changes(self, limit: int = 50, offset: int = 0) -> "Sequence[AccessChange]":
         """Return who changed which access rules, the last change first."""
         return self._whole().access_index().changes(limit, offset)
+
+    def has_rules(self) -> bool:
+        """Return whether there are access rules."""
+        return bool(self._whole().access_index().rules().rules)
 
     def decide(
         self,

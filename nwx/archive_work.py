@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.exports import PackReport
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
+    from nwx.exports.extracted.inputs import ExtractReport
     from nwx.exports.links import LinkExportReport
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ImportReport
@@ -306,6 +307,30 @@ class ArchiveWork:
 
         cell = LinkCell(year, collection)
         return export_links(self._seen(), Path(folder), formats or LINK_FORMATS, cell, progress)
+
+    def export_extracts(
+        self,
+        form: str,
+        folder: str | PathLike[str],
+        files: Sequence[str] = (),
+        *,
+        collection: str = "",
+        workers: int | None = None,
+        progress: ShowProgress = no_progress,
+    ) -> "ExtractReport":
+        """Write what is extracted from archive files: `wat`, `wet`, one for each file.
+
+        Without `files` from those of the archive, as the viewer sees them. Files that the folder
+        has already are left as they are.
+        """
+        from nwx.exports.extracted.file_exports import export_files
+        from nwx.exports.extracted.inputs import given_inputs, ledger_inputs
+
+        if files:
+            inputs = given_inputs(files)
+        else:
+            inputs = ledger_inputs(self._whole(), self._seen(), self.viewer, collection)
+        return export_files(form, inputs, Path(folder), workers=workers, progress=progress)
 
     def export_warc(
         self,

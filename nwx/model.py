@@ -22,8 +22,8 @@ EXCLUDED, UNDEDUPLICATED, UNREADABLE = "excluded", "undeduplicated", "unreadable
 """Counts of a file: captures that were left out, those that may have their own document, and 1
 where nothing of it could be read; such an entry gives way to that of any file of its name."""
 
-PURGED = "purged"
-"""The count of the captures of a file that an access rule keeps out of the archive."""
+PURGED, DIGESTED = "purged", "digested"
+"""Counts of captures that access rules keep out, and of those imported with further digests."""
 
 ANCHORS_KEPT = 100
 """So many anchor texts of the links to a URL are kept, from other hosts and from its own each."""
@@ -246,12 +246,10 @@ class ReadError:
 
 
 class Sort(StrEnum):
-    """Sort orders of a result; oldest and newest use all dates of a document.
-
-    By inlinks sorts by the number of pages that link to the document's URL.
-    """
+    """Sort orders: pages before files and errors or both alike, by all dates, by linking pages."""
 
     RELEVANCE = "relevance"
+    ALL_TYPES = "all-types"
     OLDEST = "oldest"
     NEWEST = "newest"
     INLINKS = "inlinks"

@@ -122,7 +122,7 @@ def parameters_of(query_string: str) -> Parameters:
     Raises CdxQueryError on too many or overlong ones, and on invalid UTF-8.
     """
     try:
-        pairs = parse_qsl(
+        pairs = _plain_pairs(query_string) or parse_qsl(
             query_string,
             keep_blank_values=True,
             errors="surrogateescape",
@@ -140,6 +140,14 @@ def parameters_of(query_string: str) -> Parameters:
                 f"{name[:40]!r} is no UTF-8; write the percent signs of a URL as %25"
             )
     return Parameters(pairs)
+
+
+def _plain_pairs(query_string: str) -> list[tuple[str, str]]:
+    """Return what `parse_qsl` does of a short query string without escapes, [] of others."""
+    if "%" in query_string or "+" in query_string or query_string.count("&") >= MOST_PARAMETERS:
+        return []
+    parts = [part.partition("=") for part in query_string.split("&") if part]
+    return [(name, value) for name, _, value in parts]
 
 
 KNOWN = frozenset(

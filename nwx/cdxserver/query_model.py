@@ -57,7 +57,7 @@ class Paging:
     count: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CdxQuery:
     """A CDX query.
 
@@ -92,11 +92,7 @@ class CdxQuery:
     def for_span(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
         """Return the same question about another place, faster than `replace` does."""
         other = object.__new__(CdxQuery)
-        put = object.__setattr__
-        for name in CdxQuery.__slots__:
-            put(other, name, getattr(self, name))
-        put(other, "span", span)
-        put(other, "urlkey", urlkey)
+        other.__dict__.update(self.__dict__, span=span, urlkey=urlkey)
         return other
 
 

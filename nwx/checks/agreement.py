@@ -12,6 +12,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
 from nwx.engine.indices.declarations import IndexKind, indices_of
+from nwx.engine.indices.digest_index import pair_faults
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_id, capture_key, document_id, document_key, makes_document, precedence
@@ -227,6 +228,12 @@ def _scored(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
         yield _wrong(kind, IndexName.QUALITY, id, message)
 
 
+def _paired(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
+    for entries in _stretches(engine, IndexName.DIGESTS, progress):
+        for id, message in pair_faults(entries):
+            yield _wrong("digests", IndexName.DIGESTS, id, message)
+
+
 def _state(engine: Engine) -> tuple[object, ...]:
     """Return what changes whenever somebody writes to an archive."""
     try:
@@ -351,6 +358,7 @@ _COMPARISONS: tuple[
     (IndexName.QUEUE, _queued),
     (IndexName.CRAWLS, _crawled),
     (IndexName.QUALITY, _scored),
+    (IndexName.DIGESTS, _paired),
 )
 
 

@@ -213,6 +213,14 @@ def required_files(engine: Engine, lone_revisits: Iterable[Capture]) -> Iterator
                 yield dict(one) | (_described(file.path) if file else {})
 
 
+def required_file(engine: Engine, collection: str, name: str) -> dict[str, Any] | None:
+    """Return a stored file as `relation.requires` names it, None if it was not imported."""
+    for file in engine.files():
+        if (file.collection, stored_name(file.name)) == (collection, name):
+            return {"filename": name} | _described(file.path)
+    return None
+
+
 def _described(path: str) -> dict[str, Any]:
     """Return the hash and size of a file, nothing of one that cannot be read."""
     # Imported here: lists of files do without readers of archive files.

@@ -65,6 +65,7 @@ GROUPS = {
         "savings": "Estimate what deduplication would have saved, from CDX files.",
         "digests": "Exchange digests of payloads, and compare what two archives hold.",
         "add-dates": "Add the dates in exclusion lists to an archive.",
+        "add-digests": "Keep a SHA-256 of each payload beside its SHA-1, so that either finds it.",
         "dates": "List, attach and detach dates indices.",
         "dedup-warc": "Rewrite WARC files with revisit records in place of duplicates.",
     },

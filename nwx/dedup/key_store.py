@@ -71,13 +71,12 @@ class KeyStore:
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
-        self._db = connect_sqlite(path, _PRAGMAS)
         try:
+            self._db = connect_sqlite(path, _PRAGMAS)
             if file_format(self._db, path, _FORMAT) < _FORMAT:
                 self._db.executescript(_SCHEMA)
-        except BaseException:
-            self._db.close()
-            raise
+        except sqlite3.Error as error:
+            raise SettingsError(f"{path} cannot be used for the keys ({error})") from error
         self.read = self._db.execute
 
     def write(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:

@@ -336,6 +336,15 @@ def _lindex(keys: Keyspace, name: bytes, index: bytes) -> bytes | None:
     return found[0][1] if found else None
 
 
+@_command(1)
+def _lpop(keys: Keyspace, name: bytes) -> bytes | None:
+    key = keys.key(name, KeyKind.LIST)
+    found = _item(keys, key, 0)
+    if key and found:
+        keys.take(key, [found[0][0]])
+    return found[0][1] if found else None
+
+
 @_command(3)
 def _lset(keys: Keyspace, name: bytes, index: bytes, item: bytes) -> Status:
     key = keys.key(name, KeyKind.LIST)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nwx.engine.indices.picture_index import PictureIndex
     from nwx.engine.indices.quality_index import QualityIndex
     from nwx.engine.inlinks.inlink_index import InlinkIndex
+    from nwx.query.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +216,9 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         return DigestIndex(self.entry_store(IndexName.DIGESTS), seconds)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures with a payload of this digest (normal form), newest first.
+        """Stream what `captures_of_digest` does, and captures with another digest of the payload.
 
-        With `urlkey` only captures of this urlkey. Captures with another digest of the payload are
-        among them where that is known (`digests`). Revisits hold no payload. Captures of one moment
-        are in the order of file and offset.
+        That is looked up in `digests`.
         """
         same = self.digests.same(digest)
         return newest_first([self.captures_of_digest(one, urlkey) for one in same])
@@ -239,6 +238,12 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
                 held = [one for one in some if one.record_type != "revisit"]
                 moment = revisit.refers_to_timestamp or revisit.timestamp
                 yield from nearest_captures(held, moment, _LOOKED_AT)
+
+    def widened(self, question: "Question") -> "Question":
+        """Return a question about digests that is about those of the same payloads too."""
+        from nwx.engine.indices.digest_index import with_same_digests
+
+        return with_same_digests(self.digests, question)
 
     def change_log(self) -> "ChangeLog":
         """Return the log of changes that followers of the archive read."""

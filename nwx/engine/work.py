@@ -1,8 +1,7 @@
 """The work of one question: its deadline and its counts."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from nwx.errors import QueryError, QuestionTimeoutError
@@ -80,11 +79,20 @@ def current_work() -> Work:
     return _current.get() or Work()
 
 
-@contextmanager
-def working(work: Work) -> Iterator[Work]:
+class _Working:
+    """A context: one of `contextmanager` takes longer, and each look-up has several."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __enter__(self) -> Work:
+        self._token = _current.set(self._work)
+        return self._work
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+
+def working(work: Work) -> AbstractContextManager[Work]:
     """Make this the work of every question asked within the context, by this thread."""
-    token = _current.set(work)
-    try:
-        yield work
-    finally:
-        _current.reset(token)
+    return _Working(work)

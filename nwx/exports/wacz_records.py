@@ -137,9 +137,10 @@ def copied_record(source: ArchiveSource, handle: BinaryIO, capture: Capture) -> 
         yield from _compressed(_whole(record, capture))
 
 
-def new_record(kind: str, fields: dict[str, str], block: bytes) -> bytes:
+def new_record(kind: str, fields: dict[str, str], block: bytes, version: str = "1.1") -> bytes:
     """Return a WARC record as a gzip member."""
-    return b"".join(_compressed(iter([_head(kind, fields, len(block)), block, _RECORD_END])))
+    head = _head(kind, fields, len(block), version)
+    return b"".join(_compressed(iter([head, block, _RECORD_END])))
 
 
 def _stands_alone(handle: BinaryIO, offset: int, length: int) -> bool:
@@ -220,9 +221,9 @@ def _arc_fields(capture: Capture) -> dict[str, str]:
     return {**fields, "WARC-Payload-Digest": capture.digest} if capture.digest else fields
 
 
-def _head(kind: str, fields: dict[str, str], length: int) -> bytes:
+def _head(kind: str, fields: dict[str, str], length: int, version: str = "1.1") -> bytes:
     lines = [
-        "WARC/1.1",
+        f"WARC/{version}",
         f"WARC-Type: {kind}",
         f"WARC-Record-ID: <urn:uuid:{uuid.uuid4()}>",
         *(f"{name}: {_BREAKS.sub(' ', value)}" for name, value in fields.items() if value),

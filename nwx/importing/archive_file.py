@@ -10,7 +10,16 @@ from nwx.importing.collector import EXTRACT, Collector, Fate, Guard, Lookups
 from nwx.importing.late_outlinks import OutlinkJoin
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.model import EXCLUDED, PURGED, UNDEDUPLICATED, UNREADABLE, Batch, ReadError, SourceFile
+from nwx.model import (
+    DIGESTED,
+    EXCLUDED,
+    PURGED,
+    UNDEDUPLICATED,
+    UNREADABLE,
+    Batch,
+    ReadError,
+    SourceFile,
+)
 from nwx.values.render_names import render_name
 from nwx.warc.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
@@ -96,6 +105,7 @@ class _Import:
         self._contents = contents
         self._collector, self._moved = collector, moved
         self._deduplicated = options.deduplicate
+        self._digested = options.digests == "sha256"
         self._join = OutlinkJoin()
         self._reader = ArchiveReader(
             source,
@@ -104,6 +114,7 @@ class _Import:
             verify=options.verify,
             keep=collector.wants,
             external=ExternalBodies(options.external),
+            further=self._digested,
         )
         self._errors = self._extract_errors = 0
         self._fates: Counter[Fate] = Counter()
@@ -164,6 +175,8 @@ class _Import:
                 counts[name] = self._fates[fate]
         if not self._deduplicated:
             counts[UNDEDUPLICATED] = stored
+        if self._digested:
+            counts[DIGESTED] = stored
         self._done = _Mark(done_to, finished, dict(self._reader.records), counts)
 
     def _part(self) -> FilePart:
@@ -186,6 +199,7 @@ class _Import:
             done.done_to - told.done_to,
             late=late,
             purged=collected.purged,
+            digests=collected.digests,
             renders=sum(render_name(one.url) is not None for one in collected.captures),
         )
 

@@ -50,7 +50,7 @@ class CollectedBatch:
     """The result of a range of records.
 
     `candidates` can make a document or repeat one; `excluded` records keep only their dates,
-    `purged` ones nothing.
+    `purged` ones nothing. `digests` are pairs of a further digest and the capture's.
     """
 
     documents: tuple[Document, ...]
@@ -60,6 +60,7 @@ class CollectedBatch:
     candidates: int
     excluded: int
     purged: int = 0
+    digests: tuple[tuple[str, str], ...] = ()
 
 
 def _problems(payload: StoredPayload) -> Iterator[str]:
@@ -153,6 +154,7 @@ class Collector:
         self._documents: dict[str | int, Document] = {}
         self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self._errors: list[ReadError] = []
+        self._digests: list[tuple[str, str]] = []
         self._candidates = self._characters = self._excluded = self._purged = 0
 
     def wants(self, capture: Capture) -> bool:
@@ -179,6 +181,7 @@ class Collector:
             self._excluded += 1
             return Fate.EXCLUDED
         self._captures.append(capture)
+        self._digests += [(one, capture.digest) for one in record.further]
         browsed = makes_document(capture)
         self._candidates += browsed or capture.record_type == "revisit"
         if browsed and self._options.deduplicate:
@@ -306,6 +309,7 @@ class Collector:
             candidates=self._candidates,
             excluded=self._excluded,
             purged=self._purged,
+            digests=tuple(self._digests),
         )
         self._clear()
         return collected

@@ -21,7 +21,7 @@ from nwx.engine.entries import file_id
 from nwx.errors import EngineUnavailableError, NwxError
 from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
 from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict
-from nwx.importing.options import ImportOptions
+from nwx.importing.options import ImportOptions, kept_digests
 from nwx.importing.readers import Reader, warm_up
 from nwx.importing.report import (
     ImportReport,
@@ -69,6 +69,7 @@ def import_files(
     Raises EngineError if the archive cannot be written, at the start or later: data written before
     remains.
     """
+    options = kept_digests(engine, options)
     warm_up(settings)
     return_large_blocks()
     with temporary_folder() as folder, rare_collections():
@@ -253,6 +254,9 @@ class _Run:
     def _receive(self, reader: Reader, delivery: Delivery) -> None:
         """Write and count a reader's delivery."""
         staged, documents = delivery.staged, 0
+        parts = (part for _, part in delivery.messages if isinstance(part, FilePart))
+        if pairs := [pair for part in parts for pair in part.digests]:
+            self._retried(partial(self._engine.digests.add, pairs))
         if staged is not None:
             documents = self._stored_stage(staged)
         for number, message in delivery.messages:

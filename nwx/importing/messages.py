@@ -56,7 +56,8 @@ class FilePart:
 
     `renders` counts the captures that are renders of pages, `purged` the captures that access rules
     keep out. `pages` are the new pages of the batch, if their places were requested. `late` are
-    outlinks of documents of earlier parts; a part with late outlinks is not staged.
+    outlinks of documents of earlier parts; a part with late outlinks is not staged. `digests` are
+    pairs of a further digest and the capture's.
     """
 
     batch: Batch
@@ -70,6 +71,7 @@ class FilePart:
     late: "tuple[LateOutlinks, ...]" = ()
     renders: int = 0
     purged: int = 0
+    digests: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

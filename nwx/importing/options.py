@@ -1,7 +1,7 @@
 """The options of an import, and the report on its exclusion lists."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from nwx.extract.extractors import Extractor  # loads the libraries that extract
 
 
+KEPT_DIGESTS = ("sha256", "none")
+"""Which further digests an import can be asked to keep."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """Options of an import.
@@ -28,14 +32,17 @@ class ImportOptions:
     document of its own. `item_seconds` and `item_bytes` limit the extraction of one document;
     `patience_seconds` is how long to wait for an unavailable engine. On a server, other importers
     take over the unfinished files of an importer that gave no sign of life for `lease_seconds`.
-    `extract` replaces `nwx.extract.extract`, and must be importable in other processes. Payloads
-    stored in other files are read only within the `external` folders. `extractors` are run for
-    payloads in which `extract` finds no text.
+    `digests` is "sha256" to keep a further digest of each payload, so that it has a SHA-1 and a
+    SHA-256, from now on; "none" to do so no more, None as before. `extract` replaces
+    `nwx.extract.extract`, and must be importable in other processes. Payloads stored in other files
+    are read only within the `external` folders. `extractors` are run for payloads in which
+    `extract` finds no text.
     """
 
     collection: str = DEFAULT_COLLECTION
     jobs: int = 0
     verify: bool = False
+    digests: str | None = None
     deduplicate: bool = True
     parser: str = "fast"
     item_seconds: float = 20.0
@@ -50,6 +57,8 @@ class ImportOptions:
         check_collection(self.collection)
         if self.parser not in PARSERS:
             raise UsageError(f"there is no parser {self.parser!r}; use {' or '.join(PARSERS)}")
+        if self.digests not in (None, *KEPT_DIGESTS):
+            raise UsageError(f"--digests {self.digests}: choose {' or '.join(KEPT_DIGESTS)}")
         if self.jobs < 0 or min(self.item_seconds, self.lease_seconds) <= 0:
             raise UsageError("jobs and time limits must be greater than 0")
 
@@ -57,6 +66,17 @@ class ImportOptions:
     def processes(self) -> int:
         """The number of files to read at once: `jobs`, or the cores this process may use."""
         return self.jobs or processors()
+
+
+def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
+    """Return options with the digests that the archive keeps, where none are asked for.
+
+    Those asked for are a setting of the archive from now on.
+    """
+    if options.digests:
+        engine.digests.keep(wanted=options.digests == KEPT_DIGESTS[0])
+        return options
+    return replace(options, digests=KEPT_DIGESTS[0] if engine.digests.is_kept() else None)
 
 
 _AT_ONCE = 1_000

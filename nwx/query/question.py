@@ -71,6 +71,10 @@ MAX_LIMIT = 1_000
 """The most hits that one page can hold."""
 
 
+BY_SCORE = (Sort.RELEVANCE, Sort.ALL_TYPES)
+"""The orders that go by score."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A search, as pages, programs and the command line specify it.
@@ -133,13 +137,15 @@ class DocumentQuery:
 
     `date_from` and `date_to` are timestamps of 14 digits, both inclusive, "" for none. A document
     matches if one of its dates is between them, and also in a year of `filters["year"]` and a
-    collection of `filters["collection"]` if given.
+    collection of `filters["collection"]` if given. `pages_first` tells whether what ranks below
+    pages keeps only a part of its score.
     """
 
     tree: Node
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     date_from: str = ""
     date_to: str = ""
+    pages_first: bool = False
 
     def filters_facet(self, facet: str) -> bool:
         """Return whether this query filters by a facet; dates count as a filter of years."""
@@ -200,6 +206,7 @@ def resolve(question: Question) -> DocumentQuery:
         filters=filters,
         date_from=date_bound(question.date_from, 0),
         date_to=date_bound(question.date_to, 1),
+        pages_first=question.sort is Sort.RELEVANCE,
     )
 
 

@@ -8,6 +8,7 @@ from nwx import mappings
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.fields import ANCHOR, JOINED_FIELDS
+from nwx.values.media_types import ARCHIVE, AUDIO, FLASH, IMAGE, SCRIPT, STYLE, VIDEO
 from nwx.values.timestamps import date_span
 
 
@@ -104,6 +105,28 @@ class Bool:
 Leaf = Term | Phrase | Wildcard | Fuzzy | Range | ValueSpan
 Node = All | DateRange | Boost | Bool | Leaf
 
+_FILE_TYPES = (IMAGE, AUDIO, VIDEO, FLASH, SCRIPT, STYLE, ARCHIVE)
+_FIRST_REDIRECT = 300
+BELOW_PAGES = Bool(
+    should=(
+        *(Term("content_type_norm", one) for one in _FILE_TYPES),
+        ValueSpan("status_code", _FIRST_REDIRECT, None),
+    )
+)
+"""What ranks below pages, in a resolved tree: other kinds of files, redirects and errors."""
+
+BELOW_PAGES_WEIGHT = 0.01
+
+
+def rank_weight(content_type_norm: str, status: int | None) -> float:
+    """Return the part of its score that a document keeps where pages come first."""
+    below = content_type_norm in _FILE_TYPES or (status or 0) >= _FIRST_REDIRECT
+    return BELOW_PAGES_WEIGHT if below else 1.0
+
+
+TYPE_GROUPS: dict[str, Node] = {"files": BELOW_PAGES, "pages": Bool(must_not=(BELOW_PAGES,))}
+"""Types of documents that queries name together (`type:files`)."""
+
 TEXT, KEYWORD, DATE = "text", "keyword", "date"
 _LIMITS = {"integer": 2**31, "long": 2**63}
 NUMBERS = tuple(_LIMITS)
@@ -136,6 +159,8 @@ def resolve_tree(node: Node) -> Node:
                 tuple(map(resolve_tree, node.should)),
                 tuple(map(resolve_tree, node.must_not)),
             )
+    if node.field == "content_type_norm" and isinstance(node, Term) and node.text in TYPE_GROUPS:
+        return TYPE_GROUPS[node.text]
     return _resolved_leaf(node) if node.field else node  # the default fields hold texts
 
 

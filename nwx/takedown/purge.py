@@ -77,6 +77,7 @@ class _Found:
     urls: set[str] = field(default_factory=set)
     pages: list[tuple[str, str]] = field(default_factory=list)
     places: list[RecordPlace] = field(default_factory=list)
+    digests: set[str] = field(default_factory=set)
     followed: list[Capture] = field(default_factory=list)
 
 
@@ -116,6 +117,7 @@ class Purge:
         keep_places(access, self._rule.id, self._found.places)
         counts = LedgerCounts(self._engine, self._rule.id)
         counts.plan(self._found.places)
+        self._remove_digests()
         self._remove_captures()
         counts.settle()
         self._engine.refresh()
@@ -160,6 +162,7 @@ class Purge:
         self._remove_dates_of(captures)
         places = [record_place(one) for one in captures]
         self._found.places += places
+        self._found.digests |= {one.digest for one in captures if one.digest}
         self._found.followed += self._engine.change_log().followed(captures)
         self._found.documents |= ids | own
         self._found.pages += filter(None, map(page_of, captures))
@@ -215,6 +218,14 @@ class Purge:
 
     def _is_gone(self, url: str) -> bool:
         return url in self._found.urls or self._scope.has_url(url)
+
+    def _remove_digests(self) -> None:
+        """Remove the further digests of payloads that only captures of the scope have."""
+        engine, has = self._engine, self._scope.has
+        if engine.digests.is_made():
+            digests = self._found.digests
+            gone = {one for one in digests if all(map(has, engine.captures_of_digest(one)))}
+            engine.digests.remove(gone)
 
     def _remove_captures(self) -> None:
         places = self._found.places

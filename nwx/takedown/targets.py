@@ -14,6 +14,7 @@ from nwx.engine.access.purger import Purger, purged_seen
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
+from nwx.engine.indices.digest_index import held_digest
 from nwx.errors import SpecificationError, UrlError, UsageError
 from nwx.model import MAIN_DATES, Capture, Dates
 from nwx.steering.specifications.specification_files import read_specification, write_specification
@@ -30,7 +31,7 @@ def takedown_scope(engine: Engine, target: str) -> Scope:
     scope = Scope(url=text, source_file=text) if is_file else scope_of(text)
     if scope.is_everything:
         raise UsageError("all captures cannot be taken down at once; name a URL, digest or file")
-    return scope
+    return replace(scope, digest=held_digest(engine, scope.digest)) if scope.digest else scope
 
 
 def asked_takedown(engine: Engine, target: str, collection: str, since: str, to: str) -> Scope:

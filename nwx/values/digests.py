@@ -19,6 +19,9 @@ _BASE64 = re.compile(r"[0-9A-Za-z+/_-]+=*")
 _SIZES = {"md5": 16, "sha1": 20, "sha224": 28, "sha256": 32, "sha384": 48, "sha512": 64}
 _BARE = {32: "sha1", 40: "sha1", 64: "sha256"}
 
+FURTHER_ALGORITHMS = ("sha1", "sha256")
+"""The algorithms that payloads have a digest of, where further digests are kept."""
+
 
 class DigestForm(StrEnum):
     """Spellings of a digest; bare ones are without the name of the algorithm."""

@@ -10,7 +10,7 @@ from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.values.codings import dechunk
-from nwx.values.digests import digest_of, normal_digest
+from nwx.values.digests import FURTHER_ALGORITHMS, digest_of, normal_digest
 from nwx.values.http import (
     Fields,
     HttpHead,
@@ -174,6 +174,34 @@ def wanted_for_verifying(record: Record) -> list[tuple[str, int]]:
     return wanted
 
 
+def further_digests(record: Record, digest: str) -> tuple[str, ...]:
+    """Return the SHA-1 and SHA-256 of a record's payload, without its own digest.
+
+    The payload is the body without its transfer coding. There are none if the record's digest is
+    not that of its payload, and of a chunked body too long to be kept.
+    """
+    own, start = digest.partition(":")[0], record.http_head().size
+    if not own or record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
+        return ()
+    is_chunked = b"chunked" in record.http_head().fields.get(b"transfer-encoding").lower()
+    of_body = record.digest(own, start)
+    if of_body is None or (is_chunked and not record.kept_whole):
+        return ()
+    plain = _without_chunks(record) if is_chunked else record
+    start = 0 if is_chunked else start
+    found = {name: plain.digest(name, start) for name in {own, *FURTHER_ALGORITHMS}}
+    digests = {name: digest_of(name, raw) for name, raw in found.items() if raw}
+    if digest not in (digests.get(own), digest_of(own, of_body)):
+        return ()
+    return tuple(digests[name] for name in FURTHER_ALGORITHMS if name != own and name in digests)
+
+
+def wanted_for_further(record: Record) -> list[tuple[str, int]]:
+    """Return the digests, as algorithm and start in the block, that `further_digests` needs."""
+    own = _declared(record, b"warc-payload-digest").partition(":")[0]
+    return [(name, record.http_head().size) for name in {own, *FURTHER_ALGORITHMS} if name]
+
+
 def _verified(record: Record, name: bytes, what: str, start: int) -> list[RecordFault]:
     if record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
         return []
@@ -202,12 +230,17 @@ def _dechunked_digest(record: Record, algorithm: str) -> str:
     head = record.http_head()
     if b"chunked" not in head.fields.get(b"transfer-encoding").lower():
         return ""
+    computed = _without_chunks(record).digest(algorithm)
+    return digest_of(algorithm, computed) if computed else ""
+
+
+def _without_chunks(record: Record) -> Record:
+    """Return a record whose block is the body of another without its chunking."""
     body = bytes(record.body())
     plain = Record(record.kind, record.format, Fields(b""), record.offset)
     plain.block = dechunk(body, len(body)).data
     plain.block_length = len(plain.block)
-    computed = plain.digest(algorithm)
-    return digest_of(algorithm, computed) if computed else ""
+    return plain
 
 
 def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:

@@ -12,8 +12,10 @@ from nwx.warc.captures import (
     CaptureBuilder,
     digest_wanted,
     fault_of,
+    further_digests,
     verify_block,
     verify_payload,
+    wanted_for_further,
     wanted_for_verifying,
 )
 from nwx.warc.external_bodies import ExternalBodies, is_external
@@ -66,7 +68,7 @@ class StoredPayload(NamedTuple):
 
 
 class CaptureRecord:
-    """A capture, with its body if `kept`.
+    """A capture, with its body if `kept`, and the `further` digests of its payload.
 
     `resume_at` is an offset to start a reader at: exactly the records before it are complete with
     this capture.
@@ -79,6 +81,7 @@ class CaptureRecord:
         "_metadata",
         "_whole",
         "capture",
+        "further",
         "kept",
         "record_id",
         "resume_at",
@@ -93,8 +96,10 @@ class CaptureRecord:
         *,
         kept: bool,
         beside: Sequence[Record] = (),
+        further: tuple[str, ...] = (),
     ) -> None:
         self.capture = capture
+        self.further = further
         self.resume_at = resume_at
         self.kept = kept
         self.record_id: bytes = record.fields.get(b"warc-record-id")
@@ -135,8 +140,9 @@ class ArchiveReader:
     reading from there. `records` counts the records read, by type, up to the `resume_at` of the
     last capture (at the end of the file, all); `position` is the number of stored bytes consumed.
     `external` reads payloads in other files; without it their records are captures of the file's
-    own bytes. An error before a capture is about the records before its `resume_at`. Reading never
-    raises: a file that cannot be opened is an error too.
+    own bytes. With `further`, captures have the `further_digests` of their payloads. An error
+    before a capture is about the records before its `resume_at`. Reading never raises: a file that
+    cannot be opened is an error too.
     """
 
     def __init__(
@@ -149,8 +155,9 @@ class ArchiveReader:
         keep: Callable[[Capture], bool] = default_keep,
         limits: ReadLimits = ReadLimits(),
         external: ExternalBodies | None = None,
+        further: bool = False,
     ) -> None:
-        self._external = external
+        self._external, self._further = external, further
         self.records: Counter[str] = Counter()
         self._source = source
         self._collection = collection
@@ -235,15 +242,18 @@ class ArchiveReader:
             return None
         kept = self._keep(capture)
         limit = self._limits.payload_bytes
-        return CaptureRecord(capture, resume_at, record, limit, kept=kept, beside=group.beside)
+        further = further_digests(record, capture.digest) if self._further else ()
+        return CaptureRecord(
+            capture, resume_at, record, limit, kept=kept, beside=group.beside, further=further
+        )
 
     def _before_rest(self, record: Record) -> None:
         """Ask for the digests of a record too long to be kept."""
         if digest_wanted(record):
             record.ask("sha1", record.http_head().size)
-        if self._verify:
-            for algorithm, start in wanted_for_verifying(record):
-                record.ask(algorithm, start)
+        wanted = wanted_for_verifying(record) if self._verify else []
+        for asked in (*wanted, *(wanted_for_further(record) if self._further else ())):
+            record.ask(*asked)
 
     def _errors(self, scanner: Scanner, before: int) -> Iterator[ReadError]:
         """Yield and remove the faults before an offset."""

@@ -36,7 +36,7 @@ _HTTP_URL = re.compile(rb"\s*<?https?:", re.I)
 
 
 class Record:
-    """A record: its fields, its location, and the kept part of its block.
+    """A record: its head, as stored and its fields, its location, and the kept part of its block.
 
     ARC records have the fields of a WARC response. `length` is in stored bytes, of the member or of
     head and block. `block` has only the first bytes of a block longer than the limit; digests of
@@ -49,6 +49,7 @@ class Record:
         "fields",
         "format",
         "hashers",
+        "head",
         "http",
         "kind",
         "length",
@@ -60,6 +61,7 @@ class Record:
         self.format = fmt
         self.fields = fields
         self.offset = offset
+        self.head = b""
         self.length = 0
         self.block: bytes | memoryview = b""
         self.block_length = 0
@@ -181,6 +183,7 @@ class UsualHeads:
         if kind is None:
             return None
         record = Record(kind, "warc", ShapedFields(shape.places, values), offset)
+        record.head = found[0]
         record.block = memoryview(data)[size : size + length]
         record.block_length = length
         return record

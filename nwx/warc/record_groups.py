@@ -151,7 +151,7 @@ def _stays(group: Group, record: Record, capture: Record) -> bool:
         alike = sum(other.kind == kind for other in group.beside)
         if alike >= (_MOST_METADATA if kind == "metadata" else 1):
             return False
-    return _linked(record, capture)
+    return belongs_to(record, capture)
 
 
 def _add(group: Group, record: Record) -> None:
@@ -167,7 +167,7 @@ def _add(group: Group, record: Record) -> None:
         beside.append(record)
     elif is_capture(record):
         group.capture = record
-        own = [other for other in beside if _linked(other, record)]
+        own = [other for other in beside if belongs_to(other, record)]
         if len(own) < len(beside):
             _leave(group, [other for other in beside if other not in own])
             group.beside = own
@@ -178,7 +178,8 @@ def _leave(group: Group, records: list[Record]) -> None:
     group.apart.extend(recorded_outlinks(record) for record in records if has_outlinks(record))
 
 
-def _linked(record: Record, capture: Record) -> bool:
+def belongs_to(record: Record, capture: Record) -> bool:
+    """Return whether a request or metadata record is about a capture, by its ids, URL and date."""
     get, other = record.fields.get, capture.fields.get
     own_id, concurrent = other(b"warc-record-id"), get(b"warc-concurrent-to")
     if own_id and (own_id == concurrent or own_id in capture_names(record.fields)):

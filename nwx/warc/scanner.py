@@ -104,6 +104,7 @@ class Scanner:
         if head.length != end - head.size or head.length > self._keep:
             return None
         record = Record(head.kind, "warc", head.fields, self._base)
+        record.head = data[: head.size]
         record.block = memoryview(data)[head.size : end]
         record.block_length = head.length
         record.length = members.end - members.start
@@ -132,6 +133,7 @@ class Scanner:
                 stored_start = None
                 continue
             record = Record(head.kind, self._format, head.fields, offset)
+            record.head = members.data[members.pos - head.size : members.pos]
             self._last = offset
             self._read_block(record, head)
             more = not self._ahead and self._to_next(record)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 
@@ -94,6 +95,9 @@ class BlockText:
             self._data, self._more = b"", iter(())
 
 
+_SIZE = attrgetter("size")
+
+
 class RecentBlocks:
     """Cache of the most recently read blocks, bounded in bytes; thread-safe."""
 
@@ -113,7 +117,7 @@ class RecentBlocks:
             self._blocks[place] = found
             self._blocks.move_to_end(place)
             # those that are here have grown since, as more of them was inflated
-            while sum(each.size for each in self._blocks.values()) > self._most:
+            while sum(map(_SIZE, self._blocks.values())) > self._most:
                 self._blocks.popitem(last=False)
         return found
 

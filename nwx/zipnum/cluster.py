@@ -136,7 +136,7 @@ def _is_below(address: str, start: str) -> bool:
 
 _MOST_BLOCKS_AT_ONCE = 16
 _MOST_BYTES_AT_ONCE = 4 << 20
-_RECENT_BYTES = 32 << 20
+_RECENT_BYTES = 64 << 20
 
 
 class Cluster:

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ SHAPES = """
 DEL k k|EXISTS k|TYPE k|RENAME k k|TTL k|EXPIRE k 100|GET k|SET k v|SET k v EX 100|SETEX k 100 v
 SETEX k n v|HGET k f|HEXISTS k f|HSET k f v f v|HSET k f v f|HSET k f n|HSETNX k f v|HINCRBY k f n
 HGETALL k|HLEN k|HDEL k f f|HSCAN k 0 COUNT 100|HSCAN k x|SADD k f f|SREM k f f|SCARD k|SMEMBERS k
-SISMEMBER k f|SMOVE k k f|SDIFF k k|RPUSH k f f|LPUSH k f v|LLEN k|LINDEX k n|LSET k n f
+LPOP k|SISMEMBER k f|SMOVE k k f|SDIFF k k|RPUSH k f f|LPUSH k f v|LLEN k|LINDEX k n|LSET k n f
 LRANGE k n n|LREM k n f|LMOVE k k LEFT RIGHT|LMOVE k k right left|LMOVE k k UP DOWN|PING|PING f
 ECHO f|GET|HGET k|NONSENSE k f|SELECT x|SPOP k -1
 """
@@ -150,6 +151,54 @@ def test_a_crawler_is_told_what_the_archive_holds_until_it_is_hidden(
         assert client.ask(b"SELECT", b"2") == b"-ERR DB index is out of range\r\n"
 
 
+def test_what_rules_hide_is_not_offered_though_crawls_wrote_it(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path)
+    url, digest = "http://gone.example/a", b"0" * 64
+    value = f"0 20260101000000 {url} 9"
+    asked = [
+        (command, key, field)
+        for command in (b"HGET", b"HEXISTS")
+        for key, field in ((b"alldupes", digest), (b"h:c", digest), (b"h:c", b"odd"))
+    ]
+    with dedup_server(archive) as port, RawClient(port) as client:
+        client.ask(b"HSETNX", b"h:c", digest, value.encode())
+        client.ask(b"HSETNX", b"alldupes", digest, b"c")
+        client.ask(b"HSETNX", b"h:c", b"odd", b"0 never no-url x")
+        odd, yes = bulk("0 never no-url x"), b":1\r\n"
+        shown = [bulk("c"), bulk(value), odd, yes, yes, yes]
+        assert client.pipeline(asked) == shown
+        run_nwx(archive, "access", "add", "block", "http://gone.example/*", "--reason", "a")
+        none = [b"$-1\r\n", b"$-1\r\n", odd, b":0\r\n", b":0\r\n", yes]
+        assert client.pipeline(asked) == none
+        run_nwx(archive, "access", "add", "allow", url, "--reason", "a")
+        assert client.pipeline(asked) == shown
+
+
+def test_files_of_originals_are_listed_for_relation_requires(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path)
+    _, digest = captured(archive)
+    second = write_warc(tmp_path / "b.warc.gz", many_pages(1, site="b.example", start=9))
+    run_nwx(archive, "import", second)
+    other = run_nwx(archive, "dump", "captures").json_lines
+    more = next(each for each in other if "b.example" in each["url"])
+    key, files = b"h:default", b"c:default:wacz"
+    for _ in range(2):  # a server that starts again goes on with the same numbers
+        with dedup_server(archive) as port, RawClient(port) as client:
+            later = client.ask(b"HGET", key, more["digest"].partition(":")[2].encode())
+            assert later.split()[1].startswith(b"0")
+            assert client.ask(b"HGET", key, digest).split()[1].startswith(b"1")
+            assert client.ask(b"LLEN", files) == b":2\r\n"
+            told = json.loads(client.ask(b"LINDEX", files, b"0").split(b"\r\n")[1])
+            assert told == {
+                "filename": "b.warc.gz",
+                "hash": f"sha256:{sha256(second.read_bytes()).hexdigest()}",
+                "size": second.stat().st_size,
+            }
+            unknown = b'{"filename": "c.wacz"}'
+            client.ask(b"RPUSH", b"c:c:wacz", unknown)
+            assert client.ask(b"LINDEX", b"c:c:wacz", b"0") == bulk(unknown.decode())
+
+
 def test_what_ioredis_and_a_crawl_send(tmp_path: Path) -> None:
     """The commands of ioredis at its start, and of a crawl of Browsertrix 1.14 with its commit."""
     wacz = json.dumps({"filename": "a.wacz"}).encode()
@@ -231,6 +280,8 @@ def test_a_port_of_a_network_needs_a_token(tmp_path: Path) -> None:
     ran = run_nwx(archive, "dedup-server", "--host", "0.0.0.0", "--port", 0, code=2)
     assert "--cdx-token" in ran.err
     run_nwx(archive, "dedup-server", "--database", "x=y", code=2)
+    ran = run_nwx(archive, "dedup-server", "--dedup-file", tmp_path / "no/file", code=2)
+    assert "cannot be used for the keys" in ran.err
     assert "no archive" in run_nwx(tmp_path / "none", "dedup-server", "--port", 0, code=1).err
 
 

@@ -1,10 +1,18 @@
 """Captures are found by their digest, those that hold it the newest first."""
 
+from dataclasses import replace
 from itertools import islice
 
+from nwx.access.restricted.engine import restricted_to
+from nwx.checks.agreement import check
+from nwx.engine.access.aclj import digest_scope, scope_of
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action
 from nwx.engine.base import Engine
 from nwx.model import Batch, IndexName
-from tests.conformance.archive import capture, sha1
+from nwx.query.question import Question
+from nwx.values.timestamps import Period
+from tests.conformance.archive import batch, capture, page, sha1
+from tests.conformance.asking import ask
 
 SAME = sha1("the same payload")
 SHA256 = "sha256:" + "0123456789abcdef" * 4
@@ -96,3 +104,47 @@ def test_the_setting_holds_until_it_is_changed(engine: Engine) -> None:
     for wanted in (False, True, True, False):
         engine.digests.keep(wanted=wanted)
         assert engine.digests.is_kept() is wanted
+
+
+def test_hidden_captures_are_not_found_by_a_further_digest(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    engine.digests.add([(FURTHER, SAME)])
+    with_host = AccessRule("", Action.EXCLUDE, scope_of("example.net"), reason="asked")
+    engine.access_index().put([with_host], "")
+    shown = restricted_to(engine, EVERYBODY)
+    found = list(shown.captures_by_digest(FURTHER))
+    assert found == [CAPTURES[1], CAPTURES[0]]
+    assert list(shown.scan(IndexName.DIGESTS)) == []
+    engine.access_index().put([replace(with_host, scope=digest_scope(SAME))], "")
+    assert list(restricted_to(engine, EVERYBODY).captures_by_digest(FURTHER)) == []
+
+
+def test_damaged_pairs_are_found(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    store = engine.entry_store(IndexName.DIGESTS)
+    engine.digests.add([(FURTHER, SAME)])
+    damaged = [("sha256:a1", [SAME]), (sha1("a"), [SAME]), (sha1("b"), []), (sha1("c"), ["x"])]
+    store.put([{"id": id, "digests": digests} for id, digests in damaged])
+    engine.refresh()
+    found = [one for one in check(engine) if one.kind == "digests"]
+    assert sorted(one.id for one in found) == sorted(id for id, _ in damaged)
+
+
+def test_a_search_by_a_further_digest_finds_the_documents(engine: Engine) -> None:
+    shown, other = (
+        page("http://a.example/one", "2010", "one"),
+        page("http://b.example/two", "2011", "two"),
+    )
+    engine.write(batch([shown, other]))
+    engine.refresh()
+    assert ask(engine, f'digest:"{FURTHER}"') == set()
+    engine.digests.add([(FURTHER, shown.capture.digest)])
+    bare = FURTHER.partition(":")[2].upper()
+    for query in (f'digest:"{FURTHER}"', f"hash:{bare}", f"one AND (two OR digest:{bare})"):
+        assert ask(engine, query) == {"one"}, query
+    assert ask(engine, f"* -digest:{bare}") == {"two"}
+    named = Question(f"digest:{bare}")
+    assert engine.totals([named]) == [1]
+    assert [one.url for one in engine.scroll(named)] == ["http://a.example/one"]
+    assert sum(one.captures for one in engine.trends([named], Period.YEAR)[0]) == 1

@@ -1,7 +1,10 @@
 """Orders are by score, or by all dates of a document."""
 
+from pytest import approx
+
 from nwx.engine.base import Engine
 from nwx.model import Collapse, Sort
+from nwx.query.question import Question
 from nwx.query.tree import All, Bool, Boost, Term
 from tests.conformance.archive import also, batch, page
 from tests.conformance.asking import names, search
@@ -44,6 +47,40 @@ def test_the_better_match_comes_first(archive: Engine) -> None:
     found = search(archive, Term("", "apple"))
     assert names(found) == ["a", "b"]
     assert found.hits[0].score > found.hits[1].score > 0
+
+
+def test_pages_come_before_files_and_errors(engine: Engine) -> None:
+    often = "lamp lamp lamp"
+    missing = page("http://example.org/lamp/404", "2010", often, status=404)
+    picture = page("http://example.org/lamp.svg", "2011", often, content_type="image/svg+xml")
+    long = page("http://example.org/story", "2012", "a lamp among many other words of a story")
+    engine.write(batch([missing, picture, long]))
+    engine.refresh()
+    lamp = Term("", "lamp")
+    found = search(engine, lamp)
+    assert names(found)[0] == "story"
+    assert set(names(found)) == {"story", "404", "lamp.svg"}
+    alike = search(engine, lamp, sort=Sort.ALL_TYPES)
+    assert names(alike)[2] == "story"
+    assert [hit.score for hit in found.hits] == sorted((h.score for h in found.hits), reverse=True)
+    for offset in range(3):
+        part = search(engine, lamp, offset=offset, limit=1)
+        assert names(part) == names(found)[offset : offset + 1]
+    scores = {hit.id: hit.score for hit in engine.scroll(Question(lamp))}
+    assert scores == approx({hit.id: hit.score for hit in found.hits})
+    groups = {one: search(engine, Term("content_type_norm", one)) for one in ("pages", "files")}
+    assert names(groups["pages"]) == ["story"]
+    assert set(names(groups["files"])) == {"404", "lamp.svg"}
+
+
+def test_an_url_is_listed_once_with_its_page_first(engine: Engine) -> None:
+    gone = page("http://example.org/x", "2014", "lamp lamp lamp", status=404)
+    there = page("http://example.org/x", "2010", "one lamp among other words")
+    engine.write(batch([gone, there]))
+    engine.refresh()
+    found = search(engine, Term("", "lamp"), collapse=Collapse.URL)
+    assert [hit.id for hit in found.hits] == [there.capture.document_id]
+    assert found.hits[0].versions == 2
 
 
 def test_a_boost_puts_forward(archive: Engine) -> None:

@@ -256,6 +256,31 @@ def test_a_digest_is_purged_with_its_revisits(engine: Engine, open_archive: Open
     assert engine.count(IndexName.DOCUMENTS) == 1
 
 
+def test_a_payload_is_purged_by_its_further_digest_and_that_with_it(
+    kind: str, engine: Engine, open_archive: Opener
+) -> None:
+    shown = with_captures(engine)
+    further, stays = f"sha256:{'a1' * 32}", f"sha256:{'b2' * 32}"
+    engine.digests.add([(further, shown.capture.digest), (stays, other(1).capture.digest)])
+    assert purge(engine, open_archive, further, 60.0).captures == 3
+    assert list(engine.captures(shown.capture.urlkey)) == []
+    assert list(engine.digests.pairs()) == [(stays, other(1).capture.digest)]
+    assert holding(kind, engine, "a1" * 32) == set()
+
+
+def test_a_digest_stays_while_another_capture_has_the_payload(
+    engine: Engine, open_archive: Opener
+) -> None:
+    shown = with_captures(engine)
+    further = f"sha256:{'a1' * 32}"
+    elsewhere = capture("http://elsewhere.example/", "2010", digest=shown.capture.digest)
+    engine.write(Batch(captures=(elsewhere,)))
+    engine.refresh()
+    engine.digests.add([(further, shown.capture.digest)])
+    purge(engine, open_archive, shown.capture.url)
+    assert list(engine.captures_by_digest(further)) == [elsewhere]
+
+
 def test_a_page_is_purged_with_its_renders_and_no_other(
     engine: Engine, open_archive: Opener
 ) -> None:

@@ -229,6 +229,8 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         "export results - quarry --format json --field dates --field url --field title",
         "export results {out}.warc.gz quarry --with-resources --quiet",
         "export results {out}.csv quarry --quiet",
+        "export wat {out} --quiet",
+        "export wet {out} --quiet",
         f"export captures {{out}} --collection {HIDDEN_COLLECTION} --quiet",
         f"export links {{out}} --collection {HIDDEN_COLLECTION} --quiet",
     ],

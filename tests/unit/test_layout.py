@@ -37,6 +37,7 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/exports/extracted": "tests/cli/test_export_extracts.py",
     "nwx/checks/backups.py": "tests/cli/test_backup.py",
     "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
     "nwx/dedup/redis_commands.py": "tests/cli/test_dedup_server.py",

@@ -134,6 +134,18 @@ def test_pages_lead_on_and_keep_the_question(client: FlaskClient) -> None:
     assert page.all("ol", class_="hits")[0].attributes["start"] == "11"
 
 
+def test_files_and_errors_come_after_pages_and_are_counted(client: FlaskClient) -> None:
+    address = "/search?q=quarry&collapse=none"
+    (link,) = [
+        a for a in Page(client.get(address).text).all("a") if "files" in a.attributes["href"]
+    ]
+    files = client.get(link.attributes["href"])
+    count = re.search(r"<strong>(\d+)</strong> result", files.text)
+    assert count
+    assert link.text.split()[0] == count[1]
+    assert "files and errors" not in client.get(f"{address}&sort=all-types").text
+
+
 def test_beyond_the_window_the_end_is_told(client: FlaskClient) -> None:
     answer = client.get("/search?q=quarry&page=1001")
     assert answer.status_code == 400
@@ -165,7 +177,7 @@ def test_no_results_lead_back(client: FlaskClient) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("sort=best", "choose one of relevance, oldest, newest"),
+        ("sort=best", "choose one of relevance, all-types, oldest, newest"),
         ("collapse=host", "choose one of url, similar, none"),
         ("per_page=11", "choose one of 10, 20, 50, 100"),
         ("page=0", "whole number from 1"),

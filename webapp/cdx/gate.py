@@ -7,7 +7,8 @@ error, go the usual way as far as they have come.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from flask import Flask
@@ -92,12 +93,9 @@ class Gate:
         """Send a short answer."""
         compress = takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", ""))
         body, compressed = whole(begun.head, compress=compress)
-        charset = "; charset=utf-8" if begun.media_type.startswith("text/") else ""
-        head = [("Content-Type", f"{begun.media_type}{charset}")]
-        head += [("Content-Length", str(len(body)))]
-        head += [("Content-Encoding", "gzip")] if compressed else []
-        head += origin_headers(environ.get("HTTP_ORIGIN", ""), self._service.origins)
-        start_response("200 OK", [*head, *COMMON_HEADERS])
+        asking = environ.get("HTTP_ORIGIN", "")
+        further = _further_headers(begun.media_type, compressed, asking, self._service.origins)
+        start_response("200 OK", [("Content-Length", str(len(body))), *further])
         return (body,)
 
     def _begun(self, environ: dict[str, Any]) -> BegunAnswer | NwxError | None:
@@ -143,6 +141,16 @@ class Gate:
         if any(name in parameters for name in _NOT_SO_PLAIN):
             return None
         return asked(self._service, server, parameters, collection, variant)
+
+
+@lru_cache(1_000)
+def _further_headers(
+    media_type: str, compressed: bool, asking: str, origins: frozenset[str]
+) -> Sequence[tuple[str, str]]:
+    charset = "; charset=utf-8" if media_type.startswith("text/") else ""
+    head = [("Content-Type", f"{media_type}{charset}")]
+    head += [("Content-Encoding", "gzip")] if compressed else []
+    return (*head, *origin_headers(asking, origins), *COMMON_HEADERS)
 
 
 def _is_of_one_url(query_string: str) -> bool:

@@ -97,6 +97,10 @@ class SearchAddresses:
         """Return the address of another page."""
         return self._with({"page": _pair("page", str(page), "1")})
 
+    def query(self, query: str) -> str:
+        """Return the address of another query with the same filters."""
+        return self._first_page("q", _pair("q", query))
+
     def sort(self, sort: str) -> str:
         """Return the address of the same results in another order."""
         return self._first_page("sort", _pair("sort", Sort(sort), Sort.RELEVANCE))

@@ -17,7 +17,7 @@ from nwx.errors import (
     UrlError,
     WindowError,
 )
-from nwx.model import Collapse, SearchResult, Sort
+from nwx.model import Collapse, SearchResult, Sort, Total
 from nwx.quality.renders.page_pictures import HitPicture
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
@@ -44,6 +44,7 @@ FACET_TITLES = {
 }
 SORTS = {
     Sort.RELEVANCE: lazy_gettext("Best match"),
+    Sort.ALL_TYPES: lazy_gettext("All types"),
     Sort.OLDEST: lazy_gettext("Oldest"),
     Sort.NEWEST: lazy_gettext("Newest"),
     Sort.INLINKS: lazy_gettext("Most linked"),
@@ -112,6 +113,14 @@ class CapturedUrl:
     is_cut: bool
 
 
+@dataclass(frozen=True, slots=True)
+class FilesBelow:
+    """The files and errors among the documents of a result, and the query of them."""
+
+    query: str
+    documents: Total
+
+
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
     """Show the box and what the archive holds, or the results where something is asked."""
@@ -175,6 +184,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
         pages=page_numbers(addresses.page_number, last_page(question, total)),
         last_page=last_page(question, total),
         window=RESULT_WINDOW,
+        files=_files_below(question, result.documents),
         elsewhere=_without_filters(question) if not result.hits else None,
         corrected=_corrected(result, question) if total <= FEW_RESULTS else "",
         captured=_captured_url(question.text),
@@ -310,6 +320,19 @@ def _without_filters(question: Question) -> SearchResult | None:
         return answer_search(archive().hits(bare).page)
     except (EngineBusyError, QuestionTimeoutError):
         return None  # the results are shown without this hint
+
+
+def _files_below(question: Question, documents: Total) -> FilesBelow | None:
+    """Return the files and errors that rank below the pages of a result, None without both."""
+    if not question.text or question.sort is not Sort.RELEVANCE or documents.value < 2:
+        return None
+    query = f"({question.text}) AND type:files"
+    asked = replace(question, query=query, collapse=Collapse.NONE, limit=0, snippets=False)
+    try:
+        found = answer_search(archive().hits(replace(asked, offset=0)).page).documents
+    except (EngineBusyError, QueryError, QuestionTimeoutError):
+        return None  # the results are shown without this hint
+    return FilesBelow(query, found) if 0 < found.value < documents.value else None
 
 
 def _corrected(result: SearchResult, question: Question) -> str:

@@ -13,7 +13,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ import uvloop
 from nwx import Archive
 from nwx.dedup.key_store import CommandError, Keyspace, KeyStore, dedup_file_path
 from nwx.dedup.redis_commands import STATUS_OK, Status, integer, run_command, wrong_number
-from nwx.errors import DigestError, NwxError, SettingsError
+from nwx.errors import SettingsError
 from nwx.settings import Settings
-from nwx.values.digests import normal_digest
+from webapp.server.archive_offers import ArchiveOffers, ArchiveQuestion
 from webapp.server.redis_connection import RedisConnection, RedisRequest
 from webapp.server.sockets import host_names, listen, port_of
 
@@ -36,10 +36,7 @@ _MOST_CLIENTS = 2_000
 _AT_ONCE = 500
 """The commands of a connection that are run in a turn, and the look-ups of a batch."""
 
-_MERGED, _CRAWL = b"alldupes", b"h:"
 _INFO = b"# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nloading:0\r\n"
-_LOOKED_UP = (b"hget", b"hexists")
-_LONGEST_DIGEST = 200
 _BEFORE_LOGIN = (b"auth", b"hello", b"quit")
 """HELLO, which asks for RESP3, is unknown: its client goes on with AUTH."""
 
@@ -69,13 +66,7 @@ class RedisSettings:
     file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    connection: RedisConnection
-    digest: str
-    collection: str
-    crawl: str | None
-    command: bytes
+_Lookup = tuple[RedisConnection, ArchiveQuestion]
 
 
 class RedisServer:
@@ -83,6 +74,8 @@ class RedisServer:
 
     def __init__(self, settings: RedisSettings, store: KeyStore, archive: Archive) -> None:
         self._settings, self._store, self._archive = settings, store, archive
+        only_own = settings.scope is DedupScope.COLLECTION
+        self._offers, self._has_rules = ArchiveOffers(archive, only_own=only_own), False
         self._spaces = {0: "", **dict(settings.databases)}
         self._connections: set[RedisConnection] = set()
         self._awake: dict[RedisConnection, None] = {}
@@ -138,14 +131,12 @@ class RedisServer:
         self._is_scheduled = False
         awake, self._awake = self._awake, {}
         try:
+            self._has_rules = self._archive.has_rules()
             done = [(one, self._run(one)) for one in awake]
             self._store.commit()
         except sqlite3.Error as error:
-            logging.getLogger(__name__).error("dedup: cannot write: %s", error)
-            self._store.rollback()
-            self._lookups = [one for one in self._lookups if one.connection not in awake]
-            for connection in awake:
-                connection.end("ERR the keys cannot be written; nothing of this is stored")
+            self._lookups = [one for one in self._lookups if one[0] not in awake]
+            self._not_written(awake, error)
             return
         for connection, (answers, is_over) in done:
             if answers:
@@ -155,6 +146,12 @@ class RedisServer:
             elif connection.is_ready:
                 self.wake(connection)
         self._ask()
+
+    def _not_written(self, connections: Iterable[RedisConnection], error: Exception) -> None:
+        logging.getLogger(__name__).error("dedup: cannot write: %s", error)
+        self._store.rollback()
+        for connection in connections:
+            connection.end("ERR the keys cannot be written; nothing of this is stored")
 
     def _run(self, connection: RedisConnection) -> tuple[list[Any], bool]:
         """Return the answers to some commands, and whether the connection ends after them."""
@@ -179,60 +176,40 @@ class RedisServer:
         own = self._own.get(name)
         if own is not None:
             return own(connection, request)
-        answer = run_command(Keyspace(self._store, connection.space), request[0], request[1:])
-        if not answer and name in _LOOKED_UP:
-            self._look_up(connection, name, request[1], request[2])
+        keys = Keyspace(self._store, connection.space)
+        answer = run_command(keys, request[0], request[1:])
+        question = self._offers.question(keys, request, answer, has_rules=self._has_rules)
+        if question is not None:
+            connection.is_waiting = True
+            self._lookups.append((connection, question))
         return answer
-
-    def _look_up(self, connection: RedisConnection, name: bytes, key: bytes, field: bytes) -> None:
-        """Have a digest looked up in the archive, if that is what is asked for."""
-        crawl = key.removeprefix(_CRAWL).decode("utf-8", "replace")
-        if (key != _MERGED and not key.startswith(_CRAWL)) or len(field) > _LONGEST_DIGEST:
-            return
-        try:
-            digest = normal_digest(field.decode("latin-1"))
-        except DigestError:
-            return
-        scope = connection.space if self._settings.scope is DedupScope.COLLECTION else ""
-        wanted = None if key == _MERGED else crawl
-        if wanted is not None and scope not in ("", wanted):
-            return
-        connection.is_waiting = True
-        self._lookups.append(_Lookup(connection, digest, wanted or scope, wanted, name))
 
     def _ask(self) -> None:
         if self._lookups and not self._is_asking:
             batch, self._lookups = self._lookups[:_AT_ONCE], self._lookups[_AT_ONCE:]
             self._is_asking = True
-            asked = asyncio.get_running_loop().run_in_executor(self._thread, self._found, batch)
+            asked = asyncio.get_running_loop().run_in_executor(self._thread, _asked, batch)
             asked.add_done_callback(lambda done: self._tell(batch, done))
-
-    def _found(self, batch: list[_Lookup]) -> list[Any]:
-        return [self._value(one) for one in batch]
-
-    def _value(self, lookup: _Lookup) -> Any:
-        try:
-            found = self._archive.original(lookup.digest, lookup.collection)
-        except NwxError as error:
-            return CommandError(f"ERR the archive cannot be asked: {error}")
-        if lookup.command == b"hexists":
-            return int(found is not None)
-        if found is None:
-            return None
-        if lookup.crawl is None:
-            return found.collection.encode()
-        size = found.content_length or found.record_length or 0
-        return f"0 {found.timestamp} {found.url} {size}".encode()
 
     def _tell(self, batch: list[_Lookup], done: "asyncio.Future[list[Any]]") -> None:
         self._is_asking = False
         if done.cancelled():
             return
-        for lookup, answer in zip(batch, done.result(), strict=True):
-            lookup.connection.is_waiting = False
-            lookup.connection.send([answer])
-            if lookup.connection.is_ready:
-                self.wake(lookup.connection)
+        connections = [connection for connection, _ in batch]
+        try:
+            answers = [
+                found if isinstance(found, CommandError) else question.answer(found)
+                for (_, question), found in zip(batch, done.result(), strict=True)
+            ]
+            self._store.commit()
+        except sqlite3.Error as error:
+            self._not_written(connections, error)
+            answers, connections = [], []
+        for connection, answer in zip(connections, answers, strict=True):
+            connection.is_waiting = False
+            connection.send([answer])
+            if connection.is_ready:
+                self.wake(connection)
         self._ask()
 
     def _log_in(self, connection: RedisConnection, request: RedisRequest) -> Status:
@@ -261,6 +238,10 @@ class RedisServer:
         if asked not in answers:
             raise CommandError("ERR unknown subcommand of 'client'")
         return answers[asked]
+
+
+def _asked(batch: list[_Lookup]) -> list[Any]:
+    return [question.asked() for _, question in batch]
 
 
 def _ping(_: RedisConnection, request: RedisRequest) -> Any:
@@ -299,7 +280,7 @@ def serving_redis(settings: RedisSettings | None) -> Iterator[str]:
             raise SettingsError("whoever reaches this port may write; set a token (--cdx-token)")
         archive = stack.enter_context(Archive(settings.archive))
         path = dedup_file_path(settings.archive.engine, settings.file)
-        archive.original("sha1:" + "A" * 32)
+        archive.has_rules()  # an error where there is no archive
         loop = uvloop.new_event_loop()
         stack.callback(loop.close)
         store = KeyStore(path)

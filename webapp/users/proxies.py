@@ -51,9 +51,9 @@ class ProxyHeaders:
         if _PEER in environ:
             return
         peer = environ[_PEER] = str(environ.get("REMOTE_ADDR", ""))
-        forwarded, protocol, user = (
-            str(environ.pop(name, "")) for name in (_FOR, _PROTOCOL, _USER)
-        )
+        forwarded = str(environ.pop(_FOR, ""))
+        protocol = str(environ.pop(_PROTOCOL, ""))
+        user = str(environ.pop(_USER, ""))
         environ[REMOTE_USER] = ""
         if forwarded or protocol or user:
             environ[FORWARDED] = True

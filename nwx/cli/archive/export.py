@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nwx.exports import PackReport
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
+    from nwx.exports.extracted.inputs import ExtractReport
     from nwx.exports.links import LinkExportReport
 
     _Report = CcIndexReport | ExportReport | LinkExportReport
@@ -32,6 +33,7 @@ _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
 _WARC = "warc"
 _RESULT_FORMATS = ("csv", "json", "txt", _WARC)
 _ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
+_EXTRACTS = ("wat", "wet")
 _ERRORS_SHOWN = 20
 _OPTIONS = {
     "captures": (),
@@ -41,6 +43,8 @@ _OPTIONS = {
         *("query", "fields", "formats", "collection", "excel"),
         *("date_from", "date_to", "with_resources"),
     ),
+    "wat": ("query", "collection"),
+    "wet": ("query", "collection"),
 }
 """What may be exported, and which options each has."""
 
@@ -69,7 +73,7 @@ class _Options:
 @click.command("export")
 @click.argument("what", type=click.Choice(list(_OPTIONS)))
 @click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
-@click.argument("query", nargs=-1)
+@click.argument("query", metavar="[QUERY|FILE]...", nargs=-1)
 @click.option(
     "--format",
     "formats",
@@ -91,8 +95,8 @@ class _Options:
 @option.string("--crawl", "NAME", "cc-index: the crawl.  [default: the collection]")
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, **given: Any) -> None:
-    """Write captures, links or results of a search to files for other programs.
+def command(settings: Settings, /, **given: Any) -> int:
+    """Write captures, links, results or extracts to files for other programs.
 
     FOLDER is created. `captures` writes Parquet with a folder for each month
     (month=2013-01) and one row a capture. Columns are named as in Common
@@ -111,14 +115,27 @@ def command(settings: Settings, /, **given: Any) -> None:
     `results` writes what QUERY finds to the file OUT: CSV or JSON with the
     fields chosen by --field, a list of URLs, or a WARC with the records of
     their captures. - is standard output, but for a WARC.
+
+    `wat` and `wet` write a file of Common Crawl's form for each archive file:
+    metadata of all records, texts of pages. They are those of the archive, or
+    FILEs without one. Files that FOLDER has are not written again.
     """
     asked = _Options(**given)
     _check_use(asked)
     with opened_archive(settings) as archive:
         if asked.what == "results":
             _export_results(archive, asked)
-            return
+            return 0
         with progress_bar(quiet=asked.quiet) as show:
+            if asked.what in _EXTRACTS:
+                extracts = archive.export_extracts(
+                    asked.what,
+                    asked.folder,
+                    asked.query,
+                    collection=asked.collection,
+                    progress=show,
+                )
+                return _report_extracts(extracts, asked)
             report = _export(archive, asked, show)
     found = asdict(report)
     print_problems(found.pop("problems", ()), found.get("problems_total", 0))
@@ -128,6 +145,7 @@ def command(settings: Settings, /, **given: Any) -> None:
         print_json(found)
     elif not asked.quiet:
         click.echo(_words(report))
+    return 0
 
 
 def _check_use(asked: _Options) -> None:
@@ -142,8 +160,29 @@ def _check_use(asked: _Options) -> None:
             raise UsageError(f"results are written as one of {', '.join(_RESULT_FORMATS)}")
     elif str(asked.folder) == STANDARD_INPUT:
         raise UsageError(f"{asked.what} are written to a folder; name one")
+    elif asked.what in _EXTRACTS and asked.query and asked.collection:
+        raise UsageError("--collection is about the files of an archive")
     elif not set(asked.formats) <= set(_FORMATS):
         raise UsageError(f"links are written as {', '.join(_FORMATS)}")
+
+
+def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
+    for error in report.errors[:_ERRORS_SHOWN]:
+        warn(f"{error.file}: {error.message} ({error.kind})")
+    if asked.as_json:
+        print_json(asdict(report))
+    elif not asked.quiet:
+        counts = (f"{report.present:,} there already", f"{report.hidden:,} records hidden")
+        more = [text for text in counts if not text.startswith("0 ")]
+        if report.errors:
+            more.append(counted(len(report.errors), "error"))
+        written = counted(report.written, "record")
+        click.echo(
+            f"{written} of {report.records:,} in {counted(report.files, 'file')}, "
+            f"{size_words(report.bytes)} in {report.seconds:.1f} s"
+            + "".join(f"; {text}" for text in more)
+        )
+    return 0 if report.files or report.present else 1
 
 
 def _export(archive: "Archive", asked: _Options, show: "ShowProgress") -> "_Report":

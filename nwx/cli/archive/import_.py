@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nwx.warc.sources import ArchiveSource
 
 
-_OF_EXTRACTION = ("verify", "parser", "item_seconds", "external", "extractors", "name")
+_OF_EXTRACTION = ("verify", "digests", "parser", "item_seconds", "external", "extractors", "name")
 """Options that are about how archive files are read."""
 
 documents_option = option.repeated(
@@ -107,6 +107,11 @@ _ERRORS_SHOWN = 10
 @documents_option
 @option.string("--name", "NAME", "The file name to record for standard input (-).", default=None)
 @verify_option
+@option.choice_of(
+    "--digests",
+    ("sha256", "none"),
+    "Keep a SHA-256 of each payload beside its SHA-1 (and a SHA-1 beside that), now and later.",
+)
 @parser_option
 @item_seconds_option
 @option.seconds(

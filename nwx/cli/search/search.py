@@ -41,6 +41,7 @@ CSV_COLUMNS = (
     "The order of the results.",
     default=Sort.RELEVANCE,
 )
+@option.flag("--all-types", "Rank files, redirects and error pages as pages are.")
 @click.option(
     "--collapse/--all-versions",
     default=True,
@@ -65,6 +66,7 @@ def command(
     query: tuple[str, ...],
     limit: int | None,
     page: int,
+    all_types: bool,
     collapse: bool,
     similar: bool,
     facets: tuple[str, ...],
@@ -78,9 +80,12 @@ def command(
 
     A query is words, "phrases", AND OR NOT, field:value, ranges, wild*cards.
     Without a query, all documents are listed. Dates are written 2010, 2010-03
-    or 2010-03-05. Pages reach the 10,000th result; --scroll streams all.
+    or 2010-03-05. By relevance, images, scripts, redirects and error pages come
+    after pages (type:pages, type:files). Pages reach the 10,000th result; --scroll streams all.
     """
     check_one_form(csv=as_csv, json=as_json)
+    if all_types:
+        asked["sort"] = Sort.ALL_TYPES
     rows = 0 if scroll else 10 if limit is None else limit
     offset = (page - 1) * rows
     with opened_archive(settings) as archive:

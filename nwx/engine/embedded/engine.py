@@ -212,7 +212,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def search(self, question: "Question") -> "SearchResult":
         with self._folder.our_errors():
-            return self._searches.search(question)
+            return self._searches.search(self.widened(question))
 
     def search_state(self) -> str:
         with self._folder.our_errors():
@@ -220,11 +220,11 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     def scroll(self, question: "Question") -> "Iterator[Hit]":
         with self._folder.our_errors():
-            yield from self._searches.scroll(question)
+            yield from self._searches.scroll(self.widened(question))
 
     def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
         with self._folder.our_errors():
-            return self._searches.trends(questions, period)
+            return self._searches.trends([*map(self.widened, questions)], period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         with self._folder.our_errors():
@@ -381,7 +381,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Return a connection that sees everything written, committed or not."""
         writer = self._writer
-        return self._shared.reading() if writer is None else writer.reading()
+        return self._shared if writer is None else writer.reading()
 
     @contextmanager
     def _streaming(self) -> Iterator[sqlite3.Connection]:

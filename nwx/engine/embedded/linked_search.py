@@ -140,8 +140,11 @@ _FURTHER = 6
 class LinkedSearch:
     """What links do in one search."""
 
-    def __init__(self, documents: LinkedDocuments, weights: RankingSettings) -> None:
+    def __init__(
+        self, documents: LinkedDocuments, weights: RankingSettings, *, pages_first: bool = False
+    ) -> None:
         self._documents = documents
+        self._pages_first = pages_first
         self._texts: dict[int, float] = {}
         self._found_nums: Ints = np.zeros(0, dtype=np.int64)
         self._weights = weights
@@ -195,7 +198,7 @@ class LinkedSearch:
         texts = np.zeros(len(every))
         texts[: len(own)] = [one.score for one in listed]
         targets = self._documents.targets[every]
-        scores = texts.copy() if found is None else np.maximum(texts, found.scores_of(targets))
+        scores = np.maximum(texts, self._anchor_scores(columns, found, every))
         first = _firsts(every, groups, _in_order(columns, every, scores))
         window = first[:FACTOR_WINDOW]
         if self._ranking is not None:
@@ -258,11 +261,12 @@ class LinkedSearch:
         if self._ranking is None:
             return {}
         targets = self._documents.targets[np.array(nums, dtype=np.int64)]
-        anchors = np.zeros(len(nums)) if found is None else found.scores_of(targets)
+        anchors = self._anchor_scores(view.columns, found, np.array(nums, dtype=np.int64))
         texts = self._texts
         listed = np.array([num for num in nums if num not in texts], dtype=np.int64)
         if unknown := listed[_among(listed, by_words)].tolist():
-            texts = texts | ({} if query is None else _text_scores(view, query, unknown))
+            scored = {} if query is None else _text_scores(view, query, unknown)
+            texts = texts | self._weighted(view.columns, scored)
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
         columns = (one.tolist() for one in (targets, anchors, factors, domains))
         return {
@@ -272,6 +276,21 @@ class LinkedSearch:
             )
             for num, target, anchor, factor, count in zip(nums, *columns, strict=True)
         }
+
+    def _anchor_scores(
+        self, columns: DocumentColumns, found: FoundTargets | None, nums: Ints
+    ) -> Scores:
+        if found is None:
+            return np.zeros(len(nums))
+        scores = found.scores_of(self._documents.targets[nums])
+        return scores * columns.rank_weights[nums] if self._pages_first else scores
+
+    def _weighted(self, columns: DocumentColumns, scores: Mapping[int, float]) -> dict[int, float]:
+        """Return scores of documents by number, less for what ranks below pages."""
+        if not self._pages_first:
+            return dict(scores)
+        weights = columns.rank_weights[list(scores)].tolist()
+        return {num: score * w for (num, score), w in zip(scores.items(), weights, strict=True)}
 
     def _found_by(
         self, found: FoundTargets | None, target: int, alone: bool

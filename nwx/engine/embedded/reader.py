@@ -4,7 +4,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
@@ -169,21 +169,32 @@ def stored_bytes(db: sqlite3.Connection, folder: Folder, index: IndexName) -> in
 
 
 class SharedConnection:
-    """A connection that is opened when it is first needed."""
+    """A connection that is opened when it is first needed; a context gives it."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._guard = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def __enter__(self) -> sqlite3.Connection:
         """Give the connection, to one thread at a time."""
-        with self._guard, self._folder.our_errors():
-            if self._db is None:
-                self._folder.check()
-                self._db = connect(self._folder.database, read_only=True, names=self._folder.names)
-            yield self._db
+        self._guard.acquire()
+        if self._db is None:
+            try:
+                with self._folder.our_errors():
+                    self._folder.check()
+                    path, names = self._folder.database, self._folder.names
+                    self._db = connect(path, read_only=True, names=names)
+            except BaseException:
+                self._guard.release()
+                raise
+        return self._db
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        self._guard.release()
+        if isinstance(error, Exception):
+            with self._folder.our_errors():
+                raise error
 
     def close(self) -> None:
         """Close the database; a later read opens it again."""

@@ -4,21 +4,26 @@ An entry has a digest that no capture needs to have as its id, and in `digests` 
 with the same payload have.
 """
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex, EntryStore
-from nwx.errors import DigestError
+from nwx.errors import DigestError, UsageError
+from nwx.query.question import Question
+from nwx.query.tree import Bool, Boost, Node, Term
 from nwx.values.digests import normal_digest
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
 
 DigestPair = tuple[str, str]
 """A further digest of a payload, and the one that its captures have; both in normal form."""
-
-FURTHER_ALGORITHMS = ("sha1", "sha256")
-"""The algorithms that all payloads have a digest of, where further digests are kept."""
 
 _STATE = "kept"
 _AT_ONCE = 1_000
@@ -88,6 +93,46 @@ class DigestIndex(EntryIndex):
         return removed
 
 
+_NAMED = re.compile(r"\b(?:digest|hash)\s*:", re.IGNORECASE)
+
+
+def with_same_digests(index: DigestIndex, question: Question) -> Question:
+    """Return a question whose conditions on digests hold for all digests of the same payload."""
+    query = question.query
+    if isinstance(query, str):
+        if not _NAMED.search(query):
+            return question
+        from nwx.query.parser import parse_query  # which loads the grammar
+
+        query = parse_query(query)
+    return replace(question, query=_widened(query, index))
+
+
+def _widened(node: Node, index: DigestIndex) -> Node:
+    match node:
+        case Term(field="digest"):
+            same = index.same(node.text)
+            return Bool(should=tuple(Term("digest", one) for one in same)) if same[1:] else node
+        case Boost():
+            return replace(node, node=_widened(node.node, index))
+        case Bool():
+            parts = (node.must, node.should, node.must_not)
+            return Bool(*(tuple(_widened(one, index) for one in part) for part in parts))
+    return node
+
+
+def held_digest(engine: "Engine", digest: str) -> str:
+    """Return the digest that the captures of a payload have, for a rule about a further digest.
+
+    Raises UsageError if they have several: each needs a rule of its own.
+    """
+    same = engine.digests.same(digest)
+    held = [one for one in same if next(engine.captures_of_digest(one), None)] if same[1:] else []
+    if len(held) > 1:
+        raise UsageError(f"captures of this payload have other digests too: {', '.join(held)}")
+    return held[0] if held else digest
+
+
 def _added(
     found: Mapping[str, IndexEntry | None], wanted: Mapping[str, set[str]]
 ) -> dict[str, IndexEntry | None]:
@@ -110,7 +155,7 @@ def _without(
     return changed
 
 
-def pair_faults(entries: Sequence[IndexEntry]) -> Iterator[tuple[str, str]]:
+def pair_faults(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the ids of entries that are no pairs of digests of different kinds, with a message."""
     for entry in entries:
         digests = [str(entry["id"]), *entry["digests"]]

@@ -177,20 +177,20 @@ class SearchServerEngine(CaptureLookups, Engine):
     def search(self, question: Question) -> SearchResult:
         self._schema.check()
         allowed = self._settings.partial and not question.hidden
-        return searched(self._searching.search, question, partial=allowed)
+        return searched(self._searching.search, self.widened(question), partial=allowed)
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
         self._schema.check()
-        return self._searching.totals(questions)
+        return self._searching.totals([*map(self.widened, questions)])
 
     def scroll(self, question: Question) -> Iterator[Hit]:
         self._schema.check()
-        return self._searching.scroll(question)
+        return self._searching.scroll(self.widened(question))
 
     def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
         """Return when the documents of each of some questions were captured, by period."""
         self._schema.check()
-        return self._searching.trends(questions, period)
+        return self._searching.trends([*map(self.widened, questions)], period)
 
     def similar_words(self, word: str, most: int) -> list[str]:
         self._schema.check()

@@ -31,6 +31,7 @@ def test_a_question_is_resolved() -> None:
         {"content_type_norm": ("html",), "status_code": ("200",)},
         "20100101000000",
         "20100228235959",
+        pages_first=True,
     )
 
 

@@ -176,18 +176,17 @@ class Block:
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
         """Return the values of a column, or some of them, all of them texts."""
         end = self.number if end is None else end
-        found = self._texts.get(name)
-        if found is None:
-            return [""] * (end - begin)
-        if isinstance(found, str) and found.startswith(_SAME):
-            return [found[1:]] * (end - begin)
-        if (
-            isinstance(found, str)
-            and end - begin < self.number
-            and (some := _of_one_width(found, begin, end, self.number))
-        ):
-            return some
-        values = found.split(_VALUE, end) if isinstance(found, str) else found
+        found = self._texts.get(name, _SAME)
+        if isinstance(found, str):
+            if found[:1] == _SAME:
+                return [found[1:]] * (end - begin)
+            if end - begin < self.number and (
+                some := _of_one_width(found, begin, end, self.number)
+            ):
+                return some
+            values: Sequence[str] = found.split(_VALUE, end)
+        else:
+            values = found
         if len(values) < end or (end == self.number and len(values) > end):
             raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
         return values[begin:end] if begin or end < len(values) else values
@@ -286,23 +285,22 @@ class BlockPart(BlockColumns):
         return chosen_captures({name: self[name] for name in fields}, which[first:last])
 
     def __missing__(self, name: str) -> Sequence[Any]:
-        self[name] = found = self._column(name)
+        if name in ("collection", "source_file"):
+            found = self._names(name == "source_file")
+        elif name in ("digest", "bare_digest"):
+            found = self._digests(bare=name == "bare_digest")
+        else:
+            found = self._block.column(name, self._begin, self._end)
+        self[name] = found
         return found
 
-    def _column(self, name: str) -> Sequence[Any]:
-        if name == "digest":
-            return list(map(add, self["algorithm"], self._stored(name)))
-        if name == "bare_digest":
-            digests = self._stored("digest")
-            if all(self["algorithm"]):
-                return digests
-            return [one[one.find(":") + 1 :] for one in digests]
-        if name in ("collection", "source_file"):
-            return self._names(name == "source_file")
-        return self._stored(name)
-
-    def _stored(self, name: str) -> Sequence[str]:
-        return self._block.column(name, self._begin, self._end)
+    def _digests(self, *, bare: bool) -> Sequence[str]:
+        digests = self._block.column("digest", self._begin, self._end)
+        if not bare:
+            return list(map(add, self["algorithm"], digests))
+        if all(self["algorithm"]):
+            return digests
+        return [one[one.find(":") + 1 :] for one in digests]
 
     def _names(self, place: int) -> Sequence[str]:
         sources = self["source"]

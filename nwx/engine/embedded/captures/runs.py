@@ -8,7 +8,7 @@ import json
 import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -97,18 +97,21 @@ class CaptureConnection(sqlite3.Connection):
     names: FileNames | None = None
 
 
-@contextmanager
-def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+class _Snapshot:
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN")
+
+    def __exit__(self, *_: object) -> None:
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+
+
+def snapshot(db: sqlite3.Connection) -> AbstractContextManager[None]:
     """Let all questions asked inside see the same captures."""
-    if db.in_transaction:
-        yield
-        return
-    db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if db.in_transaction:
-            db.execute("COMMIT")
+    return nullcontext() if db.in_transaction else _Snapshot(db)
 
 
 def shown_runs(db: sqlite3.Connection) -> list[int]:

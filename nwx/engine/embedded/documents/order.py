@@ -138,7 +138,7 @@ def by_date(
         near = dates <= np.partition(dates, size)[size] if few else np.ones(len(nums), dtype=bool)
         chosen = nums[near]
         chosen = chosen[np.lexsort((columns.id_start[chosen], dates[near]))]
-        listed = _firsts((OrderedHits(num, 1.0) for num in chosen.tolist()), groups, wanted)
+        listed = firsts((OrderedHits(num, 1.0) for num in chosen.tolist()), groups, wanted)
         if len(listed) >= wanted or not few:
             return listed
         size *= _FURTHER
@@ -225,7 +225,7 @@ class _Candidates:
         order = _order(self._view.columns, nums, scores, chosen).tolist()
         # What several steps found comes first with its best score, and is one hit.
         listed = (OrderedHits(int(nums[n]), float(scores[n]), addresses[n]) for n in order)
-        return _firsts(listed, self._groups, self._wanted)
+        return firsts(listed, self._groups, self._wanted)
 
 
 def _order(
@@ -237,7 +237,7 @@ def _order(
     return chosen[np.lexsort(keys)]
 
 
-def _firsts(ordered: Iterable[OrderedHits], groups: Ints | None, wanted: int) -> list[OrderedHits]:
+def firsts(ordered: Iterable[OrderedHits], groups: Ints | None, wanted: int) -> list[OrderedHits]:
     """Return the first of each group, up to `wanted`."""
     found: dict[int, OrderedHits] = {}
     for one in ordered:

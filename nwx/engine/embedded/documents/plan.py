@@ -38,6 +38,7 @@ class SearchPlan:
     apart: tuple[str, ...]
     other_dates: Mapping[str, DateCondition | None]
     is_scored: bool
+    pages_first: bool
 
     @property
     def wanted(self) -> int:
@@ -62,6 +63,7 @@ def plan_search(question: Question) -> SearchPlan:
         apart=apart,
         other_dates=_other_dates(query, apart),
         is_scored=has_scores(text),
+        pages_first=query.pages_first,
     )
 
 

@@ -21,7 +21,14 @@ from nwx.engine.embedded.documents.counts import (
     read_facets,
 )
 from nwx.engine.embedded.documents.groups import Folds
-from nwx.engine.embedded.documents.order import OrderedHits, Ranking, by_date, by_score, steps
+from nwx.engine.embedded.documents.order import (
+    OrderedHits,
+    Ranking,
+    by_date,
+    by_score,
+    firsts,
+    steps,
+)
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search, without_joined
 from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
@@ -36,8 +43,8 @@ from nwx.engine.embedded.linked_search import (
 from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
-from nwx.query.question import DateCondition, Question, range_condition
-from nwx.query.tree import All, DateRange, Leaf
+from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition
+from nwx.query.tree import BELOW_PAGES, BELOW_PAGES_WEIGHT, All, DateRange, Leaf
 from nwx.settings import RankingSettings
 from nwx.values.timestamps import Period, TrendPoint
 
@@ -52,6 +59,7 @@ class _Found:
     the documents, whatever their words; `by_words` contains the others and more.
     """
 
+    known: Known
     query: Query
     filters: Sequence[Query]
     numbers: NarrowedNumbers
@@ -97,7 +105,8 @@ class DocumentSearches:
     def _searched(self, view: ArchiveView, question: Question) -> tuple[ArchiveView, LinkedSearch]:
         """Return what of a view a question may see, and the links to it."""
         documents = self._join.documents(view, question.hidden)
-        return view.without(question.hidden), LinkedSearch(documents, self._ranking)
+        links = LinkedSearch(documents, self._ranking, pages_first=question.sort is Sort.RELEVANCE)
+        return view.without(question.hidden), links
 
 
 def search_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> SearchResult:
@@ -105,7 +114,7 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
     started = time.perf_counter()
     check_window(question)
     plan = plan_search(question)
-    found = _find(view, plan, links, scores=question.sort is Sort.RELEVANCE)
+    found = _find(view, plan, links, scores=question.sort in BY_SCORE)
     folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
@@ -123,7 +132,8 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
 
 def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
-    found = _find(view, plan_search(question), links)
+    plan = plan_search(question)
+    found = _find(view, plan, links)
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
         current_work().check()
@@ -134,6 +144,8 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         for num, (score, address) in zip(
             tantivy_index.nums_of(view.searcher, addresses), hits, strict=True
         ):
+            if plan.pages_first:
+                score *= float(view.columns.rank_weights[num])
             yield _hit(
                 view.columns,
                 OrderedHits(num, score),
@@ -175,7 +187,8 @@ def _find(
     if view.searcher.num_docs != view.columns.entries:
         there = view.columns.is_document
     allowed = _both(_both(allowed, dated), there)
-    return _Found(all_of([ranked, *filters]), filters, numbers, allowed, anchors, by_words)
+    query = all_of([ranked, *filters])
+    return _Found(known, query, filters, numbers, allowed, anchors, by_words)
 
 
 def _both(one: Bools | None, other: Bools | None) -> Bools | None:
@@ -265,12 +278,11 @@ def _first(
     if sort is Sort.INLINKS:
         return links.by_inlinks(view.columns, found.nums, groups, wanted)
     if not _is_ranked(plan, found):
-        sort = Sort.NEWEST if sort is Sort.RELEVANCE else sort
+        sort = Sort.NEWEST if sort in BY_SCORE else sort
         return by_date(view.columns, found.nums, groups, wanted, sort)
     most = max(wanted, FACTOR_WINDOW) if links.ranks else wanted
     if plan.is_scored:
-        best = steps(plan.text, found.filters, view.searcher, len(found.nums))
-        listed = by_score(view, Ranking(found.query, list(best)), found.allowed, groups, most)
+        listed = _by_score(view, plan, found, groups, most)
     else:
         listed = by_date(view.columns, found.nums, groups, most, Sort.NEWEST)
         listed = [replace(one, score=0.0) for one in listed]
@@ -279,9 +291,30 @@ def _first(
     return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted)
 
 
+def _by_score(
+    view: ArchiveView, plan: SearchPlan, found: _Found, groups: Ints | None, most: int
+) -> list[OrderedHits]:
+    """Return the first hits by score; with pages first, what ranks below is looked for apart."""
+    searcher, total = view.searcher, len(found.nums)
+    if not plan.pages_first:
+        best = list(steps(plan.text, found.filters, searcher, total))
+        return by_score(view, Ranking(found.query, best), found.allowed, groups, most)
+    below = Query.const_score_query(compile_node(BELOW_PAGES, found.known), 0.0)
+    pages = Query.const_score_query(Query.all_query().and_must_not_match(below), 0.0)
+    best = list(steps(plan.text, [*found.filters, pages], searcher, total))
+    ranking = Ranking(all_of([found.query, pages]), best)
+    listed = by_score(view, ranking, found.allowed, groups, most)
+    if len(listed) == most:
+        return listed
+    ranking = Ranking(all_of([found.query, below]))
+    further = by_score(view, ranking, found.allowed, groups, most)
+    listed += [replace(one, score=one.score * BELOW_PAGES_WEIGHT) for one in further]
+    return firsts(listed, groups, most)
+
+
 def _is_ranked(plan: SearchPlan, found: _Found) -> bool:
     is_scored = plan.is_scored or found.anchors is not None
-    return plan.question.sort is Sort.RELEVANCE and is_scored
+    return plan.question.sort in BY_SCORE and is_scored
 
 
 def _with_link_parts(

@@ -43,7 +43,14 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.model import IndexName
 from nwx.query.fields import CAPTURE_FIELDS
 from nwx.query.question import DateCondition, DocumentQuery, range_condition
-from nwx.query.tree import DateRange, Leaf, date_ranges, field_type
+from nwx.query.tree import (
+    BELOW_PAGES,
+    BELOW_PAGES_WEIGHT,
+    DateRange,
+    Leaf,
+    date_ranges,
+    field_type,
+)
 
 NUMBERS_ONLY: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER]}
 
@@ -340,7 +347,11 @@ def _hidden(query: DocumentQuery) -> HiddenParts:
 
 
 def _query(query: DocumentQuery, join: _Joiner) -> Query:
-    compiled = _with_links(query, partial(_joined_leaf, query, join))
+    leaf = partial(_joined_leaf, query, join)
+    compiled = _with_links(query, leaf)
+    if query.pages_first:
+        below = {"filter": compile_node(BELOW_PAGES, leaf), "weight": BELOW_PAGES_WEIGHT}
+        compiled = {"function_score": {"query": compiled, "functions": [below]}}
     filters = [
         _filter(field, values)
         for field, values in query.filters.items()

@@ -21,10 +21,20 @@ from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, Hidd
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import QueryError
-from nwx.model import FoundByLinks, ScoreParts
+from nwx.model import FoundByLinks, Hit, ScoreParts
 from nwx.query.fields import ANCHOR
 from nwx.query.question import DocumentQuery
-from nwx.query.tree import All, Leaf, Node, Phrase, Term, has_scores, joined_leaves, text_leaves
+from nwx.query.tree import (
+    All,
+    Leaf,
+    Node,
+    Phrase,
+    Term,
+    has_scores,
+    joined_leaves,
+    rank_weight,
+    text_leaves,
+)
 from nwx.settings import RankingSettings
 
 _MOST_KEYS = 65_535  # index.max_terms_count
@@ -183,6 +193,7 @@ class LinkedSearch:
             filters=query.filters,
             date_from=query.date_from,
             date_to=query.date_to,
+            pages_first=query.pages_first,
             leaves={leaf: self._leaf_query(leaf) for leaf in joined_leaves(query.tree)},
             found=tuple(
                 ScoredUrls(score, tuple(self._urlkeys(targets)))
@@ -237,12 +248,15 @@ class LinkedSearch:
         found: list[int] = self.table.targets(urlkeys).tolist()
         return found
 
-    def score_parts(self, target: int, text: float, factor: float) -> ScoreParts:
+    def score_parts(self, hit: Hit, target: int, text: float, factor: float) -> ScoreParts:
         """Return the components of the score of a hit."""
         domains = 0
         if self._ranking is not None:
             domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
-        return ScoreParts(text, self._scores.get(target, 0.0), factor, domains)
+        anchor = self._scores.get(target, 0.0)
+        if self.query.pages_first:
+            anchor *= rank_weight(hit.content_type_norm, hit.status_code)
+        return ScoreParts(text, anchor, factor, domains)
 
     def found_by(self, target: int) -> FoundByLinks | None:
         """Return the anchor text that a document was found by, None where it was not."""

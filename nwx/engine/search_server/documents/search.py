@@ -47,7 +47,7 @@ from nwx.model import (
     Sort,
     Total,
 )
-from nwx.query.question import Question, facet_fields, resolve
+from nwx.query.question import BY_SCORE, Question, facet_fields, resolve
 from nwx.values.timestamps import Period, TrendPoint
 
 # Equal scores by chance are in the order of the documents' own dates: further
@@ -139,7 +139,7 @@ class Searching:
         """Return the order by date, None by score; equal scores, and inlinks, are newest first."""
         sort = question.sort
         if sort not in (Sort.OLDEST, Sort.NEWEST):
-            if sort is Sort.RELEVANCE and links.is_scored:
+            if sort in BY_SCORE and links.is_scored:
                 return None
             sort = Sort.NEWEST
         hidden = links.query.hidden
@@ -333,7 +333,7 @@ def _with_link_parts(
         by_links = links.found_by(target) if not text or not links.query.scored else None
         if ranked is not None:
             own = text if links.query.scored else 0.0
-            made_of = links.score_parts(target, own, ranked.factor)
+            made_of = links.score_parts(one, target, own, ranked.factor)
             one = replace(one, score=ranked.score, score_parts=made_of)
         given.append(replace(one, found_by_links=by_links))
     return tuple(given)

@@ -63,24 +63,24 @@ def archive(tmp_path: Path) -> Path:
 
 def test_it_is_opened_once_and_sees_what_is_written_later(archive: Path) -> None:
     with closing(SharedConnection(Folder(archive))) as shared:
-        with shared.reading() as first:
+        with shared as first:
             assert first.execute(COUNT).fetchone() == (2,)
         with EmbeddedEngine(archive) as engine:
             engine.write(batch(page(3)))
-        with shared.reading() as second:
+        with shared as second:
             assert second is first
             assert second.execute(COUNT).fetchone() == (3,)
 
 
 def test_it_opens_again_after_it_was_closed(archive: Path) -> None:
     shared = SharedConnection(Folder(archive))
-    with shared.reading():
+    with shared:
         pass
     shared.close()
-    with closing(shared), shared.reading() as db:
+    with closing(shared), shared as db:
         assert db.execute(COUNT).fetchone() == (2,)
 
 
 def test_a_folder_without_an_archive_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(EngineError), SharedConnection(Folder(tmp_path / "none")).reading():
+    with pytest.raises(EngineError), SharedConnection(Folder(tmp_path / "none")):
         pass

@@ -1,0 +1,110 @@
+"""nwx add-digests, and imports that keep further digests."""
+
+import hashlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import nwx as api
+from tests.cli.conftest import Nwx, environment
+from tests.warcs import Page, html, many_pages, write_warc
+
+
+def sha256(page: Page) -> str:
+    return f"sha256:{hashlib.sha256(page.body).hexdigest()}"
+
+
+def pairs(nwx: Nwx) -> dict[str, list[str]]:
+    entries = nwx("--unrestricted", "dump", "digests").json_lines
+    return {one["id"]: one["digests"] for one in entries}
+
+
+def wanted(*pages: Page) -> dict[str, list[str]]:
+    return {sha256(one): [one.digest] for one in pages if not one.revisit}
+
+
+def test_the_setting_holds_for_later_imports(nwx: Nwx, tmp_path: Path) -> None:
+    pages = many_pages(30)
+    files = [write_warc(tmp_path / f"{n}.warc.gz", pages[n::3]) for n in range(3)]
+    nwx("import", files[0], "--digests", "sha256")
+    nwx("import", files[1])
+    assert pairs(nwx) == wanted(*pages[0::3], *pages[1::3])
+    nwx("import", files[2], "--digests", "none")
+    assert pairs(nwx) == wanted(*pages[0::3], *pages[1::3])
+    told = nwx("add-digests", "--json").json
+    assert (told["files"], told["files_done"]) == (3, 2)
+    assert pairs(nwx) == wanted(*pages)
+    nwx("check")
+    with api.open(tmp_path / "archive") as archive:
+        found = archive.add_digests()
+    assert (found.files_done, found.payloads, found.digests) == (3, 0, 0)
+
+
+def test_a_payload_with_a_wrong_digest_gets_none(nwx: Nwx, tmp_path: Path) -> None:
+    page = Page("http://a.example/", "20200101000000", html("a", "one"))
+    file = write_warc(tmp_path / "a.warc", [page], compressed=False)
+    file.write_bytes(file.read_bytes().replace(b"<p>one", b"<p>two"))
+    nwx("import", file)
+    assert "1 payload, 0 new digests, 1 payload without, 0 errors" in nwx("add-digests").out
+
+
+def test_purged_captures_get_none_and_files_that_are_gone_are_told(
+    nwx: Nwx, tmp_path: Path
+) -> None:
+    pages = [Page(f"http://{n}.example/", "20200101000000", html("a", f"{n}")) for n in range(3)]
+    files = [write_warc(tmp_path / f"{n}.warc.gz", pages[n : n + 2]) for n in range(0, 3, 2)]
+    nwx("import", *files)
+    nwx("takedown", "1.example", "--purge", "--reason", "asked")
+    files[1].rename(tmp_path / "moved")
+    told = nwx("add-digests", code=1)
+    assert "2.warc.gz" in told.err and "1 error" in told.out
+    assert pairs(nwx) == wanted(pages[0])
+    (tmp_path / "moved").rename(files[1])
+    nwx("add-digests")
+    assert pairs(nwx) == wanted(pages[0], pages[2])
+
+
+KILLED = """
+import os, signal, sys
+from nwx.cli.main import main
+from nwx.dedup import further_digests
+from nwx.engine.indices.digest_index import DigestIndex
+
+further_digests._PIECE_BYTES = 10_000
+last, added, marked = int(sys.argv[1]), [], DigestIndex.put_state
+
+def put_state(self, name, state):
+    if name.startswith("read-"):
+        added.append(name)
+        if len(added) > last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    marked(self, name, state)
+
+DigestIndex.put_state = put_state
+sys.argv = ["nwx", "add-digests", "--jobs", "1"]
+main()
+"""
+
+
+def test_a_killed_run_goes_on_and_reads_nothing_twice(nwx: Nwx, tmp_path: Path) -> None:
+    pages = many_pages(240)
+    for n in range(2):
+        nwx("import", write_warc(tmp_path / f"{n}.warc.gz", pages[n::2]))
+    payloads = sum(not one.revisit for one in pages)
+    for pieces in (0, 2, 1):
+        process = subprocess.run(
+            [sys.executable, "-c", KILLED, str(pieces)],
+            env=environment(tmp_path / "archive"),
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
+        assert process.returncode == -signal.SIGKILL, process.stderr
+    before = pairs(nwx)
+    rest = nwx("add-digests", "--json").json
+    assert 0 < rest["payloads"] < payloads
+    assert len(before) + rest["digests"] == len(pairs(nwx))
+    assert pairs(nwx) == wanted(*pages)
+    assert nwx("add-digests", "--json").json["payloads"] == 0
+    nwx("check")

@@ -1,0 +1,80 @@
+"""nwx export wat and wet, as people run them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+
+from tests.cli.conftest import Nwx
+from tests.warc_records import http_response, warc_bytes, write_records
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"
+
+
+def exchange(name: str, body: str) -> list[bytes]:
+    """Return the records of a request and its response."""
+    url = f"http://a.example/{name}"
+    message = "application/http; msgtype=request"
+    page = http_response(body.encode())
+    return [
+        warc_bytes("request", REQUEST, id=f"{name}-q", url=url, content_type=message),
+        warc_bytes("response", page, id=name, url=url, WARC_Concurrent_To=f"<urn:x:{name}-q>"),
+    ]
+
+
+def records_of(path: Path) -> list[tuple[str, str, bytes]]:
+    """Return type, URL and block of the records of a file, read by warcio."""
+    with path.open("rb") as stream:
+        return [
+            (
+                one.rec_type,
+                one.rec_headers.get_header("WARC-Target-URI") or "",
+                one.content_stream().read(),
+            )
+            for one in ArchiveIterator(stream, check_digests="raise")
+        ]
+
+
+def file_of(tmp_path: Path) -> Path:
+    records = exchange("open", "<title>Slate</title><p>quarry") + exchange("shut", "<p>secret")
+    return write_records(tmp_path / "a.warc.gz", records)
+
+
+def test_files_without_an_archive(nwx: Nwx, tmp_path: Path) -> None:
+    path, out = file_of(tmp_path), tmp_path / "out"
+    report: dict[str, Any] = nwx("export", "wat", out, path, "--json").json
+    assert (report["files"], report["records"], report["written"]) == (1, 4, 4)
+    found = records_of(out / "a.warc.wat.gz")
+    assert [kind for kind, _, _ in found] == ["warcinfo"] + ["metadata"] * 4
+    assert json.loads(found[2][2])["Envelope"]["Format"] == "WARC/1.0"
+    again = nwx("export", "wat", out, path, "--json").json
+    assert (again["files"], again["present"]) == (0, 1)
+    assert "of another form" in nwx("export", "wet", out, path, code=1).err
+    nwx("export", "wet", tmp_path / "texts", path)
+    texts = records_of(tmp_path / "texts" / "a.warc.wet.gz")
+    assert texts[1] == ("conversion", "http://a.example/open", b"Slate\nquarry")
+
+
+def test_hidden_captures_are_left_out_with_their_requests(nwx: Nwx, tmp_path: Path) -> None:
+    nwx("import", file_of(tmp_path))
+    nwx("access", "add", "exclude", "http://a.example/shut", "--reason", "x")
+    report = nwx("export", "wat", tmp_path / "out", "--json").json
+    assert (report["records"], report["hidden"]) == (2, 2)
+    found = records_of(tmp_path / "out" / "a.warc.wat.gz")
+    assert {url for _, url, _ in found} == {"", "http://a.example/open"}
+    nwx("access", "add", "exclude", "http://a.example/open", "--reason", "x")
+    assert "other access rules" in nwx("export", "wat", tmp_path / "out", code=1).err
+    whole = nwx("--unrestricted", "export", "wet", tmp_path / "whole", "--json").json
+    assert (whole["written"], whole["hidden"]) == (2, 0)
+
+
+def test_damage_is_counted_and_reported(nwx: Nwx, tmp_path: Path) -> None:
+    path = file_of(tmp_path)
+    path.write_bytes(path.read_bytes()[:-20])
+    shown = nwx("export", "wet", tmp_path / "out", path)
+    assert "a.warc.gz: the gzip member is cut off" in shown.err
+    assert "1 error" in shown.out
+    assert not list((tmp_path / "out").glob(".*"))
+    missing = nwx("export", "wet", tmp_path / "none", tmp_path / "no.warc.gz", code=1)
+    assert "cannot be opened" in missing.err
