@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.sql_table import SqlTable
     from nwx.links.archive_links import PageOutlink
     from nwx.links.missing_urls import MissingUrl
-    from nwx.model import Capture, IndexStats
+    from nwx.model import IndexStats
     from nwx.pictures.answers import PictureAnswer
     from nwx.searching.differences import Difference
     from nwx.searching.distinctive_words import DistinctiveWords
@@ -183,22 +183,6 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         found = of_same_visit(near, url)
         replay = replay_address(self.service, found.timestamp, found.url)
         return ArchivedCapture(found, replay, engine, self._places())
-
-    def original(self, digest: str, collection: str = "") -> "Capture | None":
-        """Return the newest capture that holds a payload, of one collection or any, else None.
-
-        The digest is in any spelling.
-        """
-        from nwx.values.digests import normal_digest
-
-        found = self._seen().captures_by_digest(normal_digest(digest))
-        return next((one for one in found if collection in ("", one.collection)), None)
-
-    def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
-        """Return a stored file as `relation.requires` names it, None if it was not imported."""
-        from nwx.checks.required_files import required_file
-
-        return required_file(self._seen(), collection, name)
 
     def document(self, key: str) -> "Shown | None":
         """Return a document by its id or `<url> <digest>`, or the only version of a URL."""

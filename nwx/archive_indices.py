@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
     from nwx.importing.importer import ListenerOfPages
-    from nwx.model import Dates, NamedDates, ReadError
+    from nwx.model import Capture, Dates, NamedDates, ReadError
     from nwx.searching.documents import Shown, UrlVersion
     from nwx.warc.sources import ArchiveSource
 
@@ -47,6 +47,40 @@ class ArchiveIndices(ArchiveWork):
             engine.create()
             with engine.shards().loading(self.settings):
                 yield
+
+    def original(self, digest: str, collection: str = "") -> "Capture | None":
+        """Return the newest capture that holds a payload, of one collection or any, else None.
+
+        The digest is in any spelling.
+        """
+        from nwx.values.digests import normal_digest
+
+        found = self._seen().captures_by_digest(normal_digest(digest))
+        return next((one for one in found if collection in ("", one.collection)), None)
+
+    def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
+        """Return a stored file as `relation.requires` names it, None if it was not imported."""
+        from nwx.checks.required_files import required_file
+
+        return required_file(self._seen(), collection, name)
+
+    def originals_by_digest(
+        self, algorithm: str, collection: str = ""
+    ) -> "Iterator[tuple[str, Capture]]":
+        """Yield captures with payloads, by their digests of an algorithm (normal form).
+
+        A payload comes once for each capture that has this digest itself, and once for further
+        digests (`nwx add-digests`).
+        """
+        engine, kind = self._seen(), f"{algorithm}:"
+        for one in engine.captures("", chr(0x10FFFF)):
+            is_original = one.record_type != "revisit" and one.digest.startswith(kind)
+            if is_original and collection in ("", one.collection):
+                yield one.digest, one
+        for further in dict.fromkeys(further for further, _ in self._whole().digests.pairs()):
+            found = self.original(further, collection) if further.startswith(kind) else None
+            if found is not None:
+                yield further, found
 
     def create(self) -> None:
         """Create the archive if it is missing."""

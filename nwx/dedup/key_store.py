@@ -116,6 +116,11 @@ class Keyspace:
             return None
         return row[0], KeyKind(row[1]), row[2]
 
+    def names(self) -> list[bytes]:
+        """Return the names of all keys, in order."""
+        rows = self.store.read("SELECT name FROM keys WHERE space = ? ORDER BY name", (self.space,))
+        return [name for (name,) in rows]
+
     def key(self, name: bytes, kind: KeyKind) -> int | None:
         """Return the number of a key, None without one. Raises CommandError for another kind."""
         found = self.found(name)

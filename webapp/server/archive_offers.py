@@ -55,7 +55,7 @@ class ArchiveOffers:
         """Return what to ask the archive for a command that has an answer from the keys."""
         name = request[0].lower()
         if name == b"lindex" and answer:
-            return self._file_question(request[1], answer)
+            return self.file_question(self._archive, request[1], answer)
         if name not in _LOOKED_UP or not (request[1] == MERGED or request[1].startswith(CRAWL)):
             return None
         key, field = request[1:]
@@ -98,9 +98,14 @@ class ArchiveOffers:
         size = found.content_length or found.record_length or 0
         return f"{number} {found.timestamp} {found.url} {size}".encode()
 
+    @staticmethod
+    def files_key(collection: str) -> bytes:
+        """Return the name of the list of the files of a collection."""
+        return _FILES % collection.encode()
+
     def _number(self, keys: Keyspace, collection: str, file: str) -> int:
         """Return the place of a file in the list of those of its collection."""
-        name = _FILES % collection.encode()
+        name = self.files_key(collection)
         known = self._numbers.setdefault((keys.space, collection), {})
         place = known.get(file, -1)
         if place >= 0:
@@ -116,7 +121,8 @@ class ArchiveOffers:
             known[file] = run_command(keys, b"rpush", [name, entry]) - 1
         return known[file]
 
-    def _file_question(self, key: bytes, entry: bytes) -> ArchiveQuestion | None:
+    @staticmethod
+    def file_question(archive: Archive, key: bytes, entry: bytes) -> ArchiveQuestion | None:
         """Return the question for hash and size of a file that an original is in."""
         before, _, after = _FILES.partition(b"%b")
         if not (key.startswith(before) and key.endswith(after)) or b'"hash"' in entry:
@@ -124,7 +130,7 @@ class ArchiveOffers:
         collection = key[len(before) : -len(after)].decode("utf-8", "replace")
 
         def ask() -> bytes:
-            found = self._archive.required_file(collection, _filename(entry))
+            found = archive.required_file(collection, _filename(entry))
             return json.dumps(found).encode() if found else entry
 
         return ArchiveQuestion(ask, lambda found: found)

@@ -1,13 +1,17 @@
 """nwx dedup-server"""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
 from nwx.cli.options import DEDUP, LISTEN_HOST, crawler_databases
 from nwx.cli.output import clean
+from nwx.errors import UsageError
 from nwx.settings import Settings
+
+if TYPE_CHECKING:
+    from webapp.server.redis_server import RedisSettings
 
 
 @click.command("dedup-server")
@@ -17,18 +21,39 @@ from nwx.settings import Settings
 )
 @option.string("--cdx-token", "TEXT", "Token that clients log in with (AUTH).  [NWX_CDX_TOKEN]")
 @DEDUP
+@option.string("--from", "URL", "Take over what redis://HOST:PORT/N holds, and end.", into="from_")
+@option.string(
+    "--to", "URL", "Write keys, and originals of the archive, to redis://HOST:PORT/N, and end."
+)
 @click.pass_obj
-def command(settings: Settings, /, host: str, port: int, cdx_token: str, **given: Any) -> None:
+def command(
+    settings: Settings, /, host: str, port: int, cdx_token: str, from_: str, to: str, **given: Any
+) -> None:
     """Answer crawlers that deduplicate by Redis' protocol, as Browsertrix does.
 
     Runs until Ctrl-C. The archive answers what it holds; what crawlers write is kept in dedup.db,
-    in the folder of the archive, and is on disk before it is acknowledged.
+    in the folder of the archive, and is on disk before it is acknowledged. --from and --to copy
+    database N of a Redis or Kvrocks; a copy that was stopped is done again.
     """
     from webapp.server.redis_server import serve_redis
 
     asked = crawler_databases(settings, given, host, port, cdx_token)
+    if from_ or to:
+        _transfer(asked, from_, to)
+        return
 
     def ready(address: str) -> None:
         click.echo(f"nwx answers from {clean(settings.engine)} at {address}/0 (Ctrl-C ends)")
 
     serve_redis(asked, ready)
+
+
+def _transfer(settings: "RedisSettings | None", source: str, target: str) -> None:
+    from webapp.server.redis_transfer import take_over, write_out
+
+    if settings is None or (source and target):
+        raise UsageError("choose one of --from and --to")
+    done = take_over(settings, source) if source else write_out(settings, target)
+    originals = f", {done.originals:,} originals of the archive" if target else ""
+    left = f"; keys of other types left out: {done.left_out:,}" if done.left_out else ""
+    click.echo(f"{done.keys:,} keys with {done.entries:,} entries{originals}{left}")

@@ -1,0 +1,167 @@
+"""What crawlers wrote, taken over from a Redis or Kvrocks, or written to one.
+
+A run that was stopped is done again: what is there is replaced by the same.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from nwx import Archive
+from nwx.dedup.key_store import KeyKind, Keyspace, KeyStore, dedup_file_path
+from nwx.errors import SourceError, UsageError
+from nwx.values.digests import DigestForm, spell
+from webapp.server.archive_offers import CRAWL, MERGED, ArchiveOffers
+from webapp.server.redis_server import DedupScope, RedisSettings
+
+_AT_ONCE = 1_000
+_SECONDS = 60.0
+_READERS: dict[bytes, KeyKind] = {kind.name.lower().encode(): kind for kind in KeyKind}
+
+
+@dataclass(slots=True)
+class TransferReport:
+    """Keys and entries that were copied, and keys of types that no crawler writes."""
+
+    keys: int = 0
+    entries: int = 0
+    originals: int = 0
+    left_out: int = 0
+
+
+def take_over(settings: RedisSettings, address: str) -> TransferReport:
+    """Store the keys of a database of Redis. Raises SourceError if it cannot be read."""
+    report = TransferReport()
+    with _both(settings, address) as (redis, keys):
+        for name in redis.scan_iter(count=_AT_ONCE):
+            kind = _READERS.get(redis.type(name))
+            if kind is None:
+                report.left_out += 1
+                continue
+            ends = redis.pttl(name)
+            is_list = kind is KeyKind.LIST
+            old = keys.found(name)
+            key = old[0] if old and old[1] is kind and not is_list else keys.new(name, kind)
+            for some in _chunks(_entries(redis, name, kind)):
+                for field, value in some:
+                    keys.put(key, field, value)
+                report.entries += len(some)
+                if not is_list:  # which is whole or not there
+                    keys.store.commit()
+            if ends is not None and ends > 0:
+                at = keys.store.clock() + ends / 1000
+                keys.store.write("UPDATE keys SET expires = ? WHERE id = ?", (at, key))
+            keys.store.commit()
+            report.keys += 1
+    return report
+
+
+def _entries(redis: Any, name: bytes, kind: KeyKind) -> Iterator[tuple[bytes | int, bytes]]:
+    if kind is KeyKind.HASH:
+        yield from redis.hscan_iter(name, count=_AT_ONCE)
+    elif kind is KeyKind.SET:
+        yield from ((one, b"") for one in redis.sscan_iter(name, count=_AT_ONCE))
+    elif kind is KeyKind.LIST:
+        yield from enumerate(redis.lrange(name, 0, -1))
+    else:
+        yield 0, redis.get(name)
+
+
+def write_out(settings: RedisSettings, address: str) -> TransferReport:
+    """Write the keys, and the originals of the archive, to a database of Redis.
+
+    Crawlers find SHA-256 digests only. Raises SourceError if it cannot be written.
+    """
+    report = TransferReport()
+    with _both(settings, address) as (redis, keys), Archive(settings.archive) as archive:
+        for name in keys.names():
+            found = keys.found(name)
+            if found is not None:
+                report.keys += 1
+                report.entries += _write_key(redis, keys, name, found)
+        only_own = settings.scope is DedupScope.COLLECTION
+        offers, files = ArchiveOffers(archive, only_own=only_own), set[bytes]()
+        collection = keys.space if only_own else ""
+        for some in _chunks(archive.originals_by_digest("sha256", collection)):
+            pipe = redis.pipeline(transaction=False)
+            for digest, found in some:
+                field, crawl = spell(digest, DigestForm.BARE_HEX), found.collection.encode()
+                pipe.hsetnx(MERGED, field, crawl)
+                pipe.hsetnx(CRAWL + crawl, field, offers.value(keys, found))
+                files.add(offers.files_key(found.collection))
+            pipe.execute()
+            keys.store.commit()
+            report.originals += len(some)
+        for name in files:
+            listed = keys.found(name)
+            if listed is not None:
+                _describe(archive, keys, name, listed[0])
+                _write_key(redis, keys, name, listed)
+        keys.store.commit()
+    return report
+
+
+def _describe(archive: Archive, keys: Keyspace, name: bytes, key: int) -> None:
+    """Add hash and size to the files of originals: nobody asks the archive for them later."""
+    for place, entry in keys.entries(key):
+        question = ArchiveOffers.file_question(archive, name, entry)
+        if question is not None:
+            keys.put(key, place, question.ask())
+
+
+def _write_key(redis: Any, keys: Keyspace, name: bytes, found: tuple[int, KeyKind, Any]) -> int:
+    key, kind, ends = found
+    pipe = redis.pipeline(transaction=kind is KeyKind.LIST)
+    if kind is KeyKind.LIST:
+        pipe.delete(name)
+    count = 0
+    for some in _chunks(iter(keys.entries(key))):
+        count += len(some)
+        if kind is KeyKind.HASH:
+            pipe.hmset(name, dict(some))
+        elif kind is KeyKind.SET:
+            pipe.sadd(name, *(field for field, _ in some))
+        elif kind is KeyKind.LIST:
+            pipe.rpush(name, *(value for _, value in some))
+        else:
+            pipe.set(name, some[0][1])
+        if kind is not KeyKind.LIST:
+            pipe.execute()
+    if ends is not None:
+        pipe.pexpireat(name, int(ends * 1000))
+    pipe.execute()
+    return count
+
+
+@contextmanager
+def _both(settings: RedisSettings, address: str) -> Iterator[tuple[Any, Keyspace]]:
+    """Give a client of a Redis, and the keys of the database of its number."""
+    import redis
+
+    spaces = {0: "", **dict(settings.databases)}
+    try:
+        client = redis.StrictRedis.from_url(address, socket_timeout=_SECONDS)
+        number = client.connection_pool.connection_kwargs.get("db") or 0
+    except ValueError as error:
+        raise UsageError(f"{address} is no address redis://HOST:PORT/N ({error})") from error
+    if number not in spaces:
+        raise UsageError(f"name the collection of database {number}: --database {number}=NAME")
+    store = KeyStore(dedup_file_path(settings.archive.engine, settings.file))
+    with closing(store):
+        try:
+            yield client, Keyspace(store, spaces[number])
+        except redis.RedisError as error:
+            raise SourceError(f"{_place(client)}: {error}") from error
+
+
+def _place(client: Any) -> str:
+    told = client.connection_pool.connection_kwargs
+    return f"redis://{told.get('host')}:{told.get('port')}"
+
+
+def _chunks(entries: Iterable[Any]) -> Iterator[list[Any]]:
+    remaining = iter(entries)
+    while some := list(islice(remaining, _AT_ONCE)):
+        yield some
