@@ -258,7 +258,7 @@ def test_what_is_no_command_ends_the_connection(dedup_port: int, data: bytes) ->
 
 def test_half_commands_and_idle_connections_are_no_hindrance(dedup_port: int) -> None:
     address = ("127.0.0.1", dedup_port)
-    idle = [socket.create_connection(address) for _ in range(300)]
+    idle = [socket.create_connection(address) for _ in range(1_000)]
     with RawClient(dedup_port) as client:
         whole = command_bytes((b"ECHO", b"\r\n*1\r\n\x00"))
         for place in range(len(whole)):

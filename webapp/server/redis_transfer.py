@@ -141,6 +141,8 @@ def _both(settings: RedisSettings, address: str) -> Iterator[tuple[Any, Keyspace
     import redis
 
     spaces = {0: "", **dict(settings.databases)}
+    if not address.startswith(("redis://", "rediss://")):
+        raise UsageError(f"{address} is no address redis://HOST:PORT/N")
     try:
         client = redis.StrictRedis.from_url(address, socket_timeout=_SECONDS)
         number = client.connection_pool.connection_kwargs.get("db") or 0
