@@ -56,14 +56,17 @@ class ArchiveOffers:
         name = request[0].lower()
         if name == b"lindex" and answer:
             return self.file_question(self._archive, request[1], answer)
-        if name not in _LOOKED_UP or not (request[1] == MERGED or request[1].startswith(CRAWL)):
+        is_held = answer not in (None, 0)
+        if name not in _LOOKED_UP or (is_held and not has_rules):
             return None
         key, field = request[1:]
+        if key != MERGED and not key.startswith(CRAWL):
+            return None
         digest, told = _digest(field), ""
-        if answer not in (None, 0):
+        if is_held:
             held = key if key != MERGED else CRAWL + (_stored(keys, MERGED, field) or b"")
             told = (_stored(keys, held, field) or b"").decode("utf-8", "replace")
-            if not has_rules or len(told.split(" ")) != _VALUE_PARTS:
+            if len(told.split(" ")) != _VALUE_PARTS:
                 return None
         crawl = "" if key == MERGED else key.removeprefix(CRAWL).decode("utf-8", "replace")
         scope = keys.space if self._only_own else ""
