@@ -30,8 +30,6 @@ from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey
 from nwx.values.urls import clean_url, url_parts
 
 _AT_ONCE = 10_000
-_READ_BEFORE = 2
-"""So many batches are read before an archive is locked; more would take too much memory."""
 _ERRORS_KEPT = 20
 _PLAIN_LAYOUTS = (None, CDX11)
 """Layouts of plain lines: an unknown one is chosen by the number of fields."""
@@ -92,9 +90,7 @@ def load_lines(
     blocks = without_alias_lines(blocks, aliases)
     batches = _without_purged(engine, reading.batches(blocks), loaded)
     if not at_once:
-        # Read before the archive is locked, so that several processes read at once.
-        read = list(islice(batches, _READ_BEFORE))
-        loaded.changed = engine.load_captures(chain(read, batches))
+        loaded.changed = engine.load_captures(batches)
     further = -(-at_once // _AT_ONCE) - 1
     for first in batches if at_once else ():
         loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))

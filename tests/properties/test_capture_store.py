@@ -14,7 +14,7 @@ from nwx.cdx.layouts import CDX_FIELDS
 from nwx.engine.capabilities import Damage
 from nwx.engine.capture_index import CdxLineForm, CdxSpan
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.captures import blocks, capture_writer, entries, loader, merges
+from nwx.engine.embedded.captures import blocks, capture_writer, cdx_order, entries, merges
 from nwx.engine.embedded.checks.tables import table_damage
 from nwx.engine.embedded.database import connect
 from nwx.keys import capture_id, document_id, document_key
@@ -85,7 +85,8 @@ def small() -> Iterator[None]:
             patch.setattr(module, "BLOCK_CAPTURES", 3)
         patch.setattr(entries, "PACKED_ENTRIES", 4)
         patch.setattr(entries, "_FEW", 3)
-        patch.setattr(loader, "_CHUNK", 5)
+        patch.setattr(cdx_order, "SORTED_AT_ONCE", 5)
+        patch.setattr(capture_writer, "STEP_BLOCKS", 1)
         patch.setattr(merges, "MERGED_AT_ONCE", 4)
         patch.setattr(merges, "FEW_CAPTURES", 9)
         yield

@@ -12,7 +12,7 @@ from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_de
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded import reader
-from nwx.engine.embedded.captures.loader import EndedLoads, Loader, upgrade_folder
+from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Loading, upgrade_folder
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.folder import DatesWriter
@@ -154,16 +154,16 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return merged_dates([found, *self._viewer.further_dates(ids)])
 
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        with self._loading() as loader:
-            return loader.load(batches)
+        with self._loading(batches) as (loader, chunks):
+            return loader.load(chunks)
 
     def unload_captures(self, ids: Iterable[str]) -> int:
-        with self._loading() as loader:
+        with self._loading() as (loader, _):
             return loader.unload(ids)
 
     @contextmanager
-    def _loading(self) -> Iterator[Loader]:
-        """Yield a loader that writes captures only, holding the writer's lock meanwhile."""
+    def _loading(self, batches: Iterable[Sequence[Capture]] = ()) -> Iterator[Loading]:
+        """Yield a loader, holding the writer's lock meanwhile, and what it is to load."""
         with self._guard:
             self._check_writable()
             if self._writer is not None:
@@ -171,13 +171,13 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                     "an import into %(address)s is not closed yet", address=self.address
                 )
             self._make_archive()
-        self._loads.wait()
-        # The folder's lock is enough: whoever reads need not wait.
-        loader = Loader(self._folder, _APPEND_WAIT_SECONDS)
-        try:
-            yield loader
-        finally:
-            self._loads.end(loader)
+        with self._loads.incoming(batches) as chunks:
+            self._loads.wait()
+            loader = Loader(self._folder, _APPEND_WAIT_SECONDS)
+            try:
+                yield loader, chunks
+            finally:
+                self._loads.end(loader)
 
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
         with self._guard:

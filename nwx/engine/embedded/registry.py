@@ -8,6 +8,7 @@ from typing import Any
 
 from nwx.captures import CaptureTuple, CaptureValues
 from nwx.engine.embedded.captures.capture_lookups import source_codes
+from nwx.engine.embedded.captures.cdx_order import ordered_columns
 from nwx.engine.embedded.checks.sums import seen_changing, seen_growing
 from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
@@ -245,13 +246,13 @@ class Registry:
     def add_rows(self, rows: Sequence[CaptureTuple]) -> int:
         """Add captures by their values; return how many were new."""
         # Imported here: readers of the archive know this module, and not NumPy.
-        from nwx.engine.embedded.captures.capture_writer import CaptureAdder
+        from nwx.engine.embedded.captures.capture_writer import CaptureAdder, all_steps
         from nwx.engine.embedded.captures.merges import merge_few
 
         if not rows:
             return 0
         adder = CaptureAdder(self._db)
-        adder.add(CaptureValues(rows).columns)
+        all_steps(adder.add(ordered_columns(CaptureValues(rows).columns)))
         new = adder.finish()
         merge_few(self._db)
         return new

@@ -107,16 +107,17 @@ def _cut_digests(digests: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Return what all digests begin with, up to a colon, and the digests without it."""
     algorithm, colon, _ = digests[0].partition(":")
     start = algorithm + colon
-    if not colon or not all(one.startswith(start) for one in digests):
+    ends = _VALUE.join(digests).removeprefix(start).split(_VALUE + start)
+    if not colon or len(ends) < len(digests) or any(_VALUE in one for one in ends):
         return [""] * len(digests), digests
-    return [start] * len(digests), [one[len(start) :] for one in digests]
+    return [start] * len(digests), ends
 
 
 def _text(columns: Mapping[str, Sequence[Any]], fields: Sequence[str], number: int) -> str:
     texts, same = [], 0
     for name in fields:
         values = columns[name]
-        if values.count(values[0]) == number:
+        if values[0] == values[-1] and values.count(values[0]) == number:
             values, same = values[:1], same + 1
             start = _SAME
         else:

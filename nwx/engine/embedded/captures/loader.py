@@ -8,28 +8,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from enum import Enum
-from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from itertools import chain, islice
+from typing import Protocol
 
 from nwx.bulk.process_limits import rare_collections
-from nwx.captures import CaptureColumns, CaptureValues, joined_columns, values_of
+from nwx.captures import CaptureColumns
 from nwx.engine.capabilities import Upgrade
+from nwx.engine.embedded.captures.cdx_order import incoming_columns
 from nwx.engine.embedded.captures.runs import drop_unfinished, shown_runs
 from nwx.engine.embedded.database import add_missing, connect, count_rows
 from nwx.engine.embedded.folder import FORMAT, READABLE_FORMAT, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
 
-if TYPE_CHECKING:
-    from nwx.engine.embedded.captures.capture_writer import CaptureAdder
-
 _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
+_STEP_BYTES, _MOST_HELD_BYTES = 2 << 20, 16 << 20
+"""About what a step of a load writes, and how much is not committed at most."""
 _LOG_WAIT_SECONDS = 10.0
 _MERGE_WAIT_SECONDS = 10.0
-_CHUNK = 50_000
-"""So many captures are stored at a time."""
+_LOADS_AT_ONCE = 2
+"""So many loads of a process have captures in memory: one is stored while another is read."""
 
 
 class Merging(Enum):
@@ -47,6 +47,7 @@ class Loader:
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
         self._folder = folder
         self.merging = Merging.NONE
+        self._steps = 0
         self._lock = folder.lock(wait_seconds)
         try:
             with folder.our_errors():
@@ -63,43 +64,46 @@ class Loader:
             os.close(self._lock)
             raise
 
-    def load(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Add captures; return how many were new.
+    def load(self, chunks: Iterable[CaptureColumns]) -> int:
+        """Add captures as `incoming_columns` has them; return how many were new.
 
         Many are stored some at a time, and shown together in the end.
         """
         # Imported here: whoever deletes captures, or reads them, does without NumPy.
         from nwx.engine.embedded.captures.capture_writer import CaptureAdder
+        from nwx.engine.embedded.captures.merges import MOST, merge_few, runs_to_merge
 
-        adder = None
-        chunks = _chunks(batches)
         try:
-            with rare_collections():
-                columns = next(chunks, None)
-                while columns:
-                    further = next(chunks, None)
-                    with self._transaction():
-                        adder = adder or CaptureAdder(self._db)
-                        adder.add(columns)
-                        if not further:
-                            return self._finish(adder)
-                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                    columns = further
+            with self._transaction():
+                adder = CaptureAdder(self._db)
+                for columns in chunks:
+                    if adder.has_added:
+                        self._pause()
+                    for _ in adder.add(columns):
+                        self._pause()
+                for _ in adder.put_in_order():
+                    self._pause()
+                new = adder.finish()
+                merge_few(self._db)
+                if runs_to_merge(self._db):
+                    is_late = len(shown_runs(self._db)) > 2 * MOST
+                    self.merging = Merging.LATE if is_late else Merging.DUE
+                return new
         except BaseException:
             with suppress(sqlite3.Error):  # the next writer does it otherwise
                 drop_unfinished(self._db, merging=self._folder.is_merging())
             raise
-        return 0
 
-    def _finish(self, adder: "CaptureAdder") -> int:
-        from nwx.engine.embedded.captures.merges import MOST, merge_few, runs_to_merge
-
-        new = adder.finish()
-        merge_few(self._db)
-        if runs_to_merge(self._db):
-            is_late = len(shown_runs(self._db)) > 2 * MOST
-            self.merging = Merging.LATE if is_late else Merging.DUE
-        return new
+    def _pause(self) -> None:
+        """Commit what is hidden yet if it is much, so that the log of the database stays short."""
+        self._steps += 1
+        size = self._folder.database.stat().st_size
+        if self._steps * _STEP_BYTES < min(size // 8, _MOST_HELD_BYTES):
+            return
+        self._steps = 0
+        self._db.execute("COMMIT")
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._db.execute("BEGIN IMMEDIATE")
 
     def unload(self, ids: Iterable[str]) -> int:
         """Delete captures; return how many there were."""
@@ -169,21 +173,6 @@ class Loader:
                 raise
 
 
-def _chunks(batches: Iterable[Sequence[Capture]]) -> Iterator[CaptureColumns]:
-    """Yield the values of captures by field, many at a time."""
-    parts: list[CaptureValues] = []
-    for batch in batches:
-        if batch:
-            parts.append(
-                batch if isinstance(batch, CaptureValues) else CaptureValues(values_of(batch))
-            )
-        if sum(map(len, parts)) >= _CHUNK:
-            yield joined_columns(parts)
-            parts = []
-    if parts:
-        yield joined_columns(parts)
-
-
 def _roll_back(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         db.execute("ROLLBACK")
@@ -212,6 +201,10 @@ def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) ->
     return folder.upgrade
 
 
+Loading = tuple[Loader, Iterator[CaptureColumns]]
+"""A loader, and the captures that it is to load."""
+
+
 class EndingLoad(Protocol):
     """A load that has stored all it has to store."""
 
@@ -235,9 +228,18 @@ class EndedLoads:
     """
 
     def __init__(self) -> None:
+        self._few = threading.BoundedSemaphore(_LOADS_AT_ONCE)
         self._guard = threading.Lock()
         self._closing: list[threading.Thread] = []
         self._merging: list[threading.Thread] = []
+
+    @contextmanager
+    def incoming(self, batches: Iterable[Sequence[Capture]]) -> Iterator[Iterator[CaptureColumns]]:
+        """Give captures as they are stored; many are read before this, while others store."""
+        with self._few, rare_collections():
+            chunks = incoming_columns(batches)
+            first = next(chunks, None)
+            yield iter(()) if first is None else chain((first,), chunks)
 
     def end(self, load: EndingLoad) -> None:
         """Unlock an archive at once; what takes a while is done in threads, unless merges are late.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from nwx.engine.embedded.captures.blocks import STORED_FIELDS, BlockColumns
-from nwx.engine.embedded.captures.capture_writer import RunWriter
+from nwx.engine.embedded.captures.capture_writer import RunWriter, all_steps
 from nwx.engine.embedded.captures.runs import MERGED, CdxPlace, captures_behind, drop_runs
 from nwx.engine.embedded.folder import MERGE_LOCK, MOST_PAUSE_SECONDS, Folder
 from nwx.engine.sqlite_files import transaction
@@ -95,8 +95,7 @@ def _all_steps(db: sqlite3.Connection) -> Iterator[None]:
 
 def merge_runs(db: sqlite3.Connection, runs: Sequence[int]) -> None:
     """Merge runs within a transaction."""
-    for _ in _merge_steps(db, runs):
-        pass
+    all_steps(_merge_steps(db, runs))
 
 
 def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
@@ -129,7 +128,7 @@ def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
 def _fill(db: sqlite3.Connection, writer: RunWriter, runs: Sequence[int]) -> Iterator[None]:
     number = 0
     while some := _next_captures(db, runs, writer.last):
-        number = writer.append(some, number)
+        number = yield from writer.append(some, number)
         yield
     yield from writer.finish()
 

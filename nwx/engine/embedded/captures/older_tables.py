@@ -11,7 +11,7 @@ from typing import Any
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.captures import DEFAULT_VALUES, VALUE_FIELDS
 from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS, BlockPart
-from nwx.engine.embedded.captures.capture_writer import RunWriter
+from nwx.engine.embedded.captures.capture_writer import RunWriter, all_steps
 from nwx.engine.embedded.captures.runs import (
     ORDER_FIELDS,
     RUN_BITS,
@@ -48,7 +48,7 @@ def pack_older_captures(db: sqlite3.Connection, progress: ShowProgress) -> None:
     for rows in _chunks(db, writer.last):
         columns = dict(zip(_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
         with transaction(db):
-            number = writer.append(columns, number)
+            number = all_steps(writer.append(columns, number))
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         packed += len(rows)
         progress(WorkProgress("packing captures", packed, total))
@@ -109,8 +109,7 @@ def finish_older_captures(db: sqlite3.Connection) -> None:
     if not _has(db, "captures"):
         return
     writer, _ = _begun(db)
-    for _ in writer.finish():
-        pass
+    all_steps(writer.finish())
     batch = _last_number(db)
     db.execute(
         "INSERT INTO months SELECT ?, substr(timestamp, 1, 6), count(*), ? FROM captures"

@@ -286,7 +286,19 @@ def _joined(parts: Sequence[tuple[BlockColumns, list[CdxPlace]]]) -> BlockColumn
 
 def ordered(columns: BlockColumns, order: Sequence[int]) -> BlockColumns:
     """Return captures in another order."""
-    return {name: list(map(values.__getitem__, order)) for name, values in columns.items()}
+    if not order:
+        return columns
+    pick = itemgetter(*order, order[-1])
+    number = len(order)
+    return {
+        name: values if _is_one_value(values, number) else pick(values)[:-1]
+        for name, values in columns.items()
+    }
+
+
+def _is_one_value(values: Sequence[Any], number: int) -> bool:
+    same = len(values) == number and values[0] is values[-1]
+    return same and values.count(values[0]) == number
 
 
 def block_numbered(db: sqlite3.Connection, run: int, number: int) -> Block | None:

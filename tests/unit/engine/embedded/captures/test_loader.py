@@ -1,15 +1,17 @@
 """Loads of captures, and the log that they leave behind."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from nwx.captures import CaptureColumns
 from nwx.engine.capabilities import Damage
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import loader, merges
+from nwx.engine.embedded.captures.cdx_order import incoming_columns
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Merging
 from nwx.engine.embedded.captures.merges import merge_many, merge_runs, runs_to_merge
 from nwx.engine.embedded.captures.runs import shown_runs
@@ -34,7 +36,7 @@ def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
     for number in range(6):
         loads.append(Loader(folder, 1.0))
         offsets = range(number * 1000, (number + 1) * 1000)
-        loads[-1].load([[capture("http://a.example/", offset=offset) for offset in offsets]])
+        loads[-1].load(chunks(capture("http://a.example/", offset=offset) for offset in offsets))
         loads[-1].unlock()
         sizes.append(log.stat().st_size)
     for load in loads:
@@ -42,6 +44,10 @@ def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
     assert sizes[-1] < 2 * sizes[0]
     with EmbeddedEngine(tmp_path / "archive", read_only=True) as engine:
         assert engine.count(IndexName.CAPTURES) == 6000
+
+
+def chunks(captures: Iterable[Capture]) -> Iterator[CaptureColumns]:
+    return incoming_columns([list(captures)])
 
 
 class _Load:
@@ -114,7 +120,7 @@ def test_others_write_between_the_steps_of_a_merge(
     def load(offset: int) -> Capture:
         stored = capture("http://a.example/", offset=offset)
         writer = Loader(folder, 0.0)
-        assert writer.load([[stored]]) == 1
+        assert writer.load(chunks([stored])) == 1
         writer.unlock()
         writer.close()
         return stored
@@ -162,7 +168,7 @@ def test_few_captures_are_merged_though_many_wait(
     loads += [range(number, number + 1) for number in range(400, 404)]
     for offsets in loads:
         load = Loader(folder, 0.0)
-        load.load([[capture("http://a.example/", offset=offset) for offset in offsets]])
+        load.load(chunks(capture("http://a.example/", offset=offset) for offset in offsets))
         load.unlock()
         load.close()
     assert load.merging is Merging.DUE
