@@ -309,8 +309,13 @@ class ArchiveIndices(ArchiveWork):
         cdx: "Sequence[CdxSource]" = (),
         rate: float = 0.0,
         progress: ShowProgress = no_progress,
+        *,
+        algorithm: str = "",
     ) -> "DigestReport":
-        """Write the payload digests of the archive, or of CDX files; with `rate` as a filter."""
+        """Write the payload digests of the archive, or of CDX files; with `rate` as a filter.
+
+        Those of the archive are by an `algorithm` (sha1, sha256), where that digest is known.
+        """
         from nwx.dedup.capture_filter import CaptureFilter
         from nwx.dedup.digest_lists import archive_payloads, cdx_payloads, export_digests
         from nwx.dedup.policies import Revisits
@@ -318,30 +323,37 @@ class ArchiveIndices(ArchiveWork):
         def payloads(report: "DigestReport", folder: Path) -> "Iterator[Payload]":
             if cdx:
                 return cdx_payloads(cdx, CaptureFilter(revisits=Revisits.OUT), report, folder)
-            entries = self._seen().scan(IndexName.CAPTURES)
-            return archive_payloads(entries, report, progress)
+            return archive_payloads(self._captures_at("", algorithm), report, progress)
 
         return export_digests(payloads, path, rate)
 
-    def compare_digests(self, first: str, second: str = "") -> "DigestComparison":
+    def compare_digests(
+        self, first: str, second: str = "", *, algorithm: str = ""
+    ) -> "DigestComparison":
         """Return what two archives, CDX files or files of `export_digests` have in common.
 
-        `second` is by default this archive.
+        `second` is by default this archive. Digests of archives are as `export_digests` has them.
         """
         from nwx.dedup.digest_lists import compare_digests
 
-        return compare_digests(first, second, self._captures_at)
+        return compare_digests(first, second, lambda place: self._captures_at(place, algorithm))
 
-    def _captures_at(self, place: str) -> Iterator[Mapping[str, Any]]:
+    def _captures_at(self, place: str, algorithm: str) -> Iterator[Mapping[str, Any]]:
         """Yield the captures of an archive that this viewer may see."""
-        if not place:
-            yield from self._seen().scan(IndexName.CAPTURES)
+        from nwx.dedup.digest_lists import entries_by_algorithm
+
+        if place:
+            other = type(self)(replace(self.settings, engine=place), self.viewer)
+            try:
+                yield from other._captures_at("", algorithm)
+            finally:
+                other.close()
             return
-        other = type(self)(replace(self.settings, engine=place), self.viewer)
-        try:
-            yield from other._seen().scan(IndexName.CAPTURES)
-        finally:
-            other.close()
+        engine = self._seen()
+        entries = engine.scan(IndexName.CAPTURES)
+        if algorithm and engine.digests.is_made():
+            entries = entries_by_algorithm(engine.digests, entries, algorithm)
+        yield from entries
 
     def export_wacz(
         self,

@@ -22,7 +22,8 @@ from nwx.cdx.inputs import CdxSource, FilePiece, FileReading, Problems, ready_in
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
 from nwx.dedup.digest_filter import DigestFilter, FilterHead, in_groups, is_filter, write_filter
 from nwx.dedup.policies import Revisits
-from nwx.dedup.sorted_input import is_archive
+from nwx.dedup.sorted_input import is_archive, with_all_digests
+from nwx.engine.indices.digest_index import DigestIndex
 from nwx.errors import CdxError, DigestError, FormatError, SourceError, UsageError
 from nwx.values.digests import normal_digest
 
@@ -86,6 +87,22 @@ def archive_payloads(
         if entry.get("record_type") != "revisit":
             size = entry.get("record_length") or 0
             yield from _payload(entry.get("digest", ""), size, report)
+
+
+def entries_by_algorithm(
+    index: DigestIndex, entries: Iterable[Mapping[str, Any]], algorithm: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield digest and length of captures with a payload, by an algorithm where that is known."""
+    start = f"{algorithm}:"
+    lines = (
+        (one.get("digest", ""), b"%d" % (one.get("record_length") or 0))
+        for one in entries
+        if one.get("record_type") != "revisit"
+    )
+    with temporary_folder() as folder:
+        for digests, length in with_all_digests(index, lines, folder):
+            chosen = next((one for one in digests if one.startswith(start)), digests[0])
+            yield {"digest": chosen, "record_length": int(length)}
 
 
 def cdx_payloads(

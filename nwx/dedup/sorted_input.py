@@ -5,10 +5,11 @@ not promise this. The URL numbers of each run are written to disk; if one is lat
 runs, the input was not sorted and is read again as unsorted input.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments
 from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.bulk.resources import MEMORY_BYTES, temporary_folder
+from nwx.bulk.sorted_runs import ExternalSort
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks, start_of
 from nwx.cdx.columns import CdxColumns, Mask, load_columns
@@ -26,11 +29,14 @@ from nwx.dedup.capture_filter import RANK, Passed, keep_selected, mark_duplicate
 from nwx.dedup.key_hashes import KeyHash, Words
 from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, Savings, add_savings, list_lines
-from nwx.engine.base import is_server, open_engine
+from nwx.engine.base import Engine, is_server, open_engine
+from nwx.engine.indices.digest_index import DigestIndex
 from nwx.model import IndexName
 from nwx.settings import Settings, load_settings
 
 _FIRST_LINES = 5000
+_SORT_BYTES = MEMORY_BYTES // 4
+_PAIR, _LINE = b"0", b"1"
 _WORD = 8
 _COMPARED_BYTES = 64
 _FULL = np.uint64(0x0101010101010101)
@@ -181,17 +187,57 @@ def is_archive(place: str) -> bool:
 def held_lines(
     settings: Settings | None, archives: Sequence[str], progress: ShowProgress
 ) -> Iterator[CdxRow]:
-    """Yield a line for each capture that archives hold."""
+    """Yield a line for each capture that archives hold, and each digest of its payload."""
     settings = settings or load_settings({})
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
-            total = engine.count(IndexName.CAPTURES)
-            for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
-                if not number % _SHOWN_EVERY:
-                    progress(WorkProgress("reading what is held", number, max(number, total)))
-                yield CdxRow(
-                    urlkey=entry["urlkey"],
-                    timestamp=entry["timestamp"],
-                    url=entry["url"],
-                    digest=entry.get("digest", ""),
-                )
+            if not engine.digests.is_made():
+                yield from _held_rows(engine, progress)
+                continue
+            lines = ((row.digest, _packed(row)) for row in _held_rows(engine, progress))
+            with temporary_folder() as folder:
+                for digests, line in with_all_digests(engine.digests, lines, folder):
+                    key, timestamp, url = line.decode("utf-8", "surrogateescape").split(" ", 2)
+                    for digest in digests:
+                        yield CdxRow(key, timestamp, url, digest=digest)
+
+
+def with_all_digests(
+    index: DigestIndex, lines: Iterable[tuple[str, bytes]], folder: Path
+) -> Iterator[tuple[list[str], bytes]]:
+    """Yield each line with its digest and the further ones of the payload, in order of digests.
+
+    Lines are pairs of a digest and a content without newlines.
+    """
+    sort = ExternalSort(Path(mkdtemp(dir=folder)), _SORT_BYTES)
+    for further, known in index.pairs():
+        sort.add([b" ".join((known.encode(), _PAIR, further.encode()))])
+    for digest, content in lines:
+        sort.add([b" ".join((digest.encode(), _LINE, content))])
+    digests = [""]
+    for batch in sort.batches():
+        for line in batch:
+            own, kind, rest = line.split(b" ", 2)
+            if own.decode() != digests[0]:
+                digests = [own.decode()]
+            if kind == _PAIR:
+                digests.append(rest.decode())
+            else:
+                yield digests, rest
+
+
+def _packed(row: CdxRow) -> bytes:
+    return f"{row.urlkey} {row.timestamp} {row.url}".encode("utf-8", "surrogateescape")
+
+
+def _held_rows(engine: Engine, progress: ShowProgress) -> Iterator[CdxRow]:
+    total = engine.count(IndexName.CAPTURES)
+    for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
+        if not number % _SHOWN_EVERY:
+            progress(WorkProgress("reading what is held", number, max(number, total)))
+        yield CdxRow(
+            urlkey=entry["urlkey"],
+            timestamp=entry["timestamp"],
+            url=entry["url"],
+            digest=entry.get("digest", ""),
+        )

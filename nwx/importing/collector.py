@@ -13,7 +13,7 @@ from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
-from nwx.keys import document_key, makes_document, precedence
+from nwx.keys import document_id, document_key, makes_document, precedence
 from nwx.model import Capture, Dates, Document, Extract, ReadError
 from nwx.plugins import enricher_plugins
 from nwx.warc.reader import CaptureRecord, StoredPayload
@@ -172,11 +172,12 @@ class Collector:
         if self._lookups.purged(capture):
             self._purged += 1
             return Fate.PURGED
-        if capture.document_id:
-            seen = (capture.timestamp, capture.collection)
-            self._seen[document_key(capture.url, capture.digest)].add(seen)
         # `wants` has looked up the lists for a capture with text: they take long, so only once.
         listed = not record.kept if self._has_text(capture) else self._is_listed(capture)
+        if capture.document_id:
+            digest = self._held_digest(record) if listed and record.further else capture.digest
+            seen = (capture.timestamp, capture.collection)
+            self._seen[document_key(capture.url, digest)].add(seen)
         if listed:
             self._excluded += 1
             return Fate.EXCLUDED
@@ -189,6 +190,14 @@ class Collector:
         elif browsed:
             self._documents[capture.source_file_offset] = self._document(record)
         return Fate.STORED
+
+    def _held_digest(self, record: CaptureRecord) -> str:
+        """Return the digest of the document that a listed capture adds its date to."""
+        capture = record.capture
+        digests = (capture.digest, *record.further)
+        ids = {document_id(document_key(capture.url, one)): one for one in digests}
+        known = self._lookups.known(ids)
+        return next((one for id, one in ids.items() if id in known), capture.digest)
 
     def _has_text(self, capture: Capture) -> bool:
         return makes_document(capture) and (

@@ -108,3 +108,43 @@ def test_a_killed_run_goes_on_and_reads_nothing_twice(nwx: Nwx, tmp_path: Path) 
     assert pairs(nwx) == wanted(*pages)
     assert nwx("add-digests", "--json").json["payloads"] == 0
     nwx("check")
+
+
+def sha256_files(tmp_path: Path, *pages: Page) -> Path:
+    """Write a WARC whose digests are SHA-256."""
+    file = write_warc(tmp_path / "sha256.warc", pages, compressed=False)
+    data = file.read_bytes()
+    for page in pages:
+        data = data.replace(page.digest.encode(), sha256(page).encode())
+    file.write_bytes(data)
+    return file
+
+
+def test_exported_digests_are_by_one_algorithm(nwx: Nwx, tmp_path: Path) -> None:
+    pages = many_pages(12)
+    nwx("import", "--digests", "sha256", write_warc(tmp_path / "a.warc.gz", pages[:9]))
+    nwx("import", sha256_files(tmp_path, *pages[6:]), "--collection", "later")
+    wanted = {one.digest for one in pages if not one.revisit}
+    assert nwx("digests", "export", tmp_path / "own", "--json").json["digests"] > len(wanted)
+    for algorithm, digests in (("sha1", wanted), ("sha256", {sha256(one) for one in pages})):
+        listed = tmp_path / algorithm
+        nwx("digests", "export", listed, "--algorithm", algorithm)
+        assert {line.split()[0] for line in listed.read_text().splitlines()} == digests
+        found = nwx("digests", "compare", listed, "--algorithm", algorithm, "--json").json
+        assert (found["common"], found["first"]["share"]) == (len(wanted), 1.0)
+
+
+def test_duplicates_with_another_digest_keep_their_dates(nwx: Nwx, tmp_path: Path) -> None:
+    page = Page("http://a.example/", "20200101000000", html("a", "one"))
+    later = Page(page.url, "20210101000000", page.body)
+    nwx("import", "--digests", "sha256", write_warc(tmp_path / "a.warc.gz", [page]))
+    files, cdx, listed = sha256_files(tmp_path, later), tmp_path / "later.cdx", tmp_path / "dup"
+    nwx("cdx", files, "-o", cdx)
+    nwx("dedup-cdx", cdx, "-o", tmp_path / "none")
+    assert (tmp_path / "none").read_text() == ""
+    nwx("dedup-cdx", cdx, "--against", tmp_path / "archive", "-o", listed)
+    assert listed.read_text() == f"20210101000000 {sha256(later)} {page.url}\n"
+    nwx("import", files, "-e", listed)
+    (dates,) = nwx("dump", "dates").json_lines
+    assert (dates["key"], dates["count"]) == (f"{page.url} {page.digest}", 2)
+    nwx("check")

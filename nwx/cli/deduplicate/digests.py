@@ -12,9 +12,17 @@ from nwx.cli.output import clean, counted, print_json, size_words, warn
 from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
+from nwx.values.digests import FURTHER_ALGORITHMS
 
 if TYPE_CHECKING:
     from nwx.dedup.digest_lists import SideOfComparison
+
+
+_ALGORITHM = option.choice_of(
+    "--algorithm",
+    FURTHER_ALGORITHMS,
+    "Take the digests of archives by this algorithm, where they are known.",
+)
 
 
 @click.group("digests")
@@ -33,6 +41,7 @@ def command() -> None:
     "Share of foreign digests that the filter takes for its own.",
     default=0.001,
 )
+@_ALGORITHM
 @FIELDS_OPTION
 @option.JSON_REPORT
 @click.pass_obj
@@ -42,6 +51,7 @@ def export_list(
     files: tuple[str, ...],
     filtered: bool,
     rate: float,
+    algorithm: str | None,
     fields: str | None,
     as_json: bool,
     quiet: bool,
@@ -54,7 +64,9 @@ def export_list(
     """
     sources = sources_of(files, fields) if files else ()
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
-        report = archive.export_digests(out, sources, rate if filtered else 0.0, progress)
+        report = archive.export_digests(
+            out, sources, rate if filtered else 0.0, progress, algorithm=algorithm or ""
+        )
     print_problems(report.problems, report.problems_total)
     if as_json:
         print_json({k: v for k, v in asdict(report).items() if k != "problems"})
@@ -73,16 +85,19 @@ def _unknown(count: int) -> str:
 @command.command("compare")
 @click.argument("first")
 @click.argument("second", default="")
+@_ALGORITHM
 @option.JSON
 @click.pass_obj
-def compare_places(settings: Settings, first: str, second: str, as_json: bool) -> None:
+def compare_places(
+    settings: Settings, first: str, second: str, algorithm: str | None, as_json: bool
+) -> None:
     """Count the payloads that FIRST and SECOND, by default the archive, share.
 
     Each is an archive (a folder, or the address of a search server), a CDX
     file, or a file of `nwx digests export`; one of them may be a filter.
     """
     with opened_archive(settings) as archive:
-        found = archive.compare_digests(first, second)
+        found = archive.compare_digests(first, second, algorithm=algorithm or "")
     print_problems(found.reading.problems, found.reading.problems_total)
     if as_json:
         print_json({k: v for k, v in asdict(found).items() if k != "reading"})

@@ -59,12 +59,8 @@ class DigestIndex(EntryIndex):
 
     def same(self, digest: str) -> tuple[str, ...]:
         """Return a digest, and those that captures with the same payload have."""
-        return self.same_of([digest])[digest]
-
-    def same_of(self, digests: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return what `same` does, for each of some digests."""
-        found = self._store.get(digests) if digests and self.is_made() else {}
-        return {one: (one, *found.get(one, {}).get("digests", ())) for one in digests}
+        found = self._store.get([digest]) if self.is_made() else {}
+        return (digest, *found.get(digest, {}).get("digests", ()))
 
     def add(self, pairs: Iterable[DigestPair]) -> int:
         """Store pairs; return how many digests were new."""
