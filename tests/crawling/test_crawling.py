@@ -47,13 +47,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     remove_indices(Settings(address, ServerSettings(prefix=prefix)))
 
 
-def crawl(place: Place, site: Site, name: str, *options: str) -> None:
+def crawl(place: Place, site: Site, name: str, *options: str, failing_hosts: bool = False) -> None:
     """Crawl a site through warcprox while `nwx watch` loads what it writes."""
     incoming, done = place.folder / "incoming", place.folder / name
     incoming.mkdir(exist_ok=True)
     watching = ("watch", str(incoming), "--completed", str(done), "--interval", "0.1", "--json")
     with place.started(*watching) as watch:
-        with warcprox(incoming, *options) as proxy:
+        with warcprox(incoming, *options, failing_hosts=failing_hosts) as proxy:
             assert site.crawl(proxy) == site.urls
         assert watch.stdout is not None
         line = watch.stdout.readline()
@@ -109,6 +109,18 @@ def test_a_second_crawl_writes_revisits_of_what_did_not_change(
         )
     assert sizes[1] < sizes[0] / 2
     run_nwx(place.engine, "check", **place.settings)
+
+
+def test_a_crawl_goes_on_while_the_service_is_away(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "archive"), tmp_path, {})
+    with running_site(3) as site:
+        crawl(place, site, "first", "--dedup-db-file", "/dev/null")
+        with place.served() as service:
+            pass
+        asking = ("--cdxserver-dedup", f"{service}/cdx/hex")
+        crawl(place, site, "second", *asking, failing_hosts=True)
+    second = captures_of(tmp_path / "second")
+    assert Counter(one.record_type for one in second) == {"response": site.urls}
 
 
 def _the_service_agrees(service: str, site: Site) -> None:
