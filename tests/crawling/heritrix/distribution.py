@@ -20,7 +20,7 @@ class HeritrixMissingError(Exception):
 
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of the jars of Heritrix, brought below `cache` if missing."""
-    home = cache / f"heritrix-{VERSION}"
+    home = cache / f"heritrix-{VERSION}-contrib"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
