@@ -318,11 +318,12 @@ class ArchiveWork:
         workers: int | None = None,
         progress: ShowProgress = no_progress,
     ) -> "ExtractReport":
-        """Write what is extracted from archive files: `wat`, `wet`, one for each file.
+        """Write what is extracted from archive files: `wat`, `wet` or `derivatives`.
 
-        Without `files` from those of the archive, as the viewer sees them. Files that the folder
-        has already are left as they are.
+        Without `files` from those of the archive, as the viewer sees them. WAT and WET files that
+        the folder has already are left as they are.
         """
+        from nwx.exports.extracted.derivatives import export_derivatives
         from nwx.exports.extracted.file_exports import export_files
         from nwx.exports.extracted.inputs import given_inputs, ledger_inputs
 
@@ -330,6 +331,8 @@ class ArchiveWork:
             inputs = given_inputs(files)
         else:
             inputs = ledger_inputs(self._whole(), self._seen(), self.viewer, collection)
+        if form == "derivatives":
+            return export_derivatives(inputs, Path(folder), workers=workers, progress=progress)
         return export_files(form, inputs, Path(folder), workers=workers, progress=progress)
 
     def export_warc(

@@ -1,11 +1,17 @@
 """nwx export wat and wet, as people run them."""
 
+import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
+from PIL import Image
+from pyarrow import parquet
 from warcio.archiveiterator import ArchiveIterator
 
+from nwx.exports.extracted.payload_rows import DERIVATIVES
 from tests.cli.conftest import Nwx
 from tests.warc_records import http_response, warc_bytes, write_records
 
@@ -67,6 +73,50 @@ def test_hidden_captures_are_left_out_with_their_requests(nwx: Nwx, tmp_path: Pa
     assert "other access rules" in nwx("export", "wat", tmp_path / "out", code=1).err
     whole = nwx("--unrestricted", "export", "wet", tmp_path / "whole", "--json").json
     assert (whole["written"], whole["hidden"]) == (2, 0)
+
+
+def test_derivatives_are_read_by_others(nwx: Nwx, tmp_path: Path) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (3, 2)).save(picture, "PNG")
+    image, table = picture.getvalue(), b"a,b\n1,2\n"
+    link = (
+        b'<html lang=en><title>Slate</title><p>quarry <a href="/x">there</a><img src=i.png alt=A>'
+    )
+    found = {"page": (link, "text/html"), "i.png": (image, "text/plain")}
+    found |= {"t.csv": (table, "text/csv"), "n.txt": (b"=note", "text/plain")}
+    records = [
+        warc_bytes("response", http_response(*given), id=name, url=f"http://www.a.example/{name}")
+        for name, given in found.items()
+    ]
+    out = tmp_path / "out"
+    path = write_records(tmp_path / "a.warc.gz", records)
+    assert "6 rows of 4 records in 1 file" in nwx("export", "derivatives", out, path).out
+    names = {one.stem for one in (out / "csv").iterdir()}
+    assert (
+        names
+        == {"domain-frequency", *DERIVATIVES}
+        == {one.name for one in (out / "parquet").iterdir()}
+    )
+    for name, columns in DERIVATIVES.items():
+        by_arrow = parquet.read_table(out / "parquet" / name)
+        assert by_arrow.column_names == list(columns)
+        with duckdb.connect() as base:
+            rows = base.read_csv(str(out / "csv" / f"{name}.csv"), header=True, all_varchar=True)
+            assert rows.columns == list(columns)
+            assert len(rows.fetchall()) == by_arrow.num_rows
+    domains = parquet.read_table(out / "parquet" / "domain-frequency").to_pylist()
+    assert domains == [{"domain": "a.example", "count": 4}]
+    (measured,) = parquet.read_table(out / "parquet" / "image-information").to_pylist()
+    assert (measured["width"], measured["height"], measured["size"]) == (3, 2, len(image))
+    assert measured["mime_type_tika"] == "image/png"
+    assert measured["md5"] == hashlib.md5(image).hexdigest()
+    assert measured["sha1"] == hashlib.sha1(image).hexdigest()
+    (sheet,) = parquet.read_table(out / "parquet" / "spreadsheet-information").to_pylist()
+    assert (sheet["filename"], sheet["extension"]) == ("t.csv", "csv")
+    (edge,) = parquet.read_table(out / "parquet" / "web-graph").to_pylist()
+    assert (edge["dest"], edge["anchor"]) == ("http://www.a.example/x", "there")
+    again = nwx("export", "derivatives", out, path, code=1)
+    assert "there already" in again.err
 
 
 def test_damage_is_counted_and_reported(nwx: Nwx, tmp_path: Path) -> None:

@@ -231,6 +231,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         "export results {out}.csv quarry --quiet",
         "export wat {out} --quiet",
         "export wet {out} --quiet",
+        "export derivatives {out} --quiet",
         f"export captures {{out}} --collection {HIDDEN_COLLECTION} --quiet",
         f"export links {{out}} --collection {HIDDEN_COLLECTION} --quiet",
     ],

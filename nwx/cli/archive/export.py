@@ -33,7 +33,7 @@ _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
 _WARC = "warc"
 _RESULT_FORMATS = ("csv", "json", "txt", _WARC)
 _ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
-_EXTRACTS = ("wat", "wet")
+_EXTRACTS = ("wat", "wet", "derivatives")
 _ERRORS_SHOWN = 20
 _OPTIONS = {
     "captures": (),
@@ -119,6 +119,9 @@ def command(settings: Settings, /, **given: Any) -> int:
     `wat` and `wet` write a file of Common Crawl's form for each archive file:
     metadata of all records, texts of pages. They are those of the archive, or
     FILEs without one. Files that FOLDER has are not written again.
+
+    `derivatives` writes tables of their domains, pages, links, pictures and
+    other files as CSV and Parquet, named as in the Archives Unleashed Toolkit.
     """
     asked = _Options(**given)
     _check_use(asked)
@@ -176,9 +179,9 @@ def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
         more = [text for text in counts if not text.startswith("0 ")]
         if report.errors:
             more.append(counted(len(report.errors), "error"))
-        written = counted(report.written, "record")
+        written = counted(report.written, "row" if asked.what == "derivatives" else "record")
         click.echo(
-            f"{written} of {report.records:,} in {counted(report.files, 'file')}, "
+            f"{written} of {counted(report.records, 'record')} in {counted(report.files, 'file')}, "
             f"{size_words(report.bytes)} in {report.seconds:.1f} s"
             + "".join(f"; {text}" for text in more)
         )

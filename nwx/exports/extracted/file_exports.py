@@ -23,6 +23,7 @@ from nwx.exports.wacz_records import new_record
 from nwx.model import ReadError
 from nwx.values.digests import digest_of
 from nwx.values.http import to_text, unfolded_lines
+from nwx.values.records import add_counts
 from nwx.values.timestamps import normal_timestamp, parse_timestamp
 from nwx.version import __version__
 from nwx.warc.gzip_members import GZIP_MAGIC
@@ -64,9 +65,7 @@ def export_files(
     count = min(workers or processors(), len(tasks)) or 1
     with Pool(count) as pool:
         for result in pool.map_shown(_export_file, tasks, progress, "exporting", sizes):
-            for name in ("files", "records", "written", "hidden", "bytes"):
-                setattr(report, name, getattr(report, name) + getattr(result, name))
-            report.errors += result.errors
+            add_counts(report, result)
     report.seconds = time.monotonic() - began
     return report
 

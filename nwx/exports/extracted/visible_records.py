@@ -146,6 +146,6 @@ class VisibleRecords:
 
 def ask_digests(record: Record) -> None:
     """Ask for the digests of the block and of the body of a record too long to be kept."""
-    record.ask("sha1", 0)
-    if size := record.http_head().size:
-        record.ask("sha1", size)
+    size = record.http_head().size
+    for algorithm, start in {("sha1", 0), ("sha1", size), ("md5", size)}:
+        record.ask(algorithm, start)
