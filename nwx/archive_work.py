@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
     from nwx.exports.extracted.inputs import ExtractReport
+    from nwx.exports.hosts import HostExportReport
     from nwx.exports.links import LinkExportReport
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ImportReport
@@ -291,6 +292,14 @@ class ArchiveWork:
             return frames_of_lines(lines, report.add_problem)
 
         return write_cc_index(Path(folder), frames, crawl, progress)
+
+    def export_hosts(
+        self, folder: str | PathLike[str], progress: ShowProgress = no_progress
+    ) -> "HostExportReport":
+        """Write counts of each host and month, and the host's centrality, as Parquet."""
+        from nwx.exports.hosts import export_hosts
+
+        return export_hosts(self._seen(), Path(folder), progress)
 
     def export_links(
         self,

@@ -104,7 +104,7 @@ def check_layouts(sources: Iterable[CdxSource]) -> None:
 
 def archive_frames(engine: Engine) -> Iterator[pl.DataFrame]:
     """Yield the captures of an archive, with the languages of their documents."""
-    languages = _Languages(engine)
+    languages = DocumentLanguages(engine)
     captures = engine.captures("", chr(0x10FFFF))
     while some := list(islice(captures, _ROWS_AT_ONCE)):
         yield captures_frame(some, languages.of_captures(some))
@@ -199,7 +199,7 @@ class CcIndexWriter:
         return self._writers[place]
 
 
-class _Languages:
+class DocumentLanguages:
     """The languages of all documents, ten bytes each."""
 
     def __init__(self, engine: Engine) -> None:

@@ -225,6 +225,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "export": [
         "export captures {out} --quiet",
         "export cc-index {out} --quiet",
+        "export hosts {out} --quiet",
         "export links {out} --quiet",
         "export results - quarry --format json --field dates --field url --field title",
         "export results {out}.warc.gz quarry --with-resources --quiet",

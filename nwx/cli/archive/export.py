@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
     from nwx.exports.extracted.inputs import ExtractReport
+    from nwx.exports.hosts import HostExportReport
     from nwx.exports.links import LinkExportReport
 
-    _Report = CcIndexReport | ExportReport | LinkExportReport
+    _Report = CcIndexReport | ExportReport | HostExportReport | LinkExportReport
 
 _FORMATS = ("links", "parquet", "csv", "gexf", "web-graph")
 _WARC = "warc"
@@ -38,6 +39,7 @@ _ERRORS_SHOWN = 20
 _OPTIONS = {
     "captures": (),
     "cc-index": ("cdx", "crawl"),
+    "hosts": (),
     "links": ("formats", "year", "collection"),
     "results": (
         *("query", "fields", "formats", "collection", "excel"),
@@ -105,6 +107,9 @@ def command(settings: Settings, /, **given: Any) -> int:
 
     `cc-index` writes Common Crawl's columnar index, column by column: Parquet
     in folders `crawl=…/subset=…`, sorted by url_surtkey.
+
+    `hosts` writes a row for each host and month: captures, documents, bytes,
+    statuses, types, languages, robots.txt and sitemap seen, and centrality.
 
     `links` writes the links as `nwx invert-links` found them last: all links
     (`links/*.parquet`: source and target urlkey, timestamp, kind, anchor),
@@ -191,6 +196,8 @@ def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
 def _export(archive: "Archive", asked: _Options, show: "ShowProgress") -> "_Report":
     if asked.what == "captures":
         return archive.export_captures(asked.folder, show)
+    if asked.what == "hosts":
+        return archive.export_hosts(asked.folder, show)
     if asked.what == "cc-index":
         sources = sources_of(asked.cdx, None) if asked.cdx else ()
         return archive.export_cc_index(asked.folder, sources, asked.crawl, show)
@@ -269,6 +276,7 @@ def _print_packed(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
 def _words(report: "_Report") -> str:
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
+    from nwx.exports.hosts import HostExportReport
 
     written = f"{size_words(report.bytes)} in {report.seconds:.1f} s"
     if isinstance(report, ExportReport):
@@ -276,6 +284,8 @@ def _words(report: "_Report") -> str:
             f"{counted(report.captures, 'capture')} of "
             f"{counted(report.months, 'month')} in {counted(report.files, 'file')}, {written}"
         )
+    if isinstance(report, HostExportReport):
+        return f"{counted(report.rows, 'row')} in {counted(report.files, 'file')}, {written}"
     if isinstance(report, CcIndexReport):
         left_out = f", {report.problems_total:,} left out" if report.problems_total else ""
         return (
