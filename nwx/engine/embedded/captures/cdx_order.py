@@ -26,11 +26,17 @@ def incoming_columns(batches: Iterable[Sequence[Capture]]) -> Iterator[CaptureCo
             )
             size += len(batch)
         if size >= SORTED_AT_ONCE:
-            columns = joined_columns(parts)
-            parts, size = [], 0
-            yield ordered_columns(columns)
+            yield _taken(parts)
+            size = 0
     if parts:
-        yield ordered_columns(joined_columns(parts))
+        yield _taken(parts)
+
+
+def _taken(parts: list[CaptureValues]) -> CaptureColumns:
+    """Return captures in order, and keep none of them: they are much of the memory."""
+    columns = joined_columns(parts)
+    parts.clear()
+    return ordered_columns(columns)
 
 
 def ordered_columns(columns: CaptureColumns) -> CaptureColumns:

@@ -81,6 +81,7 @@ class Loader:
                         self._pause()
                     for _ in adder.add(columns):
                         self._pause()
+                    del columns  # before others are read
                 for _ in adder.put_in_order():
                     self._pause()
                 new = adder.finish()
@@ -239,7 +240,9 @@ class EndedLoads:
         with self._few, rare_collections():
             chunks = incoming_columns(batches)
             first = next(chunks, None)
-            yield iter(()) if first is None else chain((first,), chunks)
+            read = chain(() if first is None else [first], chunks)
+            del first  # it would be kept until all others are loaded
+            yield read
 
     def end(self, load: EndingLoad) -> None:
         """Unlock an archive at once; what takes a while is done in threads, unless merges are late.
