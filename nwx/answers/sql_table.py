@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from nwx.answers.tables import ResultTable, frames_of
-from nwx.bulk.whole_files import whole_file
+from nwx.bulk.whole_files import parquet_bytes, whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,7 +111,7 @@ class SqlTable(ResultTable[Row]):
         with TemporaryDirectory(prefix="nwx-sql-") as folder, whole_file(path) as stream:
             for number, frame in enumerate(self.frames()):
                 count += len(frame)
-                frame.write_parquet(Path(folder) / f"{number:08}.parquet")
+                (Path(folder) / f"{number:08}.parquet").write_bytes(parquet_bytes(frame))
             pl.scan_parquet(Path(folder)).sink_parquet(stream)
         return count
 

@@ -194,7 +194,7 @@ def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:
     """Return the text of an error, without what is meant for those who run DuckDB."""
     if isinstance(error, QueryError):
         return error.text
-    if isinstance(error, MemoryError | duckdb.OutOfMemoryException):
+    if isinstance(error, MemoryError | duckdb.OutOfMemoryException | duckdb.IOException):
         return ErrorText("the query needs more memory or disk space than it may take")
     if isinstance(error, duckdb.PermissionException):
         return ErrorText("queries read the tables of the archive, no files and addresses")

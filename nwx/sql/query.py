@@ -12,6 +12,7 @@ from typing import Any, Self
 from weakref import finalize
 
 from nwx.bulk.child_processes import ChildProcess, Death
+from nwx.bulk.whole_files import parquet_bytes, writing
 from nwx.engine.base import Engine
 from nwx.engine.work import current_work
 from nwx.errors import ErrorText, QueryError, QuestionTimeoutError, UsageError
@@ -128,7 +129,8 @@ def _write_tables(
         for number, frame in enumerate(table_frames(engine, table, wanted)):
             work.check()
             path = folder / f"{table}-{number:06}.parquet"
-            frame.write_parquet(path, compression="lz4", statistics=False)
+            with writing(path):
+                path.write_bytes(parquet_bytes(frame))
             written[table] = list(wanted)
             size += path.stat().st_size
             if size > most:

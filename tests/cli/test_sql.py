@@ -11,7 +11,7 @@ BY_YEAR = "SELECT year(timestamp) AS y, count(*) AS n FROM captures GROUP BY y O
 
 def test_a_query_in_every_form(quarry: Path, tmp_path: Path) -> None:
     assert run_nwx(quarry, "sql", BY_YEAR, "--json").json == [{"y": 2014, "n": 1}]
-    assert run_nwx(quarry, "sql", BY_YEAR, "--csv").out == "y,n\n2014,1\n"
+    assert run_nwx(quarry, "sql", BY_YEAR, "--csv").out.split() == ["y,n", "2014,1"]
     assert "1 row" in run_nwx(quarry, "sql", BY_YEAR).out
     (tmp_path / "query.sql").write_text(BY_YEAR)
     run_nwx(quarry, "sql", "--file", tmp_path / "query.sql", "--parquet", tmp_path / "a.parquet")

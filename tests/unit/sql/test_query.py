@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from nwx.archive import Archive
+from nwx.errors import NwxError
 from nwx.settings import Settings
 from nwx.sql.query import SqlLimits
 
@@ -40,3 +41,14 @@ def test_values_of_all_types(archive: Archive, tmp_path: Path) -> None:
     nothing = archive.sql("SELECT 1 AS a WHERE false", FEW)
     assert nothing.to_parquet(tmp_path / "b.parquet") == 0
     assert pl.read_parquet(tmp_path / "b.parquet").schema == {"a": pl.Int64}
+
+
+def test_a_full_disk_is_an_error_of_ours(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(NwxError, match="No space left"):
+        archive.sql("SELECT 1 AS a", FEW).to_parquet(tmp_path / "a.parquet")
