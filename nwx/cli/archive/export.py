@@ -45,8 +45,7 @@ _OPTIONS = {
         *("query", "fields", "formats", "collection", "excel"),
         *("date_from", "date_to", "with_resources"),
     ),
-    "wat": ("query", "collection"),
-    "wet": ("query", "collection"),
+    **dict.fromkeys(_EXTRACTS, ("query", "collection")),
 }
 """What may be exported, and which options each has."""
 
