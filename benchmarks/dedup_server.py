@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from nwx.dedup.key_store import DEDUP_FILE, KeyKind, Keyspace, KeyStore
+from nwx.dedup.key_store import Keyspace, KeyStore, dedup_file_path
+from nwx.engine.embedded.entries.crawler_keys import KeyKind
 from tests.crawling.redis_servers import DedupServer, RawClient, redis_server
 
 _VALUE = b"0 20260101000000 http://www.example.org/a/page/of/usual/length 12345"
@@ -30,7 +31,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         archive = Path(name) / "archive"
         subprocess.run(["nwx", "--engine", archive, "import", "sample/archive"], check=True)
-        fill(archive / DEDUP_FILE, given.hashes)
+        fill(dedup_file_path(str(archive)), given.hashes)
         ours = DedupServer(archive)
         measure("nwx dedup-server", ours.port, ours.process.pid, given)
         ours.kill()

@@ -51,6 +51,7 @@ class IndexName(StrEnum):
     ALIASES = "aliases"
     CHANGES = "changes"
     DIGESTS = "digests"
+    DEDUP = "dedup"
     FILES = "files"
 
 

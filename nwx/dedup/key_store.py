@@ -7,33 +7,15 @@ returns.
 import sqlite3
 import time
 from collections.abc import Callable
-from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from nwx.engine.base import is_server
+from nwx.engine.embedded.entries.crawler_keys import DEDUP_FORM, KeyKind
 from nwx.engine.sqlite_files import connect_sqlite, file_format
 from nwx.errors import NwxError, SettingsError
 
-DEDUP_FILE = "dedup.db"
-_FORMAT = 1
-_PRAGMAS = (
-    "journal_mode = WAL",
-    "synchronous = FULL",
-    "cache_size = -65536",
-    "journal_size_limit = 67108864",
-)
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS keys (
-    id INTEGER PRIMARY KEY, space TEXT NOT NULL, name BLOB NOT NULL, kind INTEGER NOT NULL,
-    expires REAL, UNIQUE (space, name));
--- A field of a hash, a member of a set, the position of an item of a list, 0 of a string.
-CREATE TABLE IF NOT EXISTS entries (
-    key INTEGER, field, value BLOB, PRIMARY KEY (key, field)) WITHOUT ROWID;
-PRAGMA user_version = {_FORMAT};
-COMMIT;
-"""
+_PRAGMAS = ("journal_mode = WAL", *DEDUP_FORM.pragmas)
 _FIND_KEY = "SELECT id, kind, expires FROM keys WHERE space = ? AND name = ?"
 _GET_FIELD = """
 SELECT kind, expires, value FROM keys LEFT JOIN entries ON key = id AND field = ?
@@ -42,15 +24,6 @@ WHERE space = ? AND name = ?"""
 
 class CommandError(NwxError):
     """An error that is the answer to a command; the first word is its code."""
-
-
-class KeyKind(IntEnum):
-    """The types of keys."""
-
-    STRING = 1
-    HASH = 2
-    LIST = 3
-    SET = 4
 
 
 def dedup_file_path(engine: str, given: Path | None = None) -> Path:
@@ -63,7 +36,7 @@ def dedup_file_path(engine: str, given: Path | None = None) -> Path:
             "what crawlers write beside an archive on a server needs a file; "
             "name one with --dedup-file"
         )
-    return given or Path(engine) / DEDUP_FILE
+    return given or Path(engine) / DEDUP_FORM.name
 
 
 class KeyStore:
@@ -73,8 +46,8 @@ class KeyStore:
         self.clock = clock
         try:
             self._db = connect_sqlite(path, _PRAGMAS)
-            if file_format(self._db, path, _FORMAT) < _FORMAT:
-                self._db.executescript(_SCHEMA)
+            if not file_format(self._db, path, DEDUP_FORM.format):
+                self._db.executescript(f"BEGIN IMMEDIATE; {DEDUP_FORM.script} COMMIT;")
         except sqlite3.Error as error:
             raise SettingsError(f"{path} cannot be used for the keys ({error})") from error
         self.read = self._db.execute

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nwx.dedup.key_store import CommandError, KeyKind, Keyspace
+from nwx.dedup.key_store import CommandError, Keyspace
+from nwx.engine.embedded.entries.crawler_keys import KeyKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ import json
 import os
 import random
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -330,6 +331,25 @@ def test_keys_of_a_redis_are_taken_over_and_written_out(tmp_path: Path) -> None:
     assert ran.err.startswith("nwx: redis://127.0.0.1:")
     for wrong in ("http://a", "redis://a:b/0", "nonsense"):
         run_nwx(archive, "dedup-server", "--from", wrong, code=2)
+
+
+def test_keys_are_an_index_of_the_archive(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path)
+    rows = [(b"HSET", b"h:c", b"a", b"1", b"b", b"2"), (b"SADD", b"allcrawls\xff", b"c")]
+    with dedup_server(archive) as port, RawClient(port) as client:
+        client.pipeline(rows)
+    stored = [
+        {"id": "/allcrawls\\xff", "collection": "", "kind": "set", "entries": 1},
+        {"id": "/h:c", "collection": "", "kind": "hash", "entries": 2},
+    ]
+    assert run_nwx(archive, "dump", "dedup").json_lines == stored
+    backup = run_nwx(archive, "backup", tmp_path / "backups").out.split()[-1]
+    run_nwx(tmp_path / "again", "restore", backup)
+    assert run_nwx(tmp_path / "again", "dump", "dedup").json_lines == stored
+    run_nwx(archive, "check")
+    with closing(sqlite3.connect(archive / "dedup.db")) as db, db:
+        db.execute("DELETE FROM keys WHERE name = ?", (b"h:c",))
+    assert "2 entries belong to no key" in run_nwx(archive, "check", code=1).out
 
 
 def test_the_cdx_server_answers_crawlers_too(tmp_path: Path) -> None:

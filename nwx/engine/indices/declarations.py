@@ -179,6 +179,10 @@ _DECLARED = (
         entry_bytes=150,
         made_by="delete the file, and run `nwx add-digests`",
     ),
+    IndexDeclaration(
+        IndexName.DEDUP,
+        undeletable="entries of the index dedup are deleted by crawlers (`nwx dedup-server`)",
+    ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

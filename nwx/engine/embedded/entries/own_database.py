@@ -42,6 +42,11 @@ class DatabaseForm:
     before_erasing: str = ""
     steps: tuple[Callable[[sqlite3.Connection], None], ...] = ()
 
+    @property
+    def script(self) -> str:
+        """The script that makes a new file, within a transaction."""
+        return f"{self.schema}PRAGMA user_version = {self.format};"
+
     def bring_forward(self, db: sqlite3.Connection, found: int) -> None:
         """Bring a file of an older format forward, within a transaction."""
         for step in self.steps[found - 1 :]:
@@ -168,8 +173,7 @@ class OwnDatabase:
         try:
             found = file_format(db, self.path, self._form.format)
             if not found:
-                script = f"{self._form.schema}PRAGMA user_version = {self._form.format};"
-                db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT;")
+                db.executescript(f"BEGIN IMMEDIATE; {self._form.script} COMMIT;")
             elif found < self._form.format:
                 with transaction(db):  # another process may have been first
                     found = file_format(db, self.path, self._form.format)
