@@ -189,11 +189,11 @@ def further_digests(record: Record, digest: str) -> tuple[str, ...]:
         return ()
     plain = _without_chunks(record) if is_chunked else record
     start = 0 if is_chunked else start
-    found = {name: plain.digest(name, start) for name in {own, *FURTHER_ALGORITHMS}}
-    digests = {name: digest_of(name, raw) for name, raw in found.items() if raw}
-    if digest not in (digests.get(own), digest_of(own, of_body)):
+    of_payload = plain.digest(own) if is_chunked else None
+    if digest not in (digest_of(own, of_body), digest_of(own, of_payload or b"")):
         return ()
-    return tuple(digests[name] for name in FURTHER_ALGORITHMS if name != own and name in digests)
+    found = {name: plain.digest(name, start) for name in FURTHER_ALGORITHMS if name != own}
+    return tuple(digest_of(name, raw) for name, raw in found.items() if raw)
 
 
 def wanted_for_further(record: Record) -> list[tuple[str, int]]:
