@@ -335,7 +335,7 @@ def test_short_answers_come_at_once_unless_they_are_slow(monkeypatch: pytest.Mon
     assert exchange(port, get("/a") + get("/b")).count(b"\r\n\r\nok") == 2
     assert threads == ["loop", "loop"]
     assert b"GET /long" in exchange(port, get("/long"))
-    monkeypatch.setattr(wsgi_answers, "SLOW_SECONDS", 0.02)
+    monkeypatch.setattr(wsgi_answers, "SLOW_SECONDS", 0.005)
     slow.set()
     assert exchange(port, get("/a")).endswith(b"ok")
     slow.clear()

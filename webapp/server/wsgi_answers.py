@@ -35,8 +35,8 @@ SLOW_PAUSE_SECONDS = 1.0
 One that took long counts little: the system lets other processes go first now and then.
 """
 
-_USUAL_ANSWERS = 16
-"""The weight of what answers took before."""
+_USUAL_ANSWERS = 64
+"""The last answer counts as one of so many."""
 
 _HELD_BYTES = 1 << 20
 """More of a body than this is kept in a temporary file."""
