@@ -330,6 +330,7 @@ QUIET: Mapping[str, str] = {
     "revisits": "reads files that are given",
     "savings": "reads files that are given",
     "add-dates": "writes",
+    "add-digests": "writes",
     "dates attach": "writes",
     "dates detach": "writes",
     "dates drop": "writes",
@@ -346,6 +347,7 @@ QUIET: Mapping[str, str] = {
     **{
         f"spark {job}": "reads files that are given"
         for job in (
+            "cc-index",
             "cdx",
             "dedup",
             "extract",
