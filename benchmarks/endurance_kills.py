@@ -104,6 +104,12 @@ class KilledWork:
         return {
             "import": Work("", (("import", "--jobs", 2, *self.files),), _WRITTEN),
             "import -e": Work("", ((*listed, *self.files),), _WRITTEN),
+            "import --digests": Work(
+                "",
+                (("import", "--digests", "sha256", "--jobs", 2, *self.files),),
+                (*_WRITTEN, "digests"),
+            ),
+            "add-digests": Work("full", (("add-digests",),), ("digests",)),
             "add-dates": Work("half", (("add-dates", *lines),), ("dates",)),
             "build": Work("full", built, ("facets", "inlinks", "pictures")),
             "dedup": Work("", rewritten, files=names),
