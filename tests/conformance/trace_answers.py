@@ -39,6 +39,9 @@ _VARYING = (
     (r"urn:uuid:[0-9a-f-]{36}", "urn:uuid"),
     (r"\b20(2[4-9]|3\d)-\d\d-\d\d[T ][\d:.]+\S*", "today"),
     (r"\b20(2[4-9]|3\d)[01]\d[0-3]\d\d{6}\b", "today"),
+    (r"\w{3}, \d\d \w{3} 20(2[4-9]|3\d) [\d:]{8} GMT", "today"),
+    # The record that begins a file has such a date in its block.
+    (r"(WARC-Type: warcinfo\r?\n(?:[\w-]+: .*\n)*?WARC-Block-Digest: )\S+", r"\1sha1:today"),
     (r'"bytes": ?(\d+|null)', '"bytes": 0'),
     (r'"number": \d+', '"number": 0'),
     (r"nwx-test-[0-9a-f]+", "prefix"),
