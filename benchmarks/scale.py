@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from benchmarks.process_family import FamilyWatch, family_memory, family_seconds
 
 NWX = str(Path(sys.executable).parent / "nwx")
 _MILLION = 1_000_000
+_KEY_HOST = re.compile(rb"^([^)\n]*)\)", re.MULTILINE)
 STEPS = ("load", "facets", "dedup", "zipnum")
 SERVERS = {"elasticsearch": "", "opensearch": "opensearch+"}
 
@@ -82,7 +84,10 @@ def _line(cost: Cost, costs: Sequence[Cost]) -> str:
 
 
 def made_lines_file(path: Path, size: int) -> None:
-    """Write a sorted CDX file; each further million is the first one, of other hosts and files."""
+    """Write a sorted CDX file; each further million is the first one, of other hosts and files.
+
+    The file is in the order of urlkeys, as one that a collection's captures are merged into.
+    """
     make(path, min(size, _MILLION))
     if size <= _MILLION:
         return
@@ -92,8 +97,9 @@ def made_lines_file(path: Path, size: int) -> None:
             mark = f"x{number:03}".encode()
             further = lines.replace(b"//www.", b"//www.%b." % mark)
             further = further.replace(b".warc.gz\n", b"-%b.warc.gz\n" % mark)
-            further = mark + further.replace(b"\n", b"\n" + mark)[: -len(mark)]
-            file.write(further)
+            file.write(_KEY_HOST.sub(rb"\1,%b)" % mark, further))
+    command = ["sort", "-S", "25%", "-T", str(path.parent), "-o", str(path), str(path)]
+    subprocess.run(command, check=True, env=os.environ | {"LC_ALL": "C"})
 
 
 def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cost]:
