@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.searching.differences import Difference
     from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import CaptureDate, Shown, UrlVersion
+    from nwx.searching.quotations import Quotation
     from nwx.sql.query import SqlLimits
     from nwx.steering.queue.due_urls import DueUrl
 
@@ -181,7 +182,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             check_url_shown(engine, url)
             return None
         found = of_same_visit(near, url)
-        replay = replay_address(self.service, found.timestamp, found.url)
+        service = self.service or self.settings.public_url
+        replay = replay_address(service, found.timestamp, found.url)
         return ArchivedCapture(found, replay, engine, self._places())
 
     def document(self, key: str) -> "Shown | None":
@@ -210,6 +212,14 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         before, after = (version_at(self._seen(), url, date_bound(at, 0)) for at in (old, new))
         return difference(before.extract.content, after.extract.content)
+
+    def quote(
+        self, text: str, *, url: str = "", site: str = "", from_: str = "", to: str = ""
+    ) -> "Quotation":
+        """Return in which captures these very words stand, of a URL, a site or the archive."""
+        from nwx.searching.quotations import QuoteScope, find_quotation
+
+        return find_quotation(self._seen(), text, QuoteScope(url, site, from_, to))
 
     def facets(
         self,

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,9 +42,11 @@ VARIABLES = {
     "access_token": "NWX_ACCESS_TOKEN",
     "rate_limit": "NWX_RATE_LIMIT",
     "metrics_token": "NWX_METRICS_TOKEN",
+    "public_url": "NWX_PUBLIC_URL",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
+_PUBLIC_URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", re.ASCII)
 _MAX_WEIGHT, _MAX_RATE = 1_000, 1_000_000
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
@@ -135,6 +138,7 @@ class Settings:
     take `search_seconds`. Triples are stored in `triples`, a folder or the update address of a
     SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
     is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
+    Readers find the archive at `public_url`, "" is unknown.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -149,6 +153,7 @@ class Settings:
     alerts: AlertSettings = AlertSettings()
     users: UserSettings = UserSettings()
     protection: ProtectionSettings = ProtectionSettings()
+    public_url: str = ""
 
 
 def load_settings(
@@ -196,6 +201,7 @@ def load_settings(
         protection=ProtectionSettings(
             texts.number_up_to("rate_limit", 0.0, _MAX_RATE), texts.text("metrics_token", "")
         ),
+        public_url=texts.address("public_url"),
     )
 
 
@@ -246,6 +252,12 @@ class _Texts:
         if not 0 <= value <= most:
             raise self._error(name, text, f"a number from 0 to {most:,}")
         return value
+
+    def address(self, name: str) -> str:
+        text = self.text(name, "")
+        if text and not _PUBLIC_URL.fullmatch(text):
+            raise self._error(name, text, "an address as https://archive.example")
+        return text.rstrip("/")
 
     def truth(self, name: str) -> bool:
         text = self.text(name, "").lower()

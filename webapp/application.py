@@ -43,7 +43,7 @@ from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality.labels import grade
 from webapp.replay import routes as replay
-from webapp.search import api, documents, exports, records, sql_page
+from webapp.search import api, citations, documents, exports, quotations, records, sql_page
 from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
 from webapp.site import health, pages, question_limits, responses, words
@@ -71,6 +71,8 @@ _MODULES = (
     search,
     documents,
     records,
+    citations,
+    quotations,
     exports,
     explorer,
     trends,

@@ -22,6 +22,7 @@ from nwx.warc.sources import expand
 from nwx.warc.stored_bytes import RecordFault
 
 if TYPE_CHECKING:
+    from nwx.answers.citations import Citation
     from nwx.engine.base import Engine
 
 
@@ -153,6 +154,16 @@ class ArchivedCapture:
             content_type=capture.content_type,
             charset=charset_of(content_type),
         ).content
+
+    def cite(self, archive: str = "") -> "Citation | None":
+        """Return the citation of this capture; `archive` is by default its host's name."""
+        from nwx.answers.citations import cite
+
+        own = self.capture
+        document = self._engine.documents([own.document_id]).get(own.document_id)
+        title = document.extract.title if document else ""
+        played = self.replay_url if "://" in self.replay_url[:8] else ""
+        return cite(own.url, own.timestamp, title, archive, played, played)
 
     def _original(self) -> StoredRecord:
         """Return the record of the capture that this revisit repeats."""

@@ -39,6 +39,8 @@ GROUPS = {
         "sql": "Query the archive in SQL, answered by DuckDB (nwx[sql]).",
         "trends": "Compare up to six queries over time.",
         "words": "List the words that tell the results of a query from the whole archive.",
+        "quote": "Show in which captures quoted words stand, since when and until when.",
+        "cite": "Print the citation of a capture.",
         "show": "Show a document with its dates and the places of its records.",
         "pictures": "Find pictures by the words of the pages that show them.",
         "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",

@@ -29,6 +29,15 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "exports.packing": ["/export/packing.wacz?q=host:{host}"],
     "documents.show": ["/documents/{id}", "/documents/{id}?q=quarry"],
     "documents.diff": ["/documents/{id}/diff/{home_id}"],
+    "citations.show": [
+        "/cite?url={url}",
+        "/cite?url={url}&at={time}&format=ris",
+    ],
+    "quotations.show": [
+        "/quote?text=quarry&url={url}",
+        "/quote?text=An+okapi+of+the+quarry&site={host}",
+        "/quote?text=Slate+of+the+quarry",
+    ],
     "documents.compare": ["/documents/compare?old={id}&new={home_id}"],
     "documents.of_capture": [
         "/documents/of?url={url}",
@@ -252,6 +261,13 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         f"search source_file:{HIDDEN_FILE} --json",
         "search anchor:anchor --explain",
     ],
+    "quote": [
+        "quote 'of the quarry'",
+        "quote quarry --json",
+        "quote 'An okapi of the quarry' --site {host} --json",
+        "quote 'Open on Mondays' --url {url}",
+    ],
+    "cite": ["cite {url}", "cite {url} --at {time} --format csl-json"],
     "show": ["show {url}", "show {id} --json", "show {id} --text"],
     "facets": [
         "facets --by site",

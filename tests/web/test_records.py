@@ -5,9 +5,9 @@ from html import unescape
 
 from flask.testing import FlaskClient
 
+from nwx.answers.citations import cite
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME
-from webapp.search.records import cite
 
 TIME = "20100101000000"
 
@@ -30,13 +30,13 @@ def test_a_document_can_be_cited(client: FlaskClient) -> None:
 
 
 def test_a_citation_takes_hostile_texts() -> None:
-    found = cite("http://a.test/{b}", "20100102030405", "50% & {more}\n~x", "A", "a.org", "")
+    found = cite("http://a.test/{b}", "20100102030405", "50% & {more}\n~x", "A", "http://a.org", "")
     assert found is not None
     assert found.pwid == "urn:pwid:a.org:2010-01-02T03:04:05Z:page:http://a.test/{b}"
     assert r"title = {50\% \& \{more\} \textasciitilde{}x}," in found.bibtex
     assert "url = {http://a.test/%7Bb%7D}" in found.bibtex
     assert found.bibtex.startswith("@misc{a-org-20100102030405,")
-    assert cite("http://a.test/", "20109999", "", "A", "a.org", "") is None
+    assert cite("http://a.test/", "20109999", "", "A", "http://a.org", "") is None
 
 
 def test_unknown_records_are_not_found(client: FlaskClient) -> None:

@@ -1,7 +1,7 @@
 """The page of a document, and the difference between two."""
 
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -14,9 +14,8 @@ from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
-from webapp.headers import root_url
 from webapp.pictures.routes import MOST_RENDERS, listed_renders
-from webapp.replay.routes import address as replay_address
+from webapp.search.citations import citation_of
 from webapp.search.history import (
     History,
     busy_days,
@@ -25,9 +24,9 @@ from webapp.search.history import (
     weekdays,
     year_bars,
 )
-from webapp.search.records import Citation, cite, record_id
+from webapp.search.records import record_id
 from webapp.site import parameters
-from webapp.site.context import archive, document_or_404, service
+from webapp.site.context import archive, document_or_404
 from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
@@ -78,7 +77,11 @@ def show_document(document_id: str) -> ResponseReturnValue:
         pieces=_highlighted(part.text),
         results=_results(),
         record_id=record_id,
-        citation=_citation(document, dates),
+        citation=citation_of(
+            document.capture.url,
+            dates.seen[-1][0] if dates.seen else document.capture.timestamp,
+            document.extract.title,
+        ),
         outlinks=archive().outlink_states(document, MOST_LINKS),
         resources=archive().resources(document),
         playback_score=archive().document_score(document, document_id),
@@ -99,16 +102,6 @@ def _highlighted(text: str) -> tuple[tuple[str, bool], ...]:
         return highlighted(parse_query(query), text) if query else ((text, False),)
     except QueryError:
         return ((text, False),)
-
-
-def _citation(document: Document, dates: Dates) -> Citation | None:
-    """Return how the last capture of a document is cited."""
-    capture, own = document.capture, service()
-    timestamp = dates.seen[-1][0] if dates.seen else capture.timestamp
-    root = own.search_url or root_url()
-    memento = f"{root}{replay_address(timestamp, capture.url)}" if own.replays else ""
-    host = urlsplit(root).hostname or own.title
-    return cite(capture.url, timestamp, document.extract.title, own.title, host, memento)
 
 
 def _renders(document: Document, dates: Dates) -> dict[str, object]:

@@ -8,3 +8,10 @@ document.addEventListener("keydown", (event) => {
   box.focus();
   box.select();
 });
+for (const button of document.querySelectorAll("button.copy")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    button.classList.add("copied");
+  });
+}

@@ -1,0 +1,125 @@
+"""How a capture is cited: as PWID, Memento, BibTeX, RIS and CSL-JSON."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from nwx.errors import TimestampError
+from nwx.values.timestamps import parse_timestamp
+
+_TEX = re.compile(r"([\\{}$&#%_^~])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
+_TEX_SIGNS = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+_NO_KEY = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A capture as it is cited.
+
+    `pwid` is the persistent web identifier (draft-pwid-urn-specification, Zierau), `memento` the
+    address at which it is played, "" without playback.
+    """
+
+    url: str
+    moment: datetime
+    title: str
+    archive: str
+    pwid: str
+    memento: str
+
+    @property
+    def key(self) -> str:
+        """The name of the capture in a bibliography."""
+        host = self.pwid.split(":", 3)[2]
+        return _NO_KEY.sub("-", f"{host} {self.moment:%Y%m%d%H%M%S}".lower()).strip("-")
+
+    @property
+    def address(self) -> str:
+        """Where readers find it: in the archive, else at its own URL."""
+        return self.memento or self.url
+
+    @property
+    def bibtex(self) -> str:
+        """The entry of a BibTeX file."""
+        fields = {
+            "title": self.title,
+            "url": self.address,
+            "howpublished": f"Captured {self.moment:%Y-%m-%d} from {self.url}, "
+            f"web archive {self.archive}",
+            "note": self.pwid,
+            "year": f"{self.moment:%Y}",
+        }
+        lines = "".join(f"  {name} = {{{_tex(name, value)}}},\n" for name, value in fields.items())
+        return f"@misc{{{self.key},\n{lines}}}\n"
+
+    @property
+    def ris(self) -> str:
+        """The record of a RIS file."""
+        fields = (
+            ("TY", "ELEC"),
+            ("ID", self.key),
+            ("TI", self.title),
+            ("UR", self.address),
+            ("PY", f"{self.moment:%Y}"),
+            ("DA", f"{self.moment:%Y/%m/%d}/"),
+            ("DB", self.archive),
+            ("AN", self.pwid),
+            ("N1", f"Captured {self.moment:%Y-%m-%dT%H:%M:%SZ} from {self.url}"),
+            ("ER", ""),
+        )
+        return "".join(f"{name}  - {_CONTROL.sub(' ', value)}\n" for name, value in fields)
+
+    @property
+    def csl_json(self) -> str:
+        """The item of CSL-JSON, in a list as reference managers take it."""
+        date = {"date-parts": [[self.moment.year, self.moment.month, self.moment.day]]}
+        item = {
+            "id": self.key,
+            "type": "webpage",
+            "title": self.title,
+            "URL": self.address,
+            "issued": date,
+            "archive": self.archive,
+            "archive_location": self.pwid,
+            "note": f"original URL: {self.url}",
+        }
+        return json.dumps([item], indent=1) + "\n"
+
+
+CITATION_FORMS: Mapping[str, Callable[[Citation], str]] = {
+    "pwid": lambda one: one.pwid + "\n",
+    "memento": lambda one: one.address + "\n",
+    "bibtex": lambda one: one.bibtex,
+    "ris": lambda one: one.ris,
+    "csl-json": lambda one: one.csl_json,
+}
+"""The forms of a citation by name."""
+
+
+def cite(
+    url: str, timestamp: str, title: str, archive: str, address: str, memento: str
+) -> Citation | None:
+    """Return how a capture is cited, None where its timestamp names no moment.
+
+    `archive` is the name of the archive, "" is the host of its public `address`, by which a PWID
+    names it.
+    """
+    try:
+        moment = parse_timestamp(timestamp)
+    except TimestampError:
+        return None
+    host = urlsplit(address).hostname or archive or "nwx"
+    pwid = f"urn:pwid:{host}:{moment:%Y-%m-%dT%H:%M:%SZ}:page:{_CONTROL.sub(' ', url)}"
+    return Citation(url, moment, title or url, archive or host, pwid, memento)
+
+
+def _tex(name: str, value: str) -> str:
+    """Return a text as BibTeX takes it; addresses stay as they are but for braces."""
+    value = _CONTROL.sub(" ", value)
+    if name == "url":
+        return value.replace("{", "%7B").replace("}", "%7D").replace("\\", "%5C")
+    return _TEX.sub(lambda match: _TEX_SIGNS.get(match[0], "\\" + match[0]), value)
