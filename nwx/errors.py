@@ -251,6 +251,10 @@ class EngineError(NwxError):
     """An engine that cannot do what was asked."""
 
 
+class NoArchiveError(EngineError):
+    """No archive in the folder that was named."""
+
+
 class EngineUnavailableError(EngineError):
     """An engine that is away or does not answer in time."""
 

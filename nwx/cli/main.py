@@ -12,7 +12,7 @@ import click
 from nwx.cli import option
 from nwx.cli.output import clean
 from nwx.cli.restricted import UNRESTRICTED
-from nwx.errors import NwxError, QueryError, SpecificationError, UsageError
+from nwx.errors import NoArchiveError, NwxError, QueryError, SpecificationError, UsageError
 from nwx.plugins import plugin, plugins
 from nwx.settings import load_settings
 
@@ -121,6 +121,7 @@ _MODULES = {
 """The modules of commands that are not named after them: most hold `NAME_command` of several."""
 
 
+_MOST_NEAR = 5
 _ALLOCATIONS = 50_000
 """So many objects are made between two searches for cycles."""
 
@@ -284,9 +285,21 @@ def _fail(error: NwxError, name: str) -> int:
     lines = str(error).split("\n") if isinstance(error, SpecificationError) else [str(error)]
     for line in lines:
         click.echo(f"{name}: {clean(line)}", err=True)
+    if isinstance(error, NoArchiveError):
+        _show_archives_near(Path(str(error.text.values["path"])).absolute())
     if isinstance(error, QueryError) and error.query and error.position is not None:
         from rich.cells import cell_len
 
         indent = cell_len(clean(error.query[: error.position]))
         click.echo(f"  {clean(error.query)}\n  {' ' * indent}^", err=True)
     return 2 if isinstance(error, UsageError) else 1
+
+
+def _show_archives_near(folder: Path) -> None:
+    """Tell the whole path of a folder without an archive, and which archives lie beside it."""
+    near = sorted(one.parent for one in folder.parent.glob("*/nwx.json"))[:_MOST_NEAR]
+    click.echo(f"  {clean(str(folder))} is no archive", err=True)
+    for one in near:
+        click.echo(
+            f"  there is one at {clean(str(one))}: nwx --engine {clean(one.name)} …", err=True
+        )

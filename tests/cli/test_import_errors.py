@@ -40,6 +40,14 @@ def test_where_no_archive_file_is_named_the_exit_code_is_1_and_no_archive_is_mad
     assert "no archive at" in nwx("files", code=1).err
 
 
+def test_archives_beside_a_missing_one_are_named(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/nwx.json").write_text("{}")
+    told = nwx("files", code=1).err
+    assert f"{tmp_path / 'archive'} is no archive" in told
+    assert f"there is one at {tmp_path / 'demo'}: nwx --engine demo …" in told
+
+
 def test_files_shows_as_many_errors_as_import_reports(nwx: Nwx, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

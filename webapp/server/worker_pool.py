@@ -4,6 +4,7 @@ Workers share the files of the archive and of `webapp.protection` alone. One tha
 started again; connections of which it had read nothing are handed to others.
 """
 
+import fcntl
 import logging
 import os
 import pickle
@@ -12,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -38,6 +40,10 @@ _STEADY_SECONDS = 60.0
 _AT_ONCE = 64
 _MOST_UNREAD = 256
 """So many connections of which nothing was read are kept here too, so that they outlive workers."""
+
+_TCP_INFO_BYTES = 136
+_BYTES_RECEIVED = slice(128, 136)
+"""Where `tcpi_bytes_received` lies in Linux' `struct tcp_info`."""
 
 _MARGIN_SECONDS = 5.0
 _ERROR_BYTES = 1 << 16
@@ -245,10 +251,14 @@ class WorkerPool:
         """Forget a worker that has ended, and return its error; others get what it never read."""
         self._selector.unregister(worker.channel)
         self._workers.remove(worker)
-        for number in self._numbers_of(worker):
-            self._waiting.append(self._unread.pop(number)[1])
         worker.leave()
         worker.end()
+        for number in self._numbers_of(worker):
+            accepted = self._unread.pop(number)[1]
+            if _was_read(accepted):
+                accepted.close()
+            else:
+                self._waiting.append(accepted)
         if told:
             error: NwxError = pickle.loads(told[len(FAILED) :])
             return error
@@ -284,6 +294,23 @@ class WorkerPool:
 
     def _note_renewal(self, number: int, frame: FrameType | None) -> None:
         self._renewing = True
+
+
+def _was_read(accepted: socket.socket) -> bool:
+    """Return whether bytes of a connection were read, by a worker that could not tell it any more.
+
+    Where the system does not count them (only Linux does), none were.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        counts = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+        unread = fcntl.ioctl(accepted, termios.FIONREAD, bytes(4))
+    except OSError:
+        return True
+    received = int.from_bytes(counts[_BYTES_RECEIVED], sys.byteorder)
+    # The end of what a client sends counts as a byte.
+    return received > int.from_bytes(unread, sys.byteorder) + 1
 
 
 @contextmanager

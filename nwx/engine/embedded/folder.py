@@ -23,7 +23,14 @@ from nwx.engine.embedded import database
 from nwx.engine.embedded.captures.blocks import FileNames
 from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.sqlite_files import transaction
-from nwx.errors import EngineBusyError, EngineError, EngineFullError, EngineVersionError, ErrorText
+from nwx.errors import (
+    EngineBusyError,
+    EngineError,
+    EngineFullError,
+    EngineVersionError,
+    ErrorText,
+    NoArchiveError,
+)
 from nwx.model import IndexName
 
 FORMAT = 5
@@ -90,17 +97,8 @@ class Folder:
         newer ones.
         """
         if not self.exists():
-            path = self.path.absolute()
-            near = ", ".join(sorted(one.parent.name for one in path.parent.glob(f"*/{_MANIFEST}")))
-            if near:
-                raise EngineError.translated(
-                    "no archive at %(path)s; run `nwx import` first, or name one that is there "
-                    "with --engine: %(near)s",
-                    path=path,
-                    near=near,
-                )
-            raise EngineError.translated(
-                "no archive at %(path)s; run `nwx import` first", path=path
+            raise NoArchiveError.translated(
+                "no archive at %(path)s; run `nwx import` first", path=self.path
             )
         try:
             found = unsealed_json((self.path / _MANIFEST).read_text(encoding="utf-8"))

@@ -294,8 +294,10 @@ def test_what_is_for_reading_only_is_not_written(folder: Path) -> None:
         EmbeddedEngine(folder, read_only=True)
     assert not folder.exists()
     EmbeddedEngine(folder).create()
-    with pytest.raises(EngineError, match=f"with --engine: {folder.name}"):
+    with pytest.raises(EngineError) as found:  # pages show it: it names no other archive
         EmbeddedEngine(folder.parent / "other", read_only=True)
+    assert str(folder) not in str(found.value)
+    assert "--engine" not in str(found.value)
     with EmbeddedEngine(folder, read_only=True) as reader:
         with pytest.raises(EngineError, match="for reading only"):
             reader.write(Batch())

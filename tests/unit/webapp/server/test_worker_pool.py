@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -123,6 +124,27 @@ def test_what_a_dead_worker_has_not_read_is_handed_to_another(
     again, _ = _handed(_started[1])
     assert again.recv(9) == b"2"
     for one in (*clients, again, *(accepted for accepted, _ in taken[2:])):
+        one.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts bytes read")
+def test_what_a_worker_read_before_it_died_is_given_to_nobody(
+    pool: worker_pool.WorkerPool,
+) -> None:
+    clients = [socket.create_connection(place_of(pool._listening)) for _ in range(2)]
+    clients[0].sendall(b"GET / HTTP/1.1")
+    pool._step()
+    pool._step()
+    taken = [_handed(_started[0])[0] for _ in clients]
+    assert taken[0].recv(99) == b"GET / HTTP/1.1"  # and it is killed before it says so
+    for accepted in taken:
+        accepted.close()
+    _started[0].channel.close()
+    pool._step()
+    clients[0].settimeout(5)
+    assert clients[0].recv(9) == b""
+    assert len(pool._waiting) == 1
+    for one in clients:
         one.close()
 
 
