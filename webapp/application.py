@@ -190,7 +190,7 @@ def create_app(
         files=FilePlaces(engine),
     )
     captures = CdxService(
-        CdxServer([EngineSource(engine), *cdx_sources], engine.aliases),
+        CdxServer([EngineSource(engine), *cdx_sources], engine.aliases, engine.digests),
         engine=engine,
         engines=engines,
         token=cdx_token,

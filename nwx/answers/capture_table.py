@@ -78,7 +78,7 @@ class Captures(ResultTable[CdxRow]):
 
     def _server(self) -> CdxServer:
         engine = self._engine()
-        return CdxServer([EngineSource(engine)], engine.aliases)
+        return CdxServer([EngineSource(engine)], engine.aliases, engine.digests)
 
     def __iter__(self) -> Iterator[CdxRow]:
         spelled = field_values(CDX_FIELDS, DigestForm.BARE)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
@@ -124,10 +124,18 @@ class Grammar(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CdxFilter:
-    """A condition; `place` is the field that it looks at, None a line or an odd field."""
+    """A condition; `digest` is the whole digest that it names, in normal form."""
 
     keeps: Callable[[CdxRow], bool]
     refuses_revisits: bool
+    digest: str = ""
+    inverted: bool = False
+
+    def for_digests(self, digests: Sequence[str]) -> "CdxFilter":
+        """Return the same condition for several digests of one payload."""
+        wanted = frozenset(digests)
+        test = lambda row: (normal_or_same(row.digest) in wanted) != self.inverted  # noqa: E731
+        return replace(self, keeps=test)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +163,10 @@ def parse_filter(spec: str, grammar: Grammar, form: DigestForm | None) -> CdxFil
         name, text = "", rest
     place = column_of(name) if name else None
     value = field_value(name, "filter", form) if name else _line(form)
-    test = _digest_test(text) if place == DIGEST else None
-    if test is None:
-        test = _test(text, _kind(mark, grammar), spec)
+    digest = _whole_digest(text) if place == DIGEST else ""
+    if digest:
+        return CdxFilter(lambda _: True, False, digest, inverted).for_digests([digest])
+    test = _test(text, _kind(mark, grammar), spec)
     return CdxFilter(_keeping(value, test, inverted), place == MIME and test(REVISIT) == inverted)
 
 
@@ -207,13 +216,12 @@ def _compiled(text: str, spec: str) -> "re2._Regexp[bytes]":
         ) from error
 
 
-def _digest_test(text: str) -> Test | None:
-    """Return a test of digests in any spelling, None where the text is not one whole digest."""
+def _whole_digest(text: str) -> str:
+    """Return the normal form of a digest, "" where the text is not one whole digest."""
     try:
-        wanted = normal_digest(text)
+        return normal_digest(text)
     except DigestError:
-        return None
-    return lambda value: normal_or_same(value) == wanted
+        return ""
 
 
 def _line(form: DigestForm | None) -> Value:

@@ -13,6 +13,7 @@ from nwx.cdxserver.selection import RowsSeen, SelectedRows, narrowed
 from nwx.cdxserver.sources import RowSource, Sources
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.engine.indices.alias_index import Aliases, AliasIndex
+from nwx.engine.indices.digest_index import DigestIndex
 from nwx.errors import CdxQueryError
 from nwx.values.digests import DigestForm
 
@@ -60,10 +61,18 @@ class Answer:
 
 
 class CdxServer:
-    """Answers questions from one source or several, with captures of aliases at their targets."""
+    """Answers questions from one source or several, with captures of aliases at their targets.
 
-    def __init__(self, sources: Sequence[RowSource], aliases: AliasIndex | None = None) -> None:
-        self.sources, self.aliases = tuple(sources), aliases
+    `digests` are further digests of payloads, by which filters find captures too.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[RowSource],
+        aliases: AliasIndex | None = None,
+        digests: DigestIndex | None = None,
+    ) -> None:
+        self.sources, self.aliases, self.digests = tuple(sources), aliases, digests
         self._stored: RowSource = Sources(sources)
         self.source = self._stored if aliases is None else AliasedSource(self._stored, aliases)
 
@@ -81,7 +90,7 @@ class CdxServer:
         Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
         or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
-        query = parse_cdx_query(parameters, dialect, digest, collection)
+        query = self._widened(parse_cdx_query(parameters, dialect, digest, collection))
         aliases = self.aliases and self.aliases.of(query.span.collection)
         query, source = (
             (_resolved(query, aliases), self.source) if aliases else (query, self._stored)
@@ -115,9 +124,19 @@ class CdxServer:
         aliases = self.aliases and self.aliases.of(query.span.collection)
         return _resolved(query, aliases) if aliases else query
 
+    def _widened(self, query: CdxQuery) -> CdxQuery:
+        """Return a question whose filters by a digest hold for all digests of the payload."""
+        if self.digests is None or not any(one.digest for one in query.filters):
+            return query
+        same = self.digests.same
+        filters = tuple(
+            one.for_digests(same(one.digest)) if one.digest else one for one in query.filters
+        )
+        return replace(query, filters=filters)
+
     def rows(self, query: CdxQuery) -> SelectedRows:
         """Return the captures that a question asks for."""
-        return SelectedRows(query, self.source)
+        return SelectedRows(self._widened(query), self.source)
 
     def lines(self, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
         """Return the captures that a question asks for as pieces of text, whole lines each."""

@@ -7,6 +7,7 @@ import click
 
 from nwx.cli import option
 from nwx.errors import UsageError
+from nwx.keys import check_collection
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
@@ -229,6 +230,7 @@ def crawler_databases(
     for number, collection in databases:
         if not (number.isdecimal() and len(number) < 10 and int(number) and collection):
             raise UsageError("write --database as N=COLLECTION, with N above 0")
+        check_collection(collection)
     numbered = tuple((int(number), collection) for number, collection in databases)
     path = Path(file) if file else None
     token = token or settings.cdx_token

@@ -170,9 +170,16 @@ def prove(old: ArchiveSource, new: Path, find: Find) -> None:
 
 def replayed_captures(source: ArchiveSource) -> Iterator[Capture]:
     """Stream the captures of a file whose records have known boundaries."""
-    for found in ArchiveReader(source, "", keep=lambda capture: False):
+    return (capture for capture, _ in digested_captures(source, further=False))
+
+
+def digested_captures(
+    source: ArchiveSource, *, further: bool = True
+) -> Iterator[tuple[Capture, tuple[str, ...]]]:
+    """Stream the same captures, each with the further digests of its payload."""
+    for found in ArchiveReader(source, "", keep=lambda capture: False, further=further):
         if isinstance(found, CaptureRecord) and found.capture.record_length:
-            yield found.capture
+            yield found.capture, found.further
 
 
 def location_of(path: str, capture: Capture) -> WarcLocation:

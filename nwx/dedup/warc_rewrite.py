@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,10 +27,10 @@ from nwx.dedup.revisit_records import (
     GZIP_START,
     Original,
     WarcLocation,
+    digested_captures,
     location_of,
     payload_hash,
     prove,
-    replayed_captures,
     revisit_record,
     stored_record,
 )
@@ -143,14 +143,18 @@ class _Catalogue:
     def _rows(
         self, source: ArchiveSource, covers: OriginalCoverage, way: Way
     ) -> Iterator[tuple[object, ...]]:
-        for capture in replayed_captures(source):
+        for capture, further in digested_captures(source):
             way(capture.source_file_offset)
             if not capture.digest:
                 continue
-            listed = covers(capture.url, capture.digest, capture.timestamp)
+            digests = (capture.digest, *further)
+            listed = any([covers(capture.url, one, capture.timestamp) for one in digests])
             if capture.record_type in _WITH_PAYLOAD:
-                _, *others = astuple(location_of(source.path, capture))
-                yield os.fsencode(source.path), *others, listed
+                place = location_of(source.path, capture)
+                # An original is found by each digest; a duplicate has one, and one record.
+                for one in digests[:1] if listed else digests:
+                    _, *others = astuple(replace(place, digest=one))
+                    yield os.fsencode(source.path), *others, listed
             elif listed:
                 self.revisits[source.path] += 1
 

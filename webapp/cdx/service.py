@@ -108,7 +108,7 @@ class CdxService:
             found = self._servers.get(shown.decisions.key)
             if found is None:
                 sources = restricted_sources(self.server.sources, shown)
-                found = CdxServer(sources, self.server.aliases)
+                found = CdxServer(sources, self.server.aliases, self.server.digests)
                 self._servers[shown.decisions.key] = found
             return found
 

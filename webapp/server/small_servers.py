@@ -76,7 +76,9 @@ class CdxServerMaker:
         if asked.archive is not None:
             engine = stack.enter_context(open_engine(asked.archive, read_only=not asked.token))
             sources.insert(0, EngineSource(engine))
-        server = CdxServer(sources, None if engine is None else engine.aliases)
+        server = (
+            CdxServer(sources, engine.aliases, engine.digests) if engine else CdxServer(sources)
+        )
         stack.callback(server.close)
         app = create_cdx_app(
             CdxService(
