@@ -27,6 +27,7 @@ from nwx.cdx.inputs import (
 from nwx.engine.access.purger import unpurged_dates
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
+from nwx.engine.indices.digest_index import dates_of_documents
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import check_collection, document_id, document_key
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
@@ -272,6 +273,7 @@ def add_dates(
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
         for ids, dates in _read(lists, folder, report, progress):
+            ids, dates = dates_of_documents(engine, ids, dates)
             kept = _unpurged(engine, dates, report)
             report.new += engine.append_dates(kept, into)
             # What is hidden of the dates is found out before more is added.

@@ -148,7 +148,7 @@ class _Catalogue:
             if not capture.digest:
                 continue
             digests = (capture.digest, *further)
-            listed = any([covers(capture.url, one, capture.timestamp) for one in digests])
+            listed = True in [covers(capture.url, one, capture.timestamp) for one in digests]
             if capture.record_type in _WITH_PAYLOAD:
                 place = location_of(source.path, capture)
                 # An original is found by each digest; a duplicate has one, and one record.

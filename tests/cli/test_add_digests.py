@@ -148,3 +148,31 @@ def test_duplicates_with_another_digest_keep_their_dates(nwx: Nwx, tmp_path: Pat
     (dates,) = nwx("dump", "dates").json_lines
     assert (dates["key"], dates["count"]) == (f"{page.url} {page.digest}", 2)
     nwx("check")
+
+
+def test_dates_of_a_further_digest_are_those_of_the_document(nwx: Nwx, tmp_path: Path) -> None:
+    page = Page("http://a.example/", "20200101000000", html("a", "one"))
+    nwx("import", write_warc(tmp_path / "a.warc.gz", [page]), "--digests", "sha256")
+    lines = [(page.digest, "2021"), (sha256(page), "2022"), ("sha256:" + "0" * 64, "2023")]
+    listed = tmp_path / "list"
+    listed.write_text("".join(f"{date} {digest} {page.url}\n" for digest, date in lines))
+    for new in (3, 0):
+        told = nwx("add-dates", "--json", listed).json
+        assert (told["dates_new"], told["keys_without_document"]) == (new, 1)
+    (hit,) = nwx("search", "--json", "one").json["hits"]
+    assert [date[:4] for date in hit["dates"]] == ["2020", "2021", "2022"]
+
+
+def test_filters_find_captures_by_either_digest(nwx: Nwx, tmp_path: Path) -> None:
+    pages = [Page(f"http://a.example/{n}", "20200101000000", html("a", f"{n}")) for n in range(2)]
+    nwx("import", write_warc(tmp_path / "a.warc.gz", pages), "--digests", "sha256")
+    with api.open(tmp_path / "archive") as archive:
+        for digest in (pages[0].digest, sha256(pages[0]), sha256(pages[0])[7:].upper()):
+            found = [
+                [
+                    one.url
+                    for one in archive.captures("a.example/*", filter=f"{mark}digest:{digest}")
+                ]
+                for mark in ("=", "!=")
+            ]
+            assert found == [[pages[0].url], [pages[1].url]], digest

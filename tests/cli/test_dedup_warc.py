@@ -126,3 +126,18 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     assert "no.warc.gz" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, missing, code=2).err
     old = write_warc(tmp_path / "crawl.warc.gz", PAGES)
     assert "is there already" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, old, code=1).err
+
+
+def test_originals_have_either_digest(nwx: Nwx, tmp_path: Path) -> None:
+    first, second = PAGES[:2]
+    own, other = first.digest, f"sha256:{hashlib.sha256(BODY).hexdigest()}"
+    old = write_warc(tmp_path / "old.warc", [first], compressed=False)
+    new = write_warc(tmp_path / "new.warc", [second], compressed=False)
+    new.write_bytes(new.read_bytes().replace(own.encode(), other.encode()))
+    for number, digest in enumerate((own, other)):
+        lines = tmp_path / "list.dup"
+        lines.write_text(f"{second.timestamp} {digest} {second.url}\n")
+        out = tmp_path / f"out{number}"
+        ran = nwx("dedup-warc", "-e", lines, "-o", out, "--json", old, new)
+        assert (ran.json["revisits"], ran.json["left"]) == (1, []), digest
+        assert other.encode() in (out / "new.warc").read_bytes()
