@@ -24,8 +24,8 @@ class FurtherDigestsReport:
     """The files and payloads read, and the digests that are new.
 
     `files_done` were read before, or imported with further digests. `unverified` payloads got none:
-    their digest is not that of their bytes, or they are chunked and too long. `errors` lists the
-    first files that cannot be read, `errors_total` counts all.
+    their digest is not that of their bytes. `errors` lists the first files that cannot be read,
+    `errors_total` counts all.
     """
 
     files: int = 0

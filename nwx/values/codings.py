@@ -4,6 +4,7 @@ Bodies are hostile: each decoder returns at most the requested size, so that a d
 bomb costs no more than a normal body of that size.
 """
 
+import hashlib
 import io
 import re
 import zlib
@@ -17,6 +18,7 @@ from nwx.values.zstd import zstd
 
 _CHUNK_HEAD = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 _CHUNK_END = re.compile(rb"\r?\n")
+_LONGEST_HEAD = 8192
 # the stubs of isal declare its exceptions as instances
 INFLATE_ERRORS = cast(
     "tuple[type[Exception], ...]", (isal_zlib.error, igzip_lib.IsalError, zlib.error)
@@ -60,6 +62,51 @@ def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
     rest = data[position : position + max(0, limit - total)]
     problem = "" if total >= limit else "a broken chunk"
     return Decoded(b"".join(pieces) + rest, total >= limit, problem)
+
+
+class UnchunkedHash:
+    """A digest of a chunked body of any length, without its chunks.
+
+    A body that is not really chunked is hashed unchanged; one that breaks off has the digest b"".
+    """
+
+    def __init__(self, algorithm: str) -> None:
+        self._hasher = hashlib.new(algorithm, usedforsecurity=False)
+        self._waiting, self._left, self._size = b"", 0, -1
+        self._is_plain = self._is_broken = False
+
+    def update(self, data: bytes | memoryview) -> None:
+        """Take the next bytes of the body."""
+        held, place = self._waiting + data, 0
+        while self._size and not (self._is_plain or self._is_broken) and place < len(held):
+            piece = held[place : place + self._left]
+            self._hasher.update(piece)
+            self._left -= len(piece)
+            place += len(piece)
+            end = _CHUNK_END.match(held, place) if self._size > 0 else None
+            start = end.end() if end else place
+            if held.find(b"\n", start) < 0 and len(held) - start < _LONGEST_HEAD:
+                break
+            place = self._read_head(held, place, start)
+        self._waiting = held[place:] if self._size and not self._is_broken else b""
+        if self._is_plain:
+            self._hasher.update(self._waiting)
+            self._waiting = b""
+
+    def _read_head(self, held: bytes, place: int, start: int) -> int:
+        head = _CHUNK_HEAD.match(held, start)
+        if head is None:
+            self._is_plain, self._is_broken = self._size < 0, self._size > 0
+            return place
+        self._size = self._left = int(head[1], 16)
+        return head.end()
+
+    def digest(self) -> bytes:
+        """Return the digest of what was taken."""
+        if self._size < 0 and not self._is_plain:
+            self._hasher.update(self._waiting)
+            self._waiting = b""
+        return b"" if self._size > 0 else self._hasher.digest()
 
 
 def _end_of_chunks(size: int, got: int, total: int, limit: int) -> tuple[bool, str]:

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from urllib.parse import urljoin
 
 from nwx.captures import RECORD_TYPES, is_captured
 from nwx.errors import DigestError, FormatError, TimestampError, UrlError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
-from nwx.values.codings import dechunk
 from nwx.values.digests import FURTHER_ALGORITHMS, digest_of, normal_digest
 from nwx.values.http import (
     Fields,
@@ -163,43 +162,49 @@ def verify_payload(record: Record) -> list[RecordFault]:
     return _verified(record, b"warc-payload-digest", "payload", record.http_head().size)
 
 
-def wanted_for_verifying(record: Record) -> list[tuple[str, int]]:
-    """Return the digests, as algorithm and start in the block, that `verify` needs."""
-    wanted = []
-    for name, start in ((b"warc-block-digest", 0), (b"warc-payload-digest", -1)):
-        declared = _declared(record, name)
-        if declared:
-            size = record.http_head().size if start else 0
-            wanted.append((declared.partition(":")[0], size))
-    return wanted
+def ask_for_verifying(record: Record) -> None:
+    """Request the digests of a record too long to be kept that verifying it needs."""
+    if declared := _declared(record, b"warc-block-digest"):
+        record.ask(declared.partition(":")[0], 0)
+    if declared := _declared(record, b"warc-payload-digest"):
+        _ask_for_payload(record, declared.partition(":")[0])
+
+
+def _ask_for_payload(record: Record, algorithm: str) -> None:
+    record.ask(algorithm, record.http_head().size)
+    if _is_chunked(record):
+        record.ask_unchunked(algorithm)
 
 
 def further_digests(record: Record, digest: str) -> tuple[str, ...]:
     """Return the SHA-1 and SHA-256 of a record's payload, without its own digest.
 
     The payload is the body without its transfer coding. There are none if the record's digest is
-    not that of its payload, and of a chunked body too long to be kept.
+    not that of its payload.
     """
     own, start = digest.partition(":")[0], record.http_head().size
     if not own or record.kind == "revisit" or record.fields.get(b"warc-segment-number"):
         return ()
-    is_chunked = b"chunked" in record.http_head().fields.get(b"transfer-encoding").lower()
     of_body = record.digest(own, start)
-    if of_body is None or (is_chunked and not record.kept_whole):
+    digest_by = (
+        record.unchunked_digest if _is_chunked(record) else partial(record.digest, start=start)
+    )
+    of_payload = digest_by(own)
+    if digest not in [digest_of(own, raw) for raw in (of_body, of_payload) if raw]:
         return ()
-    plain = _without_chunks(record) if is_chunked else record
-    start = 0 if is_chunked else start
-    of_payload = plain.digest(own) if is_chunked else None
-    if digest not in (digest_of(own, of_body), digest_of(own, of_payload or b"")):
-        return ()
-    found = {name: plain.digest(name, start) for name in FURTHER_ALGORITHMS if name != own}
+    found = {name: digest_by(name) for name in FURTHER_ALGORITHMS if name != own}
     return tuple(digest_of(name, raw) for name, raw in found.items() if raw)
 
 
-def wanted_for_further(record: Record) -> list[tuple[str, int]]:
-    """Return the digests, as algorithm and start in the block, that `further_digests` needs."""
+def _is_chunked(record: Record) -> bool:
+    return b"chunked" in record.http_head().fields.get(b"transfer-encoding").lower()
+
+
+def ask_for_further(record: Record) -> None:
+    """Request the digests of a record too long to be kept that `further_digests` needs."""
     own = _declared(record, b"warc-payload-digest").partition(":")[0]
-    return [(name, record.http_head().size) for name in {own, *FURTHER_ALGORITHMS} if name]
+    for name in {own, *FURTHER_ALGORITHMS} - {""}:
+        _ask_for_payload(record, name)
 
 
 def _verified(record: Record, name: bytes, what: str, start: int) -> list[RecordFault]:
@@ -227,20 +232,8 @@ def _declared(record: Record, name: bytes) -> str:
 
 
 def _dechunked_digest(record: Record, algorithm: str) -> str:
-    head = record.http_head()
-    if b"chunked" not in head.fields.get(b"transfer-encoding").lower():
-        return ""
-    computed = _without_chunks(record).digest(algorithm)
+    computed = record.unchunked_digest(algorithm) if _is_chunked(record) else None
     return digest_of(algorithm, computed) if computed else ""
-
-
-def _without_chunks(record: Record) -> Record:
-    """Return a record whose block is the body of another without its chunking."""
-    body = bytes(record.body())
-    plain = Record(record.kind, record.format, Fields(b""), record.offset)
-    plain.block = dechunk(body, len(body)).data
-    plain.block_length = len(plain.block)
-    return plain
 
 
 def _request_of(url: str, beside: Sequence[Record]) -> tuple[str, str]:

@@ -10,13 +10,13 @@ from nwx.model import Capture, ReadError
 from nwx.values.http import HttpHead, charset_of, decode_body
 from nwx.warc.captures import (
     CaptureBuilder,
+    ask_for_further,
+    ask_for_verifying,
     digest_wanted,
     fault_of,
     further_digests,
     verify_block,
     verify_payload,
-    wanted_for_further,
-    wanted_for_verifying,
 )
 from nwx.warc.external_bodies import ExternalBodies, is_external
 from nwx.warc.members import READ_FAILURES, Members, open_members
@@ -251,9 +251,10 @@ class ArchiveReader:
         """Ask for the digests of a record too long to be kept."""
         if digest_wanted(record):
             record.ask("sha1", record.http_head().size)
-        wanted = wanted_for_verifying(record) if self._verify else []
-        for asked in (*wanted, *(wanted_for_further(record) if self._further else ())):
-            record.ask(*asked)
+        if self._verify:
+            ask_for_verifying(record)
+        if self._further:
+            ask_for_further(record)
 
     def _errors(self, scanner: Scanner, before: int) -> Iterator[ReadError]:
         """Yield and remove the faults before an offset."""

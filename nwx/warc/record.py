@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from nwx.values.codings import UnchunkedHash, dechunk
 from nwx.values.http import (
     NO_HEAD,
     Fields,
@@ -101,9 +102,24 @@ class Record:
         hasher = hashlib.new(algorithm, self.block[start:], usedforsecurity=False)
         self.hashers = {**(self.hashers or {}), (algorithm, start): hasher}
 
+    def ask_unchunked(self, algorithm: str) -> None:
+        """Request a digest of the body without chunks, of a block longer than the kept bytes."""
+        hasher = UnchunkedHash(algorithm)
+        hasher.update(self.body())
+        self.hashers = {**(self.hashers or {}), (algorithm, _UNCHUNKED): hasher}
+
+    def unchunked_digest(self, algorithm: str) -> bytes | None:
+        """Return the digest of a chunked body without its chunks, None where it went by unasked."""
+        if not self.kept_whole:
+            return self.digest(algorithm, _UNCHUNKED)
+        body = bytes(self.body())
+        plain = dechunk(body, len(body)).data
+        return hashlib.new(algorithm, plain, usedforsecurity=False).digest()
+
 
 WARC_MAGIC = b"WARC/"
 RECORD_END = b"\r\n\r\n"
+_UNCHUNKED = -1  # in place of an offset
 MAX_HEAD_BYTES = 1 << 20
 
 _WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")

@@ -1,12 +1,13 @@
 """Transfer and content codings, with bodies that break off, lie or grow."""
 
 import gzip
+import hashlib
 import zlib
 
 import pytest
 import zstandard
 
-from nwx.values.codings import Decoded, dechunk, decode_content, salvage
+from nwx.values.codings import Decoded, UnchunkedHash, dechunk, decode_content, salvage
 
 TEXT = b"The harbour light burns all night. " * 100
 
@@ -78,3 +79,30 @@ def test_salvage_returns_what_stands_before_the_damage() -> None:
     assert saved
     assert (bytes(range(256)) * 400).startswith(saved[:1000])
     assert len(salvage(bytes(data), 15, 10)) <= 10
+
+
+CHUNKS = b"3\r\nabc\r\n5 ;x=y\n\r\n\r\nd\nA\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize(
+    ("body", "plain"),
+    [
+        (CHUNKS, b"abc\r\n\r\nd0123456789"),
+        (b"0\r\n\r\n", b""),
+        (b"", b""),
+        (b"not chunked", b"not chunked"),
+        (b"not\nchunked\n" * 2_000, b"not\nchunked\n" * 2_000),
+        (b"x" * 20_000, b"x" * 20_000),
+        (CHUNKS[:30], None),
+        (b"3\r\nabcd\r\n0\r\n", None),
+    ],
+)
+def test_a_chunked_body_is_hashed_in_pieces(body: bytes, plain: bytes | None, step: int) -> None:
+    hashed = UnchunkedHash("sha1")
+    for start in range(0, len(body), step):
+        hashed.update(body[start : start + step])
+    wanted = b"" if plain is None else hashlib.sha1(plain).digest()
+    assert hashed.digest() == hashed.digest() == wanted
+    if plain is not None:
+        assert dechunk(body, len(body)).data == plain

@@ -345,6 +345,9 @@ def test_verifying_compares_the_digests_of_block_and_payload() -> None:
     ]
     captures, errors = read(zipped(*good), verify=True)
     assert (len(captures), errors) == (5, [])
+    short = ReadLimits(body_bytes=chunked.index(b"llo"))
+    captures, errors = read(zipped(*good[1:3]), verify=True, limits=short)
+    assert (len(captures), errors) == (2, [])
     captures, errors = read(zipped(*bad), verify=True)
     assert [error.kind for error in errors] == ["digest"] * 3
     assert read(zipped(*bad))[1] == []
