@@ -1,4 +1,4 @@
-"""Environments of packages from PyPI that want other libraries than ours.
+"""Environments of packages from PyPI and npm that want other libraries than ours.
 
 `python -m tests.environments` makes all of them ahead of the tests.
 """
@@ -15,6 +15,8 @@ WARCPROX = "warcprox==2.13.1"
 SCRAPY = ("scrapy==2.13.0 twisted==24.11.0", "scrapy==2.19.0")
 """The oldest Scrapy that the adapter works with, which needs an older Twisted, and the newest."""
 CDX_CLIENTS = "wayback==0.5.1 cdx_toolkit==0.9.39"
+REDIS_PY = "redis==8.1.0"
+IOREDIS = "ioredis@5.9.2"
 CACHE = Path(__file__).parent.parent / ".cache"
 
 
@@ -35,6 +37,22 @@ def prepare(requirements: str, cache: Path = CACHE) -> Path:
                 new_environment(Path(fresh) / "new", *requirements.split())
                 shutil.move(Path(fresh) / "new", home)
     return home / "bin" / "python"
+
+
+def prepare_npm(package: str, cache: Path = CACHE) -> Path:
+    """Return the folder of a package from npm (`name@version`), made below `cache` if missing."""
+    name = package.partition("@")[0]
+    folder, home = cache / name, cache / name / package
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as fresh:
+                command = ("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix")
+                if failure := _run(*command, f"{fresh}/new", package):
+                    raise EnvironmentMissingError(failure)
+                shutil.move(f"{fresh}/new", home)
+    return home / "node_modules" / name
 
 
 def new_environment(home: Path, *packages: str) -> None:
@@ -67,5 +85,6 @@ def _run(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    for wanted in (WACZ, WARCPROX, CDX_CLIENTS, *SCRAPY):
+    for wanted in (WACZ, WARCPROX, CDX_CLIENTS, REDIS_PY, *SCRAPY):
         print(prepare(wanted))
+    print(prepare_npm(IOREDIS))

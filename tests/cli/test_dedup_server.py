@@ -5,16 +5,19 @@ import os
 import random
 import socket
 import sqlite3
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import run_nwx
 from tests.cli.test_cdx_server import serving
+from tests.crawling import redis_servers
 from tests.crawling.redis_servers import (
     DedupServer,
     RawClient,
@@ -22,8 +25,10 @@ from tests.crawling.redis_servers import (
     dedup_server,
     redis_server,
 )
+from tests.environments import IOREDIS, REDIS_PY, prepare, prepare_npm
 from tests.warcs import many_pages, write_warc
 
+CLIENT_COMMANDS = 10_000
 COMMANDS = int(os.environ.get("NWX_TEST_REDIS_COMMANDS", "2000"))
 UNORDERED = {b"HGETALL": 2, b"SMEMBERS": 1, b"SDIFF": 1}
 KEYS = [b"a", b"b", b"c", b"\x00\xff\r\n"]
@@ -82,6 +87,37 @@ def test_answers_are_those_of_redis(tmp_path: Path) -> None:
             answers = zip(some, one.pipeline(some), other.pipeline(some), strict=True)
             for command, wanted, found in answers:
                 assert ordered(command, found) == ordered(command, wanted), command
+
+
+def own_client(name: str) -> list[str]:
+    """Return the command of a program that sends commands with a client of Redis."""
+    folder = Path(redis_servers.__file__).parent
+    if name == "redis-py":
+        return [str(prepare(REDIS_PY)), str(folder / "redis_py_client.py")]
+    return ["node", str(folder / "ioredis_client.cjs"), str(prepare_npm(IOREDIS))]
+
+
+@pytest.mark.parametrize("client", ["redis-py", "ioredis"])
+def test_answers_to_clients_are_those_of_redis(tmp_path: Path, client: str) -> None:
+    made_archive(tmp_path)
+    commands = list(some_commands(11, CLIENT_COMMANDS))
+    with redis_server(tmp_path) as theirs, dedup_server(tmp_path / "archive") as ours:
+        asked = [[theirs, ours], [[one.hex() for one in command] for command in commands]]
+        command = own_client(client)
+        ran = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for command, wanted, found in zip(commands, *json.loads(ran.stdout), strict=True):
+        assert in_order(command, found) == in_order(command, wanted), command
+
+
+def in_order(command: tuple[bytes, ...], answer: Any) -> Any:
+    """Return what a client was answered, with members of a set in order as in `ordered`."""
+    if command[0] == b"TTL" and answer > 0:
+        return True
+    if command[0] == b"HSCAN" and isinstance(answer, list):
+        return sorted(answer[1])
+    is_open = command[0] in UNORDERED and isinstance(answer, list)
+    return sorted(answer) if is_open else answer
 
 
 def test_acknowledged_hashes_survive_kills(tmp_path: Path) -> None:
