@@ -11,6 +11,8 @@ from nwx.errors import SettingsError
 
 DEFAULT_ENGINE = "archive"
 DEFAULT_SEARCH_SECONDS = 10.0
+DEDUP_SCOPES = ("archive", "collection")
+"""Whose captures the Redis database of a collection offers."""
 
 VARIABLES = {
     "engine": "NWX_ENGINE",
@@ -43,6 +45,7 @@ VARIABLES = {
     "rate_limit": "NWX_RATE_LIMIT",
     "metrics_token": "NWX_METRICS_TOKEN",
     "public_url": "NWX_PUBLIC_URL",
+    "dedup_scope": "NWX_DEDUP_SCOPE",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -139,6 +142,7 @@ class Settings:
     SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
     is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
     Readers find the archive at `public_url`, "" is unknown.
+    Crawlers that deduplicate are offered captures of the `dedup_scope`.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -154,6 +158,7 @@ class Settings:
     users: UserSettings = UserSettings()
     protection: ProtectionSettings = ProtectionSettings()
     public_url: str = ""
+    dedup_scope: str = DEDUP_SCOPES[0]
 
 
 def load_settings(
@@ -202,6 +207,7 @@ def load_settings(
             texts.number_up_to("rate_limit", 0.0, _MAX_RATE), texts.text("metrics_token", "")
         ),
         public_url=texts.address("public_url"),
+        dedup_scope=texts.one_of("dedup_scope", DEDUP_SCOPES),
     )
 
 
@@ -264,6 +270,12 @@ class _Texts:
         if text not in (*_TRUE, *_FALSE):
             raise self._error(name, text, "1 or 0")
         return text in _TRUE
+
+    def one_of(self, name: str, values: tuple[str, ...]) -> str:
+        text = self.text(name, values[0])
+        if text not in values:
+            raise self._error(name, text, " or ".join(values))
+        return text
 
     def _error(self, name: str, text: str, wanted: str) -> SettingsError:
         option = f"--{name.replace('_', '-')}"

@@ -10,6 +10,7 @@ from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
+from nwx.settings import DEDUP_SCOPES
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 
 if TYPE_CHECKING:
@@ -126,9 +127,8 @@ DEDUP = option.option_set(
     ),
     option.choice_of(
         "--scope",
-        ("archive", "collection"),
-        "Whose captures a collection's database offers.",
-        default="archive",
+        DEDUP_SCOPES,
+        "Whose captures a collection's database offers.  [NWX_DEDUP_SCOPE; archive]",
     ),
     option.file_path("--dedup-file", "File of what crawlers write.  [dedup.db in the archive]"),
 )
@@ -234,4 +234,6 @@ def crawler_databases(
     numbered = tuple((int(number), collection) for number, collection in databases)
     path = Path(file) if file else None
     token = token or settings.cdx_token
-    return RedisSettings(settings, host, port, token, numbered, DedupScope(scope), path)
+    return RedisSettings(
+        settings, host, port, token, numbered, DedupScope(scope or settings.dedup_scope), path
+    )

@@ -17,15 +17,14 @@ import pytest
 
 from tests.cli.conftest import run_nwx
 from tests.cli.test_cdx_server import serving
-from tests.crawling import redis_servers
 from tests.crawling.redis_servers import (
     DedupServer,
     RawClient,
     command_bytes,
     dedup_server,
+    own_client,
     redis_server,
 )
-from tests.environments import IOREDIS, REDIS_PY, prepare, prepare_npm
 from tests.warcs import many_pages, write_warc
 
 CLIENT_COMMANDS = 10_000
@@ -87,14 +86,6 @@ def test_answers_are_those_of_redis(tmp_path: Path) -> None:
             answers = zip(some, one.pipeline(some), other.pipeline(some), strict=True)
             for command, wanted, found in answers:
                 assert ordered(command, found) == ordered(command, wanted), command
-
-
-def own_client(name: str) -> list[str]:
-    """Return the command of a program that sends commands with a client of Redis."""
-    folder = Path(redis_servers.__file__).parent
-    if name == "redis-py":
-        return [str(prepare(REDIS_PY)), str(folder / "redis_py_client.py")]
-    return ["node", str(folder / "ioredis_client.cjs"), str(prepare_npm(IOREDIS))]
 
 
 @pytest.mark.parametrize("client", ["redis-py", "ioredis"])
@@ -169,8 +160,9 @@ def test_a_crawler_is_told_what_the_archive_holds_until_it_is_hidden(
     one, digest = captured(archive)
     crawl = one["collection"].encode()
     value = f"0 {one['timestamp']} {one['url']} {one['content_length']}"
-    options = ("--database", "1=elsewhere", "--scope", "collection")
-    with dedup_server(archive, *options) as port, RawClient(port) as client:
+    options = ("--database", "1=elsewhere")
+    scope = {"NWX_DEDUP_SCOPE": "collection"}
+    with dedup_server(archive, *options, **scope) as port, RawClient(port) as client:
         assert client.ask(b"HGET", b"alldupes", digest) == bulk(one["collection"])
         assert client.ask(b"HGET", b"h:" + crawl, digest) == bulk(value)
         assert client.ask(b"HEXISTS", b"alldupes", digest) == b":1\r\n"
@@ -316,7 +308,10 @@ def test_a_port_of_a_network_needs_a_token(tmp_path: Path) -> None:
     archive = made_archive(tmp_path)
     ran = run_nwx(archive, "dedup-server", "--host", "0.0.0.0", "--port", 0, code=2)
     assert "--cdx-token" in ran.err
-    run_nwx(archive, "dedup-server", "--database", "x=y", code=2)
+    for wrong in ("x=y", "1=my news", "1="):
+        run_nwx(archive, "dedup-server", "--database", wrong, code=2)
+    ran = run_nwx(archive, "dedup-server", code=2, NWX_DEDUP_SCOPE="all")
+    assert "NWX_DEDUP_SCOPE is 'all'; it takes archive or collection" in ran.err
     ran = run_nwx(archive, "dedup-server", "--dedup-file", tmp_path / "no/file", code=2)
     assert "cannot be used for the keys" in ran.err
     assert "no archive" in run_nwx(tmp_path / "none", "dedup-server", "--port", 0, code=1).err

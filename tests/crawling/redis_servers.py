@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cli.conftest import COMMAND, environment
+from tests.environments import IOREDIS, REDIS_PY, prepare, prepare_npm
 
 REDIS_SERVER = os.environ.get("NWX_TEST_REDIS") or shutil.which("redis-server") or "redis-server"
 
@@ -115,3 +116,11 @@ def dedup_server(archive: Path, *arguments: str, **variables: str) -> Iterator[i
         assert server.end() == ""
     finally:
         server.kill()
+
+
+def own_client(name: str) -> list[str]:
+    """Return the command of a program that sends commands with a client of Redis."""
+    folder = Path(__file__).parent
+    if name == "redis-py":
+        return [str(prepare(REDIS_PY)), str(folder / "redis_py_client.py")]
+    return ["node", str(folder / "ioredis_client.cjs"), str(prepare_npm(IOREDIS))]
