@@ -5,6 +5,7 @@ import os
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -118,11 +119,18 @@ def quarry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def elasticsearch_prefix(elasticsearch_url: str) -> Iterator[str]:
     """A prefix that nobody else uses; indices whose names begin with it are removed."""
-    prefix = f"nwx-cli-{uuid.uuid4().hex[:12]}"
+    with own_prefix(elasticsearch_url) as prefix:
+        yield prefix
+
+
+@contextmanager
+def own_prefix(url: str) -> Iterator[str]:
+    """Give a prefix that nobody else uses on a server; indices with it are removed."""
+    prefix, url = f"nwx-cli-{uuid.uuid4().hex[:12]}", url.removeprefix("opensearch+")
     yield prefix
-    with urllib.request.urlopen(f"{elasticsearch_url}/{prefix}*/_settings") as answer:
+    with urllib.request.urlopen(f"{url}/{prefix}*/_settings") as answer:
         names = list(json.load(answer))
     for name in names:
-        request = urllib.request.Request(f"{elasticsearch_url}/{name}", method="DELETE")
+        request = urllib.request.Request(f"{url}/{name}", method="DELETE")
         with urllib.request.urlopen(request):
             pass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Nwx
+from tests.cli.conftest import own_prefix, run_nwx
 from tests.crawling.redis_servers import RawClient, dedup_server
 from tests.warcs import Page, html, write_warc
 
@@ -49,6 +49,17 @@ def wget_warc(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     yield url, tmp_path / "site.warc.gz"
 
 
+@pytest.fixture(params=["embedded", "elasticsearch", "opensearch"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Where an archive of one's own is, and the keys of crawlers, as variables."""
+    if request.param == "embedded":
+        yield {"engine": str(tmp_path / "archive")}
+        return
+    url = request.getfixturevalue(f"{request.param}_url")
+    with own_prefix(url) as prefix:
+        yield {"engine": url, "NWX_PREFIX": prefix}
+
+
 def text(answer: bytes) -> str:
     """Return a string that was answered."""
     assert answer.startswith(b"$") and answer != b"$-1\r\n"
@@ -83,21 +94,22 @@ def crawl(client: RawClient, name: bytes, pages: dict[str, bytes]) -> dict[str, 
 
 
 def test_two_crawls_of_what_wget_captured(
-    nwx: Nwx, tmp_path: Path, wget_warc: tuple[str, Path]
+    place: dict[str, str], tmp_path: Path, wget_warc: tuple[str, Path]
 ) -> None:
     site, warc = wget_warc
-    archive = tmp_path / "archive"
-    nwx("import", warc, "--digests", "sha256")
+    address, prefix = place.pop("engine"), place
+    run_nwx(address, "import", warc, "--digests", "sha256", **prefix)
     pages = {f"{site}{name}": body for name, body in BODIES.items()}
     new = {f"{site}new.html": html("New", "not there before")}
-    with dedup_server(archive) as port, RawClient(port) as client:
+    keys = ("--dedup-file", str(tmp_path / "keys.db"))
+    with dedup_server(address, *keys, **prefix) as port, RawClient(port) as client:
         first = crawl(client, b"first", pages | new)
         assert first.keys() == pages.keys()
         required = []
-        for url, (held, place, date, original, size) in first.items():
+        for url, (held, number, date, original, size) in first.items():
             assert (held, int(size)) == ("default", len(pages[url]))
             assert original.startswith(site) and len(date) == 14
-            listed = client.ask(b"LINDEX", b"c:default:wacz", place.encode())
+            listed = client.ask(b"LINDEX", b"c:default:wacz", number.encode())
             required.append(json.loads(text(listed)))
         assert required[0]["hash"] == f"sha256:{sha256(warc.read_bytes()).hexdigest()}"
         assert {one["filename"] for one in required} == {warc.name}
@@ -106,11 +118,12 @@ def test_two_crawls_of_what_wget_captured(
             **dict.fromkeys(pages, "default"),
             **dict.fromkeys(new, "first"),
         }
-    plays(nwx, tmp_path, pages)
+    run_nwx(address, "import", written_revisits(tmp_path, pages), **prefix)
+    assert run_nwx(address, "missing", "--originals", **prefix).out.strip() == ""
 
 
-def plays(nwx: Nwx, tmp_path: Path, pages: dict[str, bytes]) -> None:
-    """Import revisits with the digest that the crawler has; each has its original."""
+def written_revisits(tmp_path: Path, pages: dict[str, bytes]) -> Path:
+    """Return a WARC of revisits with the digests that the crawler has."""
     made = [Page(url, DATE, body, revisit=True) for url, body in pages.items()]
     file = write_warc(tmp_path / "second.warc", made, compressed=False)
     data = file.read_bytes()
@@ -118,5 +131,4 @@ def plays(nwx: Nwx, tmp_path: Path, pages: dict[str, bytes]) -> None:
         other = f"sha256:{sha256(page.body).hexdigest()}"
         data = data.replace(page.digest.encode(), other.encode())
     file.write_bytes(data)
-    nwx("import", file)
-    assert nwx("missing", "--originals").out.strip() == ""
+    return file

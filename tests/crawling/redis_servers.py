@@ -81,7 +81,7 @@ def redis_server(folder: Path) -> Iterator[int]:
 class DedupServer:
     """A running `nwx dedup-server`; `port` is where it answers."""
 
-    def __init__(self, archive: Path, *arguments: str, **variables: str) -> None:
+    def __init__(self, archive: Path | str, *arguments: str, **variables: str) -> None:
         self.process = subprocess.Popen(
             [COMMAND, "dedup-server", "--port", "0", *arguments],
             env=environment(archive, PYTHONUNBUFFERED="1", **variables),
@@ -108,7 +108,7 @@ class DedupServer:
 
 
 @contextmanager
-def dedup_server(archive: Path, *arguments: str, **variables: str) -> Iterator[int]:
+def dedup_server(archive: Path | str, *arguments: str, **variables: str) -> Iterator[int]:
     """Run `nwx dedup-server` on an archive; give its port. It must report nothing."""
     server = DedupServer(archive, *arguments, **variables)
     try:
