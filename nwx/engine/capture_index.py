@@ -4,10 +4,11 @@ import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
+from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.model import Capture
 from nwx.values.timestamps import seconds_between
@@ -85,6 +86,9 @@ def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> 
     return sorted(captures, key=order)[:most]
 
 
+COLUMN_ROWS = 20_000
+"""About so many captures come in columns at once."""
+
 _BY_TIME = attrgetter("timestamp")
 _BY_PLACE = attrgetter("source_file", "source_file_offset", "collection")
 
@@ -109,6 +113,18 @@ class CaptureIndex(ABC):
         Captures of `urlkey`, or with `end` from `urlkey` up to, excluding, `end`, compared as UTF-8
         bytes.
         """
+
+    def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
+        """Stream some fields of all captures by column, in the order of `captures`.
+
+        All values are texts, "" where they are missing. `document_id` is no field of these.
+        """
+        captures = self.captures("", chr(0x10FFFF))
+        while some := list(islice(captures, COLUMN_ROWS)):
+            columns = dict(zip(Capture._fields, zip(*some, strict=True), strict=True))
+            yield {
+                name: ["" if one is None else str(one) for one in columns[name]] for name in fields
+            }
 
     @abstractmethod
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:

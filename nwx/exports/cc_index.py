@@ -13,10 +13,11 @@ from urllib.parse import unquote
 import polars as pl
 
 from nwx.bulk.sorted_file import LineBatch
+from nwx.captures import CaptureColumns
 from nwx.cdx.layouts import CDX_FIELDS, LAYOUTS, LETTERS, NO_VALUE, without_file_is_revisit
 from nwx.cdx.rows import REVISIT, extra_fields, parse_cdxj
 from nwx.errors import CdxError, UsageError
-from nwx.model import DEFAULT_COLLECTION, Capture
+from nwx.model import DEFAULT_COLLECTION
 from nwx.values.media_types import EMPTY_TYPES
 from nwx.values.urls import host_parts
 
@@ -205,17 +206,24 @@ def _suffixes(*, only_icann: bool) -> Any:
     return PublicSuffixList(accept_unknown=False, only_icann=only_icann)
 
 
-def captures_frame(captures: Sequence[Capture], languages: Sequence[str | None]) -> pl.DataFrame:
-    """Return captures of an archive as a frame of texts; `languages` are those of documents."""
-    columns = dict(zip(Capture._fields, zip(*captures, strict=True), strict=True))
+CAPTURE_COLUMNS = (
+    *("urlkey", "timestamp", "url", "record_type", "content_type", "content_type_norm"),
+    *("status_code", "digest", "redirect_to", "record_length", "source_file_offset"),
+    *("source_file", "truncated", "collection"),
+)
+"""The fields of captures that rows of the index are made of."""
+
+
+def captures_frame(columns: CaptureColumns, languages: Sequence[str | None]) -> pl.DataFrame:
+    """Return CAPTURE_COLUMNS as a frame of texts; `languages` are those of documents."""
     types = zip(columns["content_type"], columns["content_type_norm"], strict=True)
     revisits = zip(columns["record_type"], columns["content_type"], strict=True)
     found: dict[str, Iterable[Any]] = {
         "mime": [REVISIT if kind == "revisit" else mime for kind, mime in revisits],
-        "status": map(_text, columns["status_code"]),
+        "status": columns["status_code"],
         "redirect": columns["redirect_to"],
-        "length": map(_text, columns["record_length"]),
-        "offset": map(_text, columns["source_file_offset"]),
+        "length": columns["record_length"],
+        "offset": columns["source_file_offset"],
         "filename": columns["source_file"],
         "content_mime_detected": [
             _FAMILY_TYPES.get(family) if served in EMPTY_TYPES else served
@@ -226,11 +234,7 @@ def captures_frame(captures: Sequence[Capture], languages: Sequence[str | None])
         "crawl": columns["collection"],
     }
     known = columns | found
-    return _frame({name: list(known[name]) for name in _TEXT_FIELDS if name in known})
-
-
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
+    return _frame({name: known[name] for name in _TEXT_FIELDS if name in known})
 
 
 @cache

@@ -3,10 +3,9 @@
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,12 +16,20 @@ import polars as pl
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import whole_folder
+from nwx.captures import CaptureColumns
 from nwx.cdx.blocks import start_of
 from nwx.cdx.inputs import CdxSource
 from nwx.cdx.layouts import LAYOUTS
 from nwx.engine.base import Engine
 from nwx.errors import CdxError, UsageError
-from nwx.exports.cc_index import captures_frame, cc_index_rows, cc_index_schema, lines_frame
+from nwx.exports.cc_index import (
+    CAPTURE_COLUMNS,
+    captures_frame,
+    cc_index_rows,
+    cc_index_schema,
+    lines_frame,
+)
+from nwx.keys import document_id, document_key
 from nwx.model import STANDARD_INPUT, Capture, Collapse
 from nwx.query.question import Question
 
@@ -105,9 +112,8 @@ def check_layouts(sources: Iterable[CdxSource]) -> None:
 def archive_frames(engine: Engine) -> Iterator[pl.DataFrame]:
     """Yield the captures of an archive, with the languages of their documents."""
     languages = DocumentLanguages(engine)
-    captures = engine.captures("", chr(0x10FFFF))
-    while some := list(islice(captures, _ROWS_AT_ONCE)):
-        yield captures_frame(some, languages.of_captures(some))
+    for columns in engine.capture_columns(CAPTURE_COLUMNS):
+        yield captures_frame(columns, languages.of_columns(columns))
 
 
 def frames_of_lines(
@@ -216,9 +222,21 @@ class DocumentLanguages:
 
     def of_captures(self, captures: Iterable[Capture]) -> list[str]:
         """Return the language of the document of each capture, "" where none is known."""
-        ids = np.array([_number(one.document_id) for one in captures], np.uint64)
+        return self._of([one.document_id for one in captures])
+
+    def of_columns(self, columns: CaptureColumns) -> list[str]:
+        """Return the same of captures by column, which have URLs and digests."""
+        pairs = zip(columns["url"], columns["digest"], strict=True)
         if not len(self._ids):
-            return [""] * len(ids)
+            return [""] * len(columns["url"])
+        return self._of(
+            [digest and document_id(document_key(url, digest)) for url, digest in pairs]
+        )
+
+    def _of(self, documents: Sequence[str]) -> list[str]:
+        if not len(self._ids):
+            return [""] * len(documents)
+        ids = np.array(list(map(_number, documents)), np.uint64)
         places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found = np.where(self._ids[places] == ids, self._codes[places], 0)
         return [self._names[code] for code in found.tolist()]

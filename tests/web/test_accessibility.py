@@ -30,6 +30,7 @@ ADDRESSES = {
     "compare": "/crawls/compare",
     "searches": "/searches",
     "pictures": "/pictures",
+    "sql": "/sql?query=SELECT+host,+captures+FROM+hosts",
 }
 MOST_STOPS = 10
 

@@ -14,7 +14,8 @@ from nwx.access.date_decisions import (
     visible_rows,
 )
 from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.restricted.hidden_urls import HiddenUrls
+from nwx.access.restricted.hidden_urls import DECIDED, NAMING, HiddenUrls
+from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
@@ -83,6 +84,11 @@ class RestrictedCaptures:
         if end is None:
             urlkey = self._looked_up(urlkey)
         return self._visible(self._engine.captures(urlkey, end), urlkey, end)
+
+    def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
+        """Stream fields of the visible captures by column, without the hidden URLs they name."""
+        found = self._engine.capture_columns(tuple(dict.fromkeys((*fields, *DECIDED))))
+        return ({name: piece[name] for name in fields} for piece in self.urls.visible(found))
 
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the visible captures that have this digest, the newest first."""
@@ -314,9 +320,6 @@ def _without_links(document: Document, out: set[str]) -> Document:
 
 
 _AT_ONCE = 500
-_NAMING = ("redirect_to", "refers_to_url", "via")
-"""The fields of a capture that name other URLs."""
-
 _Entry = Mapping[str, Any]
 
 
@@ -348,10 +351,10 @@ def _is_hidden(decisions: Decisions, entry: _Entry) -> bool:
 def _captures(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
     """Stream entries of captures without the hidden URLs that they name."""
     while some := list(islice(entries, _AT_ONCE)):
-        out = restricted.hidden_urls({one[name] for one in some for name in _NAMING if name in one})
+        out = restricted.hidden_urls({one[name] for one in some for name in NAMING if name in one})
         for entry in some:
             if out:
-                naming = {name for name in _NAMING if entry.get(name) in out}
+                naming = {name for name in NAMING if entry.get(name) in out}
                 yield {name: value for name, value in entry.items() if name not in naming}
             else:
                 yield entry

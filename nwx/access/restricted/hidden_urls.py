@@ -1,9 +1,11 @@
 """URLs whose captures are all hidden, and the error for captures that may not be shown."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import compress
 from threading import Lock
 from typing import Self
 
+from nwx.captures import CaptureColumns
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.access.rules import Action
 from nwx.engine.base import Engine
@@ -16,6 +18,12 @@ _MANY = 2_000
 _MOST_NEAR = 20
 _ANY_TIME = "20000101000000"
 _LONGEST_KEY = 8_000
+
+DECIDED = ("urlkey", "url", "digest", "collection", "source_file", "timestamp")
+"""The fields of a capture that access rules look at, in the order of `hides_values`."""
+
+NAMING = ("redirect_to", "refers_to_url", "via")
+"""The fields of a capture that name other URLs."""
 
 
 class HiddenUrls:
@@ -39,6 +47,23 @@ class HiddenUrls:
         keys = {url: key for url in set(urls) if (key := key_of(url))}
         hidden = self.keys_among(set(keys.values()))
         return {url for url, key in keys.items() if key in hidden}
+
+    def visible(self, columns: Iterator[CaptureColumns]) -> Iterator[CaptureColumns]:
+        """Stream the visible captures, by column, without the hidden URLs that they name.
+
+        The columns include all of DECIDED.
+        """
+        for piece in columns:
+            decided = zip(*(piece[name] for name in DECIDED), strict=True)
+            which = [not self._decisions.hides_values(*values) for values in decided]
+            items = piece.items()
+            shown: CaptureColumns = {name: list(compress(values, which)) for name, values in items}
+            naming = [name for name in NAMING if name in shown]
+            out = self.among({url for name in naming for url in shown[name] if url})
+            for name in naming if out else ():
+                shown[name] = ["" if url in out else url for url in shown[name]]
+            if any(which):
+                yield shown
 
     def keys_among(self, keys: Iterable[str]) -> set[str]:
         """Return the hidden urlkeys."""

@@ -7,8 +7,10 @@ from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from nwx.engine.capture_index import KeysAtTime, nearest_captures
+from nwx.captures import CaptureColumns
+from nwx.engine.capture_index import COLUMN_ROWS, KeysAtTime, nearest_captures
 from nwx.engine.embedded.captures import cdx_rows
+from nwx.engine.embedded.captures.blocks import BEGINNING, END
 from nwx.engine.embedded.captures.capture_lookups import captures_with_digest, stored_captures
 from nwx.engine.embedded.captures.runs import captures_between, snapshot
 from nwx.engine.embedded.captures.stored_since import last_batch, stored_since
@@ -63,6 +65,19 @@ class StoredCaptures:
             yield from stored_captures(
                 db, (urlkey, ""), (f"{urlkey}\0" if end is None else end, "")
             )
+
+    def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
+        """Stream some fields of all captures by column, as texts, out of the stored blocks."""
+        held: dict[str, list[str]] = {name: [] for name in fields}
+        with self._streaming() as db, snapshot(db):
+            for piece in captures_between(db, BEGINNING, END, fields):
+                for name, values in held.items():
+                    values += piece[name]
+                if len(held[fields[0]]) >= COLUMN_ROWS:
+                    yield dict(held)
+                    held = {name: [] for name in fields}
+            if held[fields[0]]:
+                yield dict(held)
 
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest, the newest first."""

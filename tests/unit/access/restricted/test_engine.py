@@ -186,6 +186,21 @@ def test_counts_and_streams_leave_out_what_is_excluded(archive: Engine) -> None:
     assert seen.facet_store().stamp() != archive.facet_store().stamp()
 
 
+def test_columns_of_captures_leave_out_what_is_excluded_and_redirects_to_it(
+    tmp_path: Path,
+) -> None:
+    leading = replace(_PAGE, redirect_to=_A, via=_C)
+    fields = ("url", "status_code", "redirect_to", "via")
+    with EmbeddedEngine(tmp_path / "engine") as engine:
+        engine.create()
+        engine.write(Batch(captures=(_FIRST, leading)))
+        engine.refresh()
+        whole = list(engine.capture_columns(fields))
+        assert [part["redirect_to"] for part in whole] == [["", _A]]
+        (part,) = _seen(engine, _EXCLUDE_A).capture_columns(fields)
+    assert part == {"url": [_B], "status_code": ["200"], "redirect_to": [""], "via": [_C]}
+
+
 def test_hidden_dates_are_left_out_of_documents_that_are_shown(archive: Engine) -> None:
     seen = _seen(archive, _EXCLUDE_OLD)
     id = _id(_FIRST)
