@@ -54,14 +54,6 @@ def most_edits(word: str) -> int:
     return 2 if len(word) >= _TWO_EDITS else 1
 
 
-def edits_between(word: str, other: str) -> int:
-    """Return how many edits turn a word into another, a swap of neighbours being one."""
-    # Imported here: only few queries need it.
-    from rapidfuzz.distance import OSA
-
-    return int(OSA.distance(word, other))
-
-
 def nearest_words(word: str, found: Iterable[tuple[str, int]], most: int) -> list[str]:
     """Return similar words: the fewest edits first, then the most frequent.
 
