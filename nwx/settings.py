@@ -169,24 +169,10 @@ def load_settings(
     Raises SettingsError on an invalid value, with the name of its source.
     """
     texts = _Texts(given, environment)
-    defaults, ranking = ServerSettings(), RankingSettings()
-    server = ServerSettings(
-        prefix=texts.text("prefix", defaults.prefix),
-        shards=texts.number("shards", defaults.shards, least=1),
-        replicas=texts.number("replicas", defaults.replicas, least=0),
-        expected_captures=texts.number("expected_captures", 0, least=0),
-        partial=texts.truth("partial"),
-        api_key=texts.text("api_key", ""),
-        username=texts.text("username", ""),
-        password=texts.text("password", ""),
-        ca_file=texts.text("ca_file", ""),
-        verify=not texts.truth("insecure"),
-        timeout_seconds=texts.seconds("timeout", defaults.timeout_seconds),
-        cache=texts.text("cache", environment.get("XDG_CACHE_HOME", "")),
-    )
+    ranking = RankingSettings()
     return Settings(
         texts.text("engine", DEFAULT_ENGINE),
-        server,
+        _server_settings(texts, environment.get("XDG_CACHE_HOME", "")),
         cdx_token=texts.text("cdx_token", ""),
         queue_token=texts.text("queue_token", ""),
         search_seconds=texts.seconds("search_seconds", DEFAULT_SEARCH_SECONDS),
@@ -208,6 +194,24 @@ def load_settings(
         ),
         public_url=texts.address("public_url"),
         dedup_scope=texts.one_of("dedup_scope", DEDUP_SCOPES),
+    )
+
+
+def _server_settings(texts: "_Texts", cache: str) -> ServerSettings:
+    defaults = ServerSettings()
+    return ServerSettings(
+        prefix=texts.text("prefix", defaults.prefix),
+        shards=texts.number("shards", defaults.shards, least=1),
+        replicas=texts.number("replicas", defaults.replicas, least=0),
+        expected_captures=texts.number("expected_captures", 0, least=0),
+        partial=texts.truth("partial"),
+        api_key=texts.text("api_key", ""),
+        username=texts.text("username", ""),
+        password=texts.text("password", ""),
+        ca_file=texts.text("ca_file", ""),
+        verify=not texts.truth("insecure"),
+        timeout_seconds=texts.seconds("timeout", defaults.timeout_seconds),
+        cache=texts.text("cache", cache),
     )
 
 
