@@ -25,6 +25,7 @@ SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 _OWN_TABLES = {
     IndexName.CRAWLS: "nwx.engine.embedded.entries.crawl_index:EmbeddedCrawlIndex",
     IndexName.QUEUE: "nwx.engine.embedded.entries.crawl_queue:EmbeddedCrawlQueue",
+    IndexName.DIGESTS: "nwx.engine.embedded.entries.digest_pairs:EmbeddedDigestPairs",
     IndexName.DEDUP: "nwx.engine.embedded.entries.crawler_keys:EmbeddedCrawlerKeys",
     IndexName.PICTURES: "nwx.engine.embedded.entries.picture_index:EmbeddedPictureIndex",
 }

@@ -34,7 +34,7 @@ class EntryFields:
     first. `read` are further fields that can be read alone. `table` is the table in the embedded
     engine. If the entries can be made again, `is_durable` is False: writes do not wait for the
     disk. `log` selects the entries that are never changed or deleted. `has_version` is for entries
-    needed by each request: `EntryStore.version`. Of indices `asked_often` a connection is kept.
+    needed by each request: `EntryStore.version`.
     """
 
     filtered: tuple[str, ...] = ()
@@ -45,7 +45,6 @@ class EntryFields:
     is_durable: bool = True
     log: EntryFilter = field(default_factory=dict)
     has_version: bool = False
-    asked_often: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.DIGESTS,
-        fields=EntryFields(asked_often=True),
+        fields=EntryFields(lists={"digests": "digest"}),
         undeletable="entries of the index digests cannot be deleted; a purge of captures does it",
         entries_each=0.6,
         entry_bytes=150,

@@ -89,10 +89,17 @@ class DigestIndex(EntryIndex):
     def remove(self, known: Collection[str]) -> int:
         """Remove the pairs of digests that no capture has any more; return how many there were."""
         gone, removed = set(known), 0
-        found = iter([pair for pair in self.pairs() if pair[1] in gone]) if gone else iter(())
-        while some := [one for one, _ in islice(found, _AT_ONCE)]:
-            removed += len(self._store.update(some, lambda entries: _without(entries, gone)))
+        remaining = iter(sorted(gone) if self.is_made() else ())
+        while some := tuple(islice(remaining, _AT_ONCE)):
+            found = [entry["id"] for entry in self._store.find({"digests": some})]
+            removed += len(self._store.update(found, lambda entries: _without(entries, gone)))
         return removed
+
+    def further(self, known: str) -> list[str]:
+        """Return the further digests of the payload of captures that have a digest."""
+        if not self.is_made():
+            return []
+        return [entry["id"] for entry in self._store.find({"digests": known})]
 
 
 _NAMED = re.compile(r"\b(?:digest|hash)\s*:", re.IGNORECASE)

@@ -77,7 +77,7 @@ class OwnDatabase:
         self._guard = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
-        self._read_file = (0, 0)
+        self._read_file = (0, 0, 0)
         self._is_current = False  # the file that the kept reader reads
         self._is_checked = False
 
@@ -118,16 +118,22 @@ class OwnDatabase:
             found = self.path.stat()
         except FileNotFoundError:
             return None
-        file = (found.st_dev, found.st_ino)
-        if self._reader is None or self._read_file != file or not self._is_current:
+        last = 0 if self._is_current else self._last_write()
+        if self._reader is None or self._read_file != (found.st_dev, found.st_ino, last):
             self._close_reader()
+            last = self._last_write()
             self._reader, found_format = self._opened_to_read()
-            # A file without tables, or brought forward in memory, is looked at again.
+            # A copy in memory of an older file is read until somebody writes the file.
             self._is_current = found_format == self._form.format
-            self._read_file = file
+            self._read_file = (found.st_dev, found.st_ino, 0 if self._is_current else last)
             if not found_format:
-                return None
+                self._close_reader()
         return self._reader
+
+    def _last_write(self) -> int:
+        """Return when the file or its journal was last written, in nanoseconds."""
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
 
     @contextmanager
     def erasing(self) -> Iterator[sqlite3.Connection | None]:

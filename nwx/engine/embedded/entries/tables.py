@@ -240,7 +240,7 @@ def entry_form(index: IndexName) -> DatabaseForm:
         entry_schema(index, fields),
         (DURABLE if fields.is_durable else FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
         (CACHE_PRAGMA, "mmap_size = 268435456"),
-        keeps_reader=fields.has_version or fields.asked_often,
+        keeps_reader=fields.has_version,
         format=1 + len(steps),
         steps=steps,
     )

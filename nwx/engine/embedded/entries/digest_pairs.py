@@ -1,0 +1,163 @@
+"""The further digests of payloads in a folder: pairs as bytes, found from either side."""
+
+import base64
+import re
+import sqlite3
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby, islice
+
+from nwx.engine.embedded.entries.own_database import (
+    CACHE_PRAGMA,
+    DURABLE,
+    JOURNAL_PRAGMA,
+    STATES_TABLE,
+    DatabaseForm,
+    OwnDatabase,
+    note_count,
+)
+from nwx.engine.embedded.entries.store import EmbeddedEntryStore
+from nwx.engine.embedded.entries.tables import among, unpack_entry
+from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.declarations import IndexDeclaration
+from nwx.engine.indices.entry_store import BY_ID, EVERY_ENTRY, Change, EntryFilter, EntryOrder
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS pairs (
+    further BLOB NOT NULL, known BLOB NOT NULL, PRIMARY KEY (further, known)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS pairs_by_known ON pairs (known);
+CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
+INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
+{STATES_TABLE}"""
+_ADD = "INSERT OR IGNORE INTO pairs VALUES (?, ?)"
+_OF_ENTRIES = "SELECT further, known FROM pairs WHERE further IN ({}) ORDER BY further"
+_OTHER, _SHA1, _SHA256 = b"\0", b"\1", b"\2"
+_NORMAL = re.compile(r"sha1:([A-Z2-7]{32})|sha256:([0-9a-f]{64})")
+# An alphabet in which bytes are in the order of their texts.
+_BASE32 = "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789ABCDEFGHIJKLMNOPQRSTUV"
+_TO_ORDERED, _FROM_ORDERED = str.maketrans(*_BASE32), str.maketrans(*reversed(_BASE32))
+
+_Pair = tuple[bytes, bytes]
+
+
+def _packed(digest: str) -> bytes:
+    found = _NORMAL.fullmatch(digest)
+    if found is None:
+        return _OTHER + digest.encode("utf-8", "surrogatepass")
+    if found[1]:
+        return _SHA1 + base64.b32hexdecode(found[1].translate(_TO_ORDERED))
+    return _SHA256 + bytes.fromhex(found[2])
+
+
+def _unpacked(packed: bytes) -> str:
+    kind, value = packed[:1], packed[1:]
+    if kind == _SHA1:
+        return f"sha1:{base64.b32hexencode(value).decode().translate(_FROM_ORDERED)}"
+    return f"sha256:{value.hex()}" if kind == _SHA256 else value.decode("utf-8", "surrogatepass")
+
+
+def _pairs(entries: Iterable[IndexEntry]) -> Iterator[_Pair]:
+    """Yield the pairs of entries; an entry without digests has one with nothing."""
+    for entry in entries:
+        further = _packed(entry["id"])
+        yield from ((further, _packed(one)) for one in entry["digests"] or [""])
+
+
+def _entries(pairs: Iterable[_Pair]) -> Iterator[IndexEntry]:
+    for further, some in groupby(pairs, key=lambda pair: pair[0]):
+        yield {
+            "id": _unpacked(further),
+            "digests": sorted(_unpacked(known) for _, known in some if known != _OTHER),
+        }
+
+
+def _move_entries(db: sqlite3.Connection) -> None:
+    """Make pairs of the entries of format 1."""
+    for statement in _SCHEMA.split(";\n"):
+        db.execute(statement)
+    for (packed,) in db.execute("SELECT content FROM contents"):
+        with suppress(TypeError, ValueError, zlib.error):  # what is damaged can be added again
+            db.executemany(_ADD, _pairs([unpack_entry(packed)]))
+    for table in ("contents", "entries"):
+        db.execute(f"DROP TABLE {table}")
+    note_count(db, "pairs")
+
+
+class EmbeddedDigestPairs(EmbeddedEntryStore):
+    """The index digests: an entry is a further digest, with all that captures have."""
+
+    form = DatabaseForm(
+        "digests.db",
+        _SCHEMA,
+        (DURABLE, CACHE_PRAGMA, JOURNAL_PRAGMA),
+        (CACHE_PRAGMA, "mmap_size = 268435456"),
+        keeps_reader=True,
+        format=2,
+        steps=(_move_entries,),
+    )
+
+    def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
+        super().__init__(database, declared)
+        self.counted = "pairs"
+
+    def put(self, entries: Sequence[IndexEntry]) -> None:
+        stored = {one["id"]: one for one in entries}
+        self.update(stored, lambda _: stored)
+
+    def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
+        with self.database.writing() as db:
+            found = {one["id"]: one for one in _stored(db, ids)}
+            changed = change({id: found.get(id) for id in ids})
+            if changed:
+                kept = (one for one in changed.values() if one is not None)
+                removed = _removed(db, changed)
+                added = db.executemany(_ADD, _pairs(kept)).rowcount
+                db.execute("UPDATE changes SET number = number + 1")
+                note_count(db, self.counted, added - removed)
+        return changed
+
+    def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
+        with self.database.reading() as db:
+            return {one["id"]: one for one in _stored(db, ids)} if db else {}
+
+    def delete(self, ids: Collection[str]) -> int:
+        found = self.get(ids)
+        self.update(found, lambda _: dict.fromkeys(found))
+        return len(found)
+
+    def find(
+        self,
+        where: EntryFilter = EVERY_ENTRY,
+        order: EntryOrder = BY_ID,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Iterator[IndexEntry]:
+        known = where.get("digests", ())
+        wanted = [_packed(str(one)) for one in (known if isinstance(known, tuple) else (known,))]
+        having = "WHERE further IN (SELECT further FROM pairs WHERE known IN ({}))" if where else ""
+        command = f"SELECT further, known FROM pairs {having} ORDER BY further, known"
+        with self.database.reading() as db:
+            if db is not None:
+                found = among(db, command, wanted) if where else db.execute(command)
+                yield from islice(_entries(found), offset, limit and offset + limit)
+
+    def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
+        if where:
+            return sum(1 for _ in self.find(where))
+        with self.database.reading() as db:
+            command = "SELECT count(DISTINCT further) FROM pairs"
+            return int(db.execute(command).fetchone()[0]) if db else 0
+
+    def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+        return iter(())  # `pair_faults` looks at what the entries are
+
+
+def _stored(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
+    return _entries(among(db, _OF_ENTRIES, map(_packed, ids)))
+
+
+def _removed(db: sqlite3.Connection, ids: Iterable[str]) -> int:
+    """Remove entries; return how many pairs they had."""
+    command = "DELETE FROM pairs WHERE further = ?"
+    return db.executemany(command, [(_packed(id),) for id in ids]).rowcount
