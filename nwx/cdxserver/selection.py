@@ -28,13 +28,19 @@ class SelectedRows:
 
     `resume` is set after the last one: the position for a following query, None if nothing is left
     or it was not requested. `seen` is called with the captures of an answer with originals before
-    the first is returned.
+    the first is returned. `told` changes rows before they are returned.
     """
 
-    def __init__(self, query: CdxQuery, source: RowSource, seen: RowsSeen | None = None) -> None:
+    def __init__(
+        self,
+        query: CdxQuery,
+        source: RowSource,
+        seen: RowsSeen | None = None,
+        told: Callable[[CdxRow], CdxRow] | None = None,
+    ) -> None:
         self._query = query
         self._source = source
-        self._seen = seen
+        self._seen, self._told = seen, told
         self.resume: Resume | None = None
 
     def __iter__(self) -> Iterator[CdxRow]:
@@ -42,7 +48,7 @@ class SelectedRows:
         if self._query.resolve_revisits:
             found = resolved_revisits(found)
         if not self._query.with_originals:
-            return found
+            return found if self._told is None else map(self._told, found)
         rows = _with_originals(list(found), self._query, self._source)
         if self._seen is not None:
             self._seen(rows)

@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.aliases import AliasedSource
+from nwx.cdxserver.filters import normal_or_same
 from nwx.cdxserver.output import pieces, plain_lines
 from nwx.cdxserver.parameters import Parameters
 from nwx.cdxserver.query_model import CdxQuery, Dialect, OutputForm, Paging
@@ -87,6 +89,7 @@ class CdxServer:
     ) -> Answer:
         """Return the answer to a query, on one collection or on all.
 
+        With `digest`, the spelling that a crawler compares, payloads have their SHA-1 where known.
         Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
         or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
@@ -108,7 +111,8 @@ class CdxServer:
         lines = plain_lines(query, source, dialect)
         if lines is not None:
             return Answer(media_type, lines, query.urlkey)
-        selection = SelectedRows(query, source, seen)
+        told = self._with_sha1 if digest is not None and self.digests is not None else None
+        selection = SelectedRows(query, source, seen, told)
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 
     def query(
@@ -123,6 +127,15 @@ class CdxServer:
         query = parse_cdx_query(parameters, dialect, digest, collection)
         aliases = self.aliases and self.aliases.of(query.span.collection)
         return _resolved(query, aliases) if aliases else query
+
+    def _with_sha1(self, row: CdxRow) -> CdxRow:
+        """Return a row with the SHA-1 of its payload, which crawlers compare, if it is known."""
+        if self.digests is None or row.digest.startswith("sha1:"):
+            return row
+        found = self.digests.further(normal_or_same(row.digest))
+        return row._replace(
+            digest=next((one for one in found if one.startswith("sha1:")), row.digest)
+        )
 
     def _widened(self, query: CdxQuery) -> CdxQuery:
         """Return a question whose filters by a digest hold for all digests of the payload."""

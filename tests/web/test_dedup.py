@@ -153,3 +153,24 @@ def test_an_outage_is_no_miss(
         "status": 503,
         "message": "the server is away",
     }
+
+
+def test_crawlers_are_told_the_sha1_of_a_payload_known_by_another_digest(
+    client: FlaskClient, engine: Engine
+) -> None:
+    own, further = f"sha256:{'5' * 64}", sha1("by two digests")
+    url = "http://a.example/two-digests"
+    engine.write(Batch(captures=(capture(url, "2018", digest=own),)))
+    engine.refresh()
+    asked = {"url": url, "fl": "digest", "limit": -1}
+    told = ["5" * 64, spell(further, DigestForm.BARE_HEX), "5" * 64]
+    for wanted, address in zip(told, ("hex", "hex", "ia"), strict=True):
+        answer = client.get(f"/cdx/{address}", query_string=asked)
+        assert answer.text == f"{wanted}\n"
+        engine.digests.add([(further, own)])
+    assert client.get("/cdx/base32", query_string=asked).text == f"{further[5:]}\n"
+    digest = spell(further, DigestForm.HEX)
+    assert ask(client, digest=digest, url=url, max_age=100_000)["found"] is True
+    for mark, found in (("", own[7:]), ("!", "")):
+        both = {**asked, "filter": f"{mark}digest:{digest}"}
+        assert client.get("/cdx/ia", query_string=both).text.strip() == found
