@@ -22,7 +22,7 @@ INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python
   $(BIN)/python -m pip install --quiet "$$@"; }; install
 PORT ?= 8080
 
-.PHONY: demo install test run-tests unit dev lint weight docs messages format browser redis elasticsearch crawlers lock audit wheel clean
+.PHONY: demo install test run-tests unit dev lint weight docs messages format browser redis node elasticsearch crawlers lock audit wheel clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -45,7 +45,7 @@ dev: .venv/dev
 	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,opensearch,sql]' --group dev
 	touch $@
 
-test: dev browser redis elasticsearch
+test: dev browser redis node elasticsearch
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going lint crawlers run-tests
 
 # Tests that need a crawler wait until it is there. Many processes load the modules: they keep what they
@@ -97,6 +97,13 @@ redis:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server > /dev/null; \
 	  else echo "the tests need Redis: apt install redis-server, or set NWX_TEST_REDIS" >&2; exit 1; fi
+
+# Crawlers' client of Redis, ioredis, runs on Node.
+node:
+	@command -v npm > /dev/null || \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nodejs npm > /dev/null; \
+	  else echo "the tests need Node: apt install nodejs npm" >&2; exit 1; fi
 
 # NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH name running servers to use instead of starting some.
 elasticsearch: dev
