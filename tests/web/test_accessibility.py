@@ -30,6 +30,8 @@ ADDRESSES = {
     "compare": "/crawls/compare",
     "searches": "/searches",
     "pictures": "/pictures",
+    "quotation": f"/quote?text=example&url={HOME}",
+    "citation": f"/cite?url={HOME}",
     "sql": "/sql?query=SELECT+host,+captures+FROM+hosts",
 }
 MOST_STOPS = 10
