@@ -15,11 +15,12 @@ def serving(
     application: Callable[..., Any],
     listening: socket.socket | None = None,
     body_limits: Mapping[str, int] | None = None,
+    prefix: str = "",
 ) -> Iterator[str]:
     """Give the address of an application; 4 threads answer."""
     listening = listening or listen("127.0.0.1", 0)
     address = address_of(listening)
-    server = make_server(application, listening, 4, body_limits=body_limits)
+    server = make_server(application, listening, 4, body_limits=body_limits, prefix=prefix)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -22,7 +22,7 @@ from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.cdx import routes
 from webapp.cdx.service import CdxService, cdx_server, cdx_service, require_write
 from webapp.cdx.streams import as_response
-from webapp.headers import host_url
+from webapp.headers import root_url
 from webapp.replay.routes import SAFE
 
 blueprint = Blueprint("memento", __name__)
@@ -91,7 +91,7 @@ class _Addresses:
                 "captures are not played here, so that they have no addresses; start the"
                 " server with --replay-url URL, or ask for /timemap/cdxj/"
             )
-        root = host_url()
+        root = root_url()
         self._replay = f"{root}{base}" if base.startswith("/") else base
         here = f"{root}/{quote(collection)}" if collection else root
         self._url = quote(url, safe=SAFE)

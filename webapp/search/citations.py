@@ -34,5 +34,6 @@ def citation_of(url: str, timestamp: str, title: str) -> Citation | None:
     """Return how a capture is cited, by the public name of the archive."""
     own = service()
     root = own.search_url or own.settings.public_url or root_url()
-    memento = f"{root}{replay_address(timestamp, url)}" if own.replays else ""
+    place = replay_address(timestamp, url).removeprefix(request.script_root)
+    memento = f"{root}{place}" if own.replays else ""
     return cite(url, timestamp, title, own.title, root, memento)

@@ -191,11 +191,14 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self.cycle.keep_alive = keep
 
     def _target(self) -> tuple[bytes, bytes]:
-        """Return path and query that are asked for."""
+        """Return path, without the prefix of the service, and query of the request."""
         parts = parse_url(self.url)
         if parts.path is None:
             self.url = b"/"
-        return parts.path or b"/", parts.query or b""
+        path, prefix = parts.path or b"/", self._host.prefix
+        if prefix and (path + b"/").startswith(prefix + b"/"):
+            path = path[len(prefix) :] or b"/"
+        return path, parts.query or b""
 
     def _answer_at_once(
         self, environ: dict[str, Any], *, is_old: bool = False, keep: bool = True

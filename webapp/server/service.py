@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from nwx import Archive
 from nwx.accounts.account_file import AccountFile
@@ -82,6 +83,11 @@ class ServiceSettings:
     def writes(self) -> bool:
         """Whether somebody, by a token or a role, may write something."""
         return bool(self.cdx_token or self.queue_token or self.users.has_users)
+
+    @property
+    def prefix(self) -> str:
+        """The path at which readers find the pages, "" for the root of the host."""
+        return urlsplit(self.search_url).path.rstrip("/")
 
     def names(self, listening: socket.socket) -> frozenset[str] | None:
         """Return the names that are answered to at a socket, None for any."""
@@ -185,7 +191,9 @@ def serve_pages(
             playing = _Playing(replay.port, replay.shared)
         maker = PagesMaker(archive, settings, loopback_of(listening), playing, shared)
         place, names = place_of(listening), settings.names(listening)
-        order = WorkerOrder(maker, place, settings.threads, settings.cdx_token, names)
+        order = WorkerOrder(
+            maker, place, settings.threads, settings.cdx_token, names, settings.prefix
+        )
         addresses = ServiceAddresses(search, replay.own if replay else "")
         stack.enter_context(serving_redis(settings.redis))
         run_workers(listening, settings.workers, order, lambda: ready(addresses))

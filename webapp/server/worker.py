@@ -39,7 +39,7 @@ class HttpServer(Server):
 
     `at_once` and `counts` are those of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken,
     more where `body_limits` says so of the beginning of a path. `host_names` are those of
-    `is_known_host`. `on_start` is called with the loop
+    `is_known_host`. Paths may begin with `prefix`, where a proxy leaves it. `on_start` is called with the loop
     once connections are taken, `on_begun` with the number of each that was adopted when its first
     bytes were read, `on_closed` after the end of each.
     """
@@ -54,16 +54,18 @@ class HttpServer(Server):
         body_limits: Mapping[str, int] | None = None,
         host_names: frozenset[str] | None = None,
         counts: RequestCounts | None = None,
+        prefix: str = "",
     ) -> None:
         self._body_limits = body_limits or {}
         self._host_names = host_names
         self.token = token
         self.place = place
+        self.prefix = prefix.encode()
         self.on_start: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None
         self.on_begun: Callable[[int], None] = lambda number: None
         self.on_closed: Callable[[int], None] = lambda number: None
         self._listening: list[socket.socket] = []
-        self._bridge = WsgiBridge(application, threads, place, at_once, counts)
+        self._bridge = WsgiBridge(application, threads, place, at_once, counts, prefix)
         self.count: Callable[[dict[str, Any], int, float], object] = self._bridge.count
         self.environ_of = self._bridge.environ_of
         self.answer_at_once = self._bridge.answer_at_once
@@ -201,10 +203,13 @@ def make_server(
     token: str = "",
     at_once: ShortAnswers | None = None,
     body_limits: Mapping[str, int] | None = None,
+    prefix: str = "",
 ) -> HttpServer:
     """Return a server at a listening socket, ready to run in any thread."""
     host, port = listening.getsockname()[:2]
-    server = HttpServer(application, (host, port), threads, token, at_once, body_limits)
+    server = HttpServer(
+        application, (host, port), threads, token, at_once, body_limits, prefix=prefix
+    )
     server.listen(listening)
     return server
 
@@ -246,6 +251,7 @@ class WorkerOrder:
     threads: int
     token: str = ""
     host_names: frozenset[str] | None = None
+    prefix: str = ""
 
 
 def main(channel_number: int) -> None:
@@ -268,6 +274,7 @@ def main(channel_number: int) -> None:
             opened.body_limits,
             order.host_names,
             opened.counts,
+            order.prefix,
         )
         collect_rarely()
         channel.setblocking(False)

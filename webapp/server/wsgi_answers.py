@@ -93,7 +93,8 @@ class WsgiBridge:
     `at_once`, where there is one, gives short answers only, and None for
     all others; it is asked first, by the thread of the loop, and what it
     leaves in the environment of a request goes on to `application`.
-    Requests are counted in `counts`. `place` is the host and port that environments name.
+    Requests are counted in `counts`. `place` is the host and port that environments name,
+    `prefix` the path at which readers find the application.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class WsgiBridge:
         place: tuple[str, int],
         at_once: ShortAnswers | None = None,
         counts: RequestCounts | None = None,
+        prefix: str = "",
     ) -> None:
         self._application = application
         self._counts = counts
@@ -111,7 +113,7 @@ class WsgiBridge:
         # Whether all is well is told though all threads are busy.
         self._health = AnswerThreads(1, "health")
         self._usual_seconds = self._slow_until = 0.0
-        self._common = _common_environ(place)
+        self._common = _common_environ(place, prefix)
 
     def end(self) -> None:
         """End the threads."""
@@ -314,7 +316,7 @@ async def _read_body(environ: dict[str, Any], receive: Any) -> bool:
     return True
 
 
-def _common_environ(place: tuple[str, int]) -> dict[str, Any]:
+def _common_environ(place: tuple[str, int], prefix: str) -> dict[str, Any]:
     """Return what the WSGI environments of all requests have in common."""
     return {
         "wsgi.version": (1, 0),
@@ -327,7 +329,7 @@ def _common_environ(place: tuple[str, int]) -> dict[str, Any]:
         "SERVER_SOFTWARE": "nwx",
         "SERVER_NAME": place[0],
         "SERVER_PORT": str(place[1]),
-        "SCRIPT_NAME": "",
+        "SCRIPT_NAME": prefix,
     }
 
 

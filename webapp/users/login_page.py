@@ -46,15 +46,15 @@ _BARE_CAPTURE = re.compile(r"/+replay/(?!\d{1,14}/)", re.ASCII)
 """A capture without the frame that says that it is one: it could ask for the password again."""
 
 
-def own_path(text: str) -> str:
-    """Return a path of this service, "" for all that could lead elsewhere.
+def own_path(text: str, root: str = "") -> str:
+    """Return a path of this service, found below `root`, "" for all that could lead elsewhere.
 
     Browsers read `//host` and `/\\host` as another host, and pass over tabs
     and line ends.
     """
     if len(text) > _MOST_CHARACTERS or not text.startswith("/") or not text.isprintable():
         return ""
-    if text[1:2] in ("/", "\\") or "\\" in text or _BARE_CAPTURE.match(text):
+    if text[1:2] in ("/", "\\") or "\\" in text or _BARE_CAPTURE.match(text.removeprefix(root)):
         return ""
     try:
         parts = urlsplit(text)
@@ -191,8 +191,7 @@ def _refused(role: Role) -> ResponseReturnValue:
         raise Forbidden(
             gettext("this is for users with the role %(role)s or a higher one", role=role)
         )
-    asked = request.full_path if request.query_string else request.path
-    return redirect(url_for("login.show", next=asked))
+    return redirect(url_for("login.show", next=_asked_path()))
 
 
 blueprint = Blueprint("login", __name__)
@@ -209,7 +208,7 @@ _log = logging.getLogger(__name__)
 def show() -> ResponseReturnValue:
     """Show the form to log in."""
     _users_or_404()
-    return _page(own_path(request.args.get("next", "")))
+    return _page(own_path(request.args.get("next", ""), request.script_root))
 
 
 @blueprint.post("/login")
@@ -218,7 +217,7 @@ def log_in() -> ResponseReturnValue:
     """Begin a session, and lead to where the reader wanted to go."""
     found = _users_or_404()
     check_origin(lazy_gettext("logins"))
-    following = own_path(request.form.get("next", ""))
+    following = own_path(request.form.get("next", ""), request.script_root)
     try:
         check_form()
     except BadRequest:
@@ -337,5 +336,9 @@ def login_values() -> dict[str, object]:
 def _login_address() -> str:
     if request.method != "GET":
         return url_for("login.show")
-    asked = request.full_path if request.query_string else request.path
-    return url_for("login.show", next=own_path(asked) or None)
+    return url_for("login.show", next=own_path(_asked_path(), request.script_root) or None)
+
+
+def _asked_path() -> str:
+    path = request.full_path if request.query_string else request.path
+    return f"{request.script_root}{path}"
