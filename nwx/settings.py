@@ -125,11 +125,13 @@ class ProtectionSettings:
     """Protection of the service from its clients.
 
     A network may ask for `rate` resources a second (`webapp.protection.client_limits`), 0 is no
-    limit. The bearer of `metrics_token` may read the metrics; with "" nobody is.
+    limit. The bearer of `metrics_token` may read the metrics; with "" nobody is. Requests are
+    logged in the file `request_log`, "-" for standard error, "" for none.
     """
 
     rate: float = 0.0
     metrics_token: str = field(default="", repr=False)
+    request_log: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,9 @@ PROTECTION = option.option_set(
     option.string(
         "--metrics-token", "TEXT", "Token that allows reading /metrics.  [NWX_METRICS_TOKEN]"
     ),
+    option.string(
+        "--request-log", "FILE", "Append a line of JSON for each request; - is standard error."
+    ),
 )
 DEDUP = option.option_set(
     option.repeated(
@@ -154,7 +157,7 @@ def protection_of(settings: "Settings", given: dict[str, Any]) -> "ProtectionSet
     """Return what the options of `PROTECTION` ask for, and leave the others that were given."""
     kept = settings.protection
     rate, token = given.pop("rate_limit"), given.pop("metrics_token")
-    return type(kept)(rate or kept.rate, token or kept.metrics_token)
+    return type(kept)(rate or kept.rate, token or kept.metrics_token, given.pop("request_log"))
 
 
 index_options = option.option_set(

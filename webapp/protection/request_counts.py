@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nwx.errors import SettingsError
+from webapp.protection.request_log import RequestLog
 
 BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """The upper bounds of times in seconds that are counted together; the last count has none."""
@@ -40,10 +41,11 @@ class RouteTimes:
 class RequestCounts:
     """The counts of all processes, and the segment in which this one counts.
 
-    One thread counts; others may read.
+    One thread counts; others may read. Each request is written to `log` too, if there is one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, log: RequestLog | None = None) -> None:
+        self.log = log
         self._file = path.open("r+b")
         self._map = mmap.mmap(self._file.fileno(), 0)
         self._words = memoryview(self._map).cast("Q")

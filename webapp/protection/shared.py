@@ -15,6 +15,7 @@ from nwx.settings import ProtectionSettings
 from webapp.protection.client_limits import ClientLimits, limit_clients
 from webapp.protection.metrics import show_metrics
 from webapp.protection.request_counts import RequestCounts
+from webapp.protection.request_log import RequestLog
 from webapp.protection.token_buckets import TokenBuckets
 
 
@@ -43,7 +44,10 @@ class SharedProtection:
 
     def counts(self, stack: ExitStack) -> RequestCounts:
         """Return the counts of requests; closed with `stack`."""
-        counts = RequestCounts(self._counts)
+        log = RequestLog(self.options.request_log) if self.options.request_log else None
+        if log is not None:
+            stack.callback(log.close)
+        counts = RequestCounts(self._counts, log)
         stack.callback(counts.close)
         return counts
 

@@ -39,9 +39,9 @@ class HttpServer(Server):
 
     `at_once` and `counts` are those of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken,
     more where `body_limits` says so of the beginning of a path. `host_names` are those of
-    `is_known_host`. Paths may begin with `prefix`, where a proxy leaves it. `on_start` is called with the loop
-    once connections are taken, `on_begun` with the number of each that was adopted when its first
-    bytes were read, `on_closed` after the end of each.
+    `is_known_host`. Paths may begin with `prefix`, where a proxy leaves it. `on_start` is called
+    with the loop once connections are taken, `on_begun` with the number of each that was adopted
+    when its first bytes were read, `on_closed` after the end of each.
     """
 
     def __init__(

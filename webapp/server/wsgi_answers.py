@@ -24,6 +24,7 @@ from urllib.parse import unquote_to_bytes
 from webapp.headers import Application, ShortAnswers
 from webapp.protection.client_limits import ROUTE
 from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts
+from webapp.protection.request_log import request_id
 from webapp.server.connections import Headers
 from webapp.server.http_connection import CONNECTION, ENVIRON, HttpConnection
 
@@ -124,6 +125,8 @@ class WsgiBridge:
         """Count a request that was answered; called by the thread of the loop."""
         if self._counts is not None:
             self._counts.add(environ.get(ROUTE, OTHER_ROUTE), status, seconds)
+            if self._counts.log is not None:
+                self._counts.log.add(environ, status, seconds)
 
     def environ_of(
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
@@ -195,7 +198,9 @@ class WsgiBridge:
                 piece = await threads.run(lambda: context.run(answer.next_piece, self._application))
                 await answer.send_piece(piece, ended=answer.ended)
         except Exception:
-            _logger.exception("the answer to %s failed", path[:200])
+            _logger.exception(
+                "the answer to %s failed (%s)", path[:200], request_id(answer.environ)
+            )
             if answer.has_begun:
                 # Closed in the middle, so that nobody takes it for whole.
                 answer.connection.transport.close()
@@ -282,6 +287,7 @@ class _Answer:
         """Send the head; `whole_bytes` is the length of a body that follows at once."""
         self.has_begun = True
         headers = self._headers
+        headers.append((b"x-request-id", request_id(self.environ).encode()))
         if self._length is None and whole_bytes is not None and self.status not in _BODILESS:
             self._length = whole_bytes
             headers.append((b"content-length", b"%d" % whole_bytes))
