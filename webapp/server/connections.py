@@ -51,6 +51,7 @@ class ConnectionHost(Protocol):
     """The server, as its connections know it."""
 
     token: str
+    prefix: bytes
     count: Callable[[dict[str, Any], int, float], object]
 
     @property
