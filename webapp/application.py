@@ -19,7 +19,6 @@ from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
-from nwx.errors import EngineError
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp import entities as entities
@@ -53,7 +52,6 @@ from webapp.site.context import (
     ArchiveFolder,
     PlaybackState,
     Service,
-    archive,
     preferences,
     service,
 )
@@ -292,7 +290,11 @@ def _prepare_templates(app: Flask) -> None:
         return address("static", filename=name, v=nwx.__version__)
 
     app.jinja_env.globals.update(
-        url_for=address, static=static, replay=replay.address, form_token=form_token
+        url_for=address,
+        static=static,
+        replay=replay.address,
+        form_token=form_token,
+        endpoints=app.view_functions,
     )
     prepare_hidden_marks(app)
     app.context_processor(_common)
@@ -304,20 +306,12 @@ def _common() -> dict[str, object]:
     return {
         "title": found.title,
         "replays": found.replays,
-        "has_quality": _has_scores(),
         "preferences": preferences(),
         "version": nwx.__version__,
         "page_language": get_locale(),
         **login_page.login_values(),
         "box_query": g.get("box_query", ""),
     }
-
-
-def _has_scores() -> bool:
-    try:
-        return archive().has_scores()
-    except EngineError:
-        return False  # the page of an error is made with this too
 
 
 def _protect(response: Response) -> Response:

@@ -208,3 +208,32 @@ def test_paper_has_no_controls(page: Page, server: str) -> None:
     page.emulate_media(media="print")
     expect(page.locator("#q")).to_be_hidden()
     expect(page.locator(".hit").first).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [{"width": 1200, "height": 800}, PHONE])
+def test_the_menus_lead_to_every_group_without_scripts(
+    browser: Browser, server: str, size: Any
+) -> None:
+    page = _open(browser, viewport=size, java_script_enabled=False)
+    page.goto(f"{server}/search?q=quarry")
+    page.locator(".menu summary", has_text="Search").click()
+    expect(page.get_by_role("link", name="Documents").first).to_have_attribute(
+        "aria-current", "page"
+    )
+    page.get_by_role("link", name="Trends").click()
+    expect(page.locator("#query-1")).to_have_value("quarry")
+    page.locator(".menu summary", has_text="Crawls").click()
+    page.get_by_role("link", name="Repairs").click()
+    expect(page).to_have_url(f"{server}/quality/repairs")
+    page.context.close()
+
+
+def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(page: Page, server: str) -> None:
+    page.goto(server)
+    menu = page.locator(".menu").first
+    menu.locator("summary").click()
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    menu.locator("summary").click()
+    page.locator("h1").click()
+    expect(menu).not_to_have_attribute("open", "")

@@ -85,7 +85,7 @@ class PageKey:
     address: tuple[str, str, bytes]
     language: str
     preferences: str
-    shows: tuple[bool, bool]
+    shows_pictures: bool
 
 
 def page_key() -> PageKey | None:
@@ -101,7 +101,7 @@ def page_key() -> PageKey | None:
         (request.script_root, request.path, request.query_string),
         page_locale().language,
         request.cookies.get(COOKIE, ""),
-        (archive().page_pictures().is_built(), archive().has_scores()),
+        archive().page_pictures().is_built(),
     )
 
 

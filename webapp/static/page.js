@@ -15,3 +15,14 @@ for (const button of document.querySelectorAll("button.copy")) {
     button.classList.add("copied");
   });
 }
+// Menus close by a click elsewhere and by Escape.
+const close = (kept) => {
+  for (const menu of document.querySelectorAll(".menu[open]")) if (menu !== kept) menu.open = false;
+};
+document.addEventListener("click", (event) => close(event.target.closest(".menu")));
+document.addEventListener("keydown", (event) => {
+  const open = event.key === "Escape" && document.querySelector(".menu[open]");
+  if (!open) return;
+  close();
+  open.querySelector("summary").focus();
+});
