@@ -45,6 +45,7 @@ GROUPS = {
         "pictures": "Find pictures by the words of the pages that show them.",
         "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",
         "serve": "Serve the search page, the JSON API, the CDX server and playback.",
+        "mcp": "Let assistants search, read and quote the archive by MCP (nwx[mcp]).",
         "users": "Keep the accounts of those who log in to the pages.",
     },
     "Measure": {

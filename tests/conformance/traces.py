@@ -339,6 +339,7 @@ QUIET: Mapping[str, str] = {
     "upgrade": "maintains: prints counts",
     "render": "renders with a browser what search finds",
     "serve": "serves the routes",
+    "mcp": "for assistants; tests/conformance/test_assistants.py compares its answers",
     "build-facets": "writes",
     "invert-links": "writes",
     "check-playback": "writes",

@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",
+    "nwx/assistants": "tests/conformance/test_assistants.py",
     "nwx/archive_pages.py": "tests/web",
     "nwx/archive_crawls.py": "tests/cli/test_queue.py",
     "nwx/archive_indices.py": "tests/cli/test_stats.py",

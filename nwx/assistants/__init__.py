@@ -1,0 +1,1 @@
+"""What assistants may ask an archive, by the Model Context Protocol: `nwx mcp`."""

@@ -1,0 +1,234 @@
+"""The MCP server over an archive: who asks, within which limits, and the log of it."""
+
+import json
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from cachetools import LRUCache
+
+from nwx.access.restricted.engine import RestrictedEngines
+from nwx.archive import Archive
+from nwx.assistants.questions import schema_of
+from nwx.assistants.tools import TOOLS, Tool
+from nwx.assistants.untrusted import INSTRUCTIONS, fitted, json_of, without_hidden_signs
+from nwx.engine.access.rules import EVERYBODY, Role, Viewer
+from nwx.engine.base import Engine, open_engine
+from nwx.engine.work import Work, working
+from nwx.errors import NwxError, SourceError, UsageError
+from nwx.settings import Settings
+
+try:
+    import anyio
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+    from mcp_types import (
+        CallToolRequestParams,
+        CallToolResult,
+        ListToolsResult,
+        PaginatedRequestParams,
+        TextContent,
+        ToolAnnotations,
+    )
+    from mcp_types import Tool as ListedTool
+except ImportError as error:
+    raise UsageError(
+        "assistants need the package mcp, which is not installed; run pip install 'nwx[mcp]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from webapp.protection.client_limits import ClientLimits
+
+_AT_ONCE = 4
+_KEPT = 16
+_COSTLY = ("quote", "verify_quote", "captures", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantAnswer:
+    """What a tool answered: JSON that is marked as untrusted, or why it did not."""
+
+    shown: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+class AssistantDesk:
+    """Answers the questions of assistants from an open engine; threads may share it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        audit: "AuditLog | None" = None,
+        limits: "ClientLimits | None" = None,
+    ) -> None:
+        self._settings = settings
+        self._engines = RestrictedEngines(engine)
+        self._archives: LRUCache[int, tuple[Engine, Archive]] = LRUCache(_KEPT)
+        self._audit = audit
+        self._limits = limits
+
+    @classmethod
+    def open(
+        cls, stack: ExitStack, settings: Settings, audit: Path | None = None
+    ) -> "AssistantDesk":
+        """Return the desk of an archive; all that it opens is closed with `stack`."""
+        engine = stack.enter_context(open_engine(settings, read_only=True))
+        engine.access_index().rules()  # an error where there is no archive
+        log = AuditLog(audit) if audit else None
+        limits = None
+        if settings.protection.rate:
+            # Imported here: most have no limits, and this loads the pages.
+            from webapp.protection.shared import SharedProtection
+
+            limits = SharedProtection.create(stack, settings.protection, 1).limits(stack)
+        return cls(engine, settings, log, limits)
+
+    def answer(self, name: str, arguments: dict[str, Any], viewer: Viewer) -> AssistantAnswer:
+        """Return what a tool answers a viewer, logged before it is given."""
+        started = time.monotonic()
+        answer = self._answer(name, arguments, viewer)
+        if self._audit is not None:
+            took_ms = round(1_000 * (time.monotonic() - started))
+            self._audit.add(viewer, name, arguments, answer.error or "answered", took_ms)
+        return answer
+
+    def _answer(self, name: str, arguments: dict[str, Any], viewer: Viewer) -> AssistantAnswer:
+        tool = TOOLS.get(name)
+        if tool is None:
+            return AssistantAnswer(error=f"there is no tool {without_hidden_signs(name[:100])}")
+        if wait := self._wait(tool, viewer):
+            return AssistantAnswer(error=f"too many questions; try again in {wait:.0f} s")
+        try:
+            asked = msgspec.convert(arguments, tool.asked)
+            with working(Work(self._settings.search_seconds)):
+                found = tool.answer(self._archive(viewer), asked)
+                return AssistantAnswer(fitted(found, asked))
+        except (NwxError, msgspec.ValidationError) as error:
+            return AssistantAnswer(error=without_hidden_signs(str(error)))
+
+    def _wait(self, tool: Tool, viewer: Viewer) -> float:
+        if self._limits is None:
+            return 0.0
+        from webapp.protection.client_limits import SCAN, SEARCH, USER_SHARE, payer_at
+
+        payer = f"user {viewer.user}" if viewer.user else payer_at(viewer.address)
+        cost = SCAN if tool.name in _COSTLY else SEARCH
+        return self._limits.take(payer, cost, USER_SHARE if viewer.user else 1)
+
+    def _archive(self, viewer: Viewer) -> Archive:
+        """Return the archive as a viewer sees it by the rules of this moment."""
+        engine = self._engines.for_viewer(viewer)
+        kept = self._archives.get(id(engine))
+        if kept is None or kept[0] is not engine:
+            kept = self._archives[id(engine)] = engine, Archive.over(engine, self._settings)
+        return kept[1]
+
+
+class AuditLog:
+    """A file of JSON lines: who asked what, when, and whether it was answered."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._write(b"")  # an error before anything is answered
+
+    def add(
+        self, viewer: Viewer, tool: str, arguments: dict[str, Any], outcome: str, took_ms: int
+    ) -> None:
+        """Add a line; raises SourceError where it cannot be written."""
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "user": viewer.user,
+            "address": viewer.address,
+            "tool": tool,
+            "arguments": arguments,
+            "outcome": outcome,
+            "took_ms": took_ms,
+        }
+        self._write(json.dumps(line).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        try:
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(file, line)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise SourceError(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def assistant_server(desk: AssistantDesk, viewer: Viewer = EVERYBODY) -> "Server[Any]":
+    """Return an MCP server; over HTTP the viewer is whoever has the token of a request."""
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
+    listed = ListToolsResult(tools=list(map(_listed, TOOLS.values())))
+
+    async def list_tools(
+        context: "ServerRequestContext[Any]", asked: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return listed
+
+    async def call_tool(
+        context: "ServerRequestContext[Any]", asked: CallToolRequestParams
+    ) -> CallToolResult:
+        asker = viewer_of_request(context.request, viewer)
+        ask = partial(desk.answer, asked.name, asked.arguments or {}, asker)
+        answer = await anyio.to_thread.run_sync(ask, limiter=limiter)
+        text = answer.error or json_of(answer.shown)
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)],
+            structured_content=None if answer.error else answer.shown,
+            is_error=bool(answer.error),
+        )
+
+    return Server(
+        "nwx",
+        version=version("nwx"),
+        title="Web archive",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def assistant_viewer(user: str, *, sees_all: bool = False) -> Viewer:
+    """Return a user as whom assistants ask; rules hide nothing from one who sees all."""
+    return Viewer(user=user, role=Role.ADMINISTRATOR if sees_all else Role.READER)
+
+
+def viewer_of_request(request: Any, viewer: Viewer) -> Viewer:
+    """Return who asks: the user of a token at an address, else the viewer of the command."""
+    if request is None:
+        return viewer
+    user = request.user.access_token.subject or viewer.user
+    return Viewer(request.client.host if request.client else "", user, viewer.role)
+
+
+def _listed(tool: Tool) -> ListedTool:
+    return ListedTool(
+        name=tool.name,
+        description=tool.words,
+        input_schema=schema_of(tool.asked),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def serve_stdio(settings: Settings, viewer: Viewer, audit: Path | None) -> None:
+    """Answer an assistant at standard input and output until it closes them."""
+    with ExitStack() as stack:
+        server = assistant_server(AssistantDesk.open(stack, settings, audit), viewer)
+
+        async def serve() -> None:
+            async with stdio_server() as (reading, writing):
+                await server.run(reading, writing, server.create_initialization_options())
+
+        anyio.run(serve)
