@@ -32,6 +32,9 @@ _UNSEEN = "\u00ad\u200b\u2060\ufeff"
 """Soft hyphens and blanks without width: nobody sees them."""
 
 _DROP = dict.fromkeys(map(ord, _UNSEEN))
+_QUOTATION_MARKS = ("'`\u00b4\u2018-\u201b\u2032\u2039\u203a", '"\u00ab\u00bb\u201c-\u201f\u2033')
+"""Shapes of one sign: typesetters and programs put one for another."""
+
 _ALONE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u3400-\u9fff]")
 """Characters of scripts that put no blanks between words."""
 
@@ -112,7 +115,10 @@ class _Dated(NamedTuple):
 
 
 class QuotedWords:
-    """Quoted words as they are looked for: white space and Unicode forms do not matter."""
+    """Quoted words as they are looked for.
+
+    White space, Unicode forms, soft hyphens and shapes of quotation marks do not matter.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = " ".join(_normal(text).split())
@@ -122,7 +128,10 @@ class QuotedWords:
             raise UsageError.translated(
                 "a quotation has at most %(most)s characters", most=MOST_QUOTED
             )
-        self._pattern = re.compile(r"\s+".join(map(re.escape, self.text.split())))
+        words = re.escape(self.text).replace("\\ ", r"\s+")
+        for shapes in _QUOTATION_MARKS:
+            words = re.sub(f"[{shapes}]", f"[{shapes}]", words)
+        self._pattern = re.compile(words)
 
     def place(self, text: str) -> tuple[int, int] | None:
         """Return where the words stand first in a text, None where they do not."""

@@ -82,6 +82,19 @@ def test_a_revisit_has_the_text_of_the_url_that_it_repeats(engine: Engine) -> No
     assert (found.first[:4], found.captures) == ("2012", 1)
 
 
+@pytest.mark.parametrize("url", ["http://a.test/", ""])
+def test_shapes_of_quotation_marks_do_not_matter(engine: Engine, url: str) -> None:
+    text = "She said \u201cthe city\u2019s lamp\u201d is \u00ab l\u2018ancien \u00bb phare."
+    engine.write(batch([page("http://a.test/", "2010", text)]))
+    engine.refresh()
+    for quoted in (text, "said \"the city's lamp\" is", "\u201ethe city\u2019s lamp\u201c",
+                   "is \" l'ancien \" phare"):  # fmt: skip
+        (version,) = find_quotation(engine, quoted, QuoteScope(url)).versions
+        assert version.end - version.start == len(quoted)
+    for other in ("the citys lamp", "the city,s lamp", "said 'the city's lamp'"):
+        assert not find_quotation(engine, other, QuoteScope(url)).verified, other
+
+
 def test_it_says_if_not_all_was_read(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quotations, "MOST_COMPARED", 2)
     engine.write(batch(page(f"http://a.test/{n}", "2010", f"Common words {n}") for n in range(4)))

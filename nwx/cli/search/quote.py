@@ -26,9 +26,10 @@ _SHOWN = 20
 def command(settings: Settings, /, text: str, *, as_json: bool, **asked: Any) -> int:
     """Show in which captures quoted words stand, since when and until when.
 
-    The words must stand there exactly: white space and Unicode forms do not matter,
-    case and every sign do. Without --url, those of the documents are read that the
-    index finds, at most 10,000. Exits with 1 if the words stand nowhere.
+    The words must stand there exactly: white space, Unicode forms and shapes of
+    quotation marks do not matter, case and every other sign do. Without --url, those
+    of the documents are read that the index finds, at most 10,000. Exits with 1 if the
+    words stand nowhere.
     """
     with opened_archive(settings) as archive:
         found = archive.quote(text, **asked)
