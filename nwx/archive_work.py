@@ -200,7 +200,7 @@ class ArchiveWork:
             "links": partial(self._build_links, workers, inverted, progress, anew=anew),
             "pictures": partial(self._build_pictures, workers, progress, anew=anew),
         }
-        wanted = names or [name for name in BUILT_INDICES if anew or self.is_stale(name)]
+        wanted = names or self.stale(anew=anew)
         with hidden_main_module():
             return {name: builds[name]() for name in wanted}
 
@@ -211,6 +211,14 @@ class ArchiveWork:
             return engine.picture_index().is_made()
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
         return bool(store.version())
+
+    def stale(self, *, anew: bool = False, known: bool = False) -> tuple[str, ...]:
+        """Return the built indices that are stale or missing, all with `anew`.
+
+        With `known`, only those that were ever built.
+        """
+        found = (name for name in BUILT_INDICES if not known or self.is_built(name))
+        return tuple(name for name in found if anew or self.is_stale(name))
 
     def is_stale(self, name: str) -> bool:
         """Return whether an index was never built, or the archive changed since its build."""

@@ -50,6 +50,7 @@ GROUPS = {
     },
     "Measure": {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
+        "build": "Bring facets, links, pictures and triples up to date with the captures.",
         "build-facets": "Build the columns and combinations that answer facet questions.",
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
         "build-pictures": "Build the index of pictures: images, and what pages say of them.",
@@ -115,6 +116,7 @@ _MODULES = {
     "restore": "backup",
     "words": "trends",
     "build-facets": "facets",
+    "build-pictures": "build",
     "invert-links": "links",
     **dict.fromkeys(("dedup-cdx", "revisits"), "duplicate_lists"),
     "cdx-load": "cdx",

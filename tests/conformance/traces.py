@@ -340,6 +340,7 @@ QUIET: Mapping[str, str] = {
     "render": "renders with a browser what search finds",
     "serve": "serves the routes",
     "mcp": "for assistants; tests/conformance/test_assistants.py compares its answers",
+    "build": "writes",
     "build-facets": "writes",
     "invert-links": "writes",
     "check-playback": "writes",

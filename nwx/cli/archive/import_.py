@@ -125,6 +125,7 @@ _ERRORS_SHOWN = 10
 @extractor_option
 @steer_options
 @bulk_option
+@option.flag("--build", "Bring facets, links and pictures up to date afterwards.", into="builds")
 @option.flag("--strict", "Exit with code 1 after any error.")
 @option.JSON_REPORT
 @click.pass_obj
@@ -140,6 +141,7 @@ def command(
     jobs: int | None,
     steer: str | None,
     bulk: bool,
+    builds: bool,
     strict: bool,
     as_json: bool,
     quiet: bool,
@@ -187,13 +189,16 @@ def command(
             report, told, steered = _import(
                 archive, sources, wanted, received, excluded, steer, choices, quiet=quiet
             )
+            is_done = report.useful and not received
+            stale = archive.stale(known=not builds) if is_done else ()
         if as_json:
             more = {"exclusion": told.as_json if told else None}
             more |= {"steering": steering_report_json(steered)} if steered else {}
-            print_json(import_report_json(report) | more)
+            print_json(import_report_json(report) | more | {"stale": stale})
         else:
             _print_report(report, told, quiet=quiet)
         _print_steering(steered, quiet=quiet or as_json)
+        _bring_up_to_date(settings, stale, builds=builds, quiet=quiet or as_json)
         if excluded and told and not report.interrupted:
             exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
     if steered and steered.interrupted and received:
@@ -264,6 +269,21 @@ def _import(
                 f"{error}; what was imported until then is kept,"
                 " run the same command again to go on"
             ) from error
+
+
+def _bring_up_to_date(
+    settings: Settings, stale: tuple[str, ...], *, builds: bool, quiet: bool
+) -> None:
+    """Build what an import left behind, or say what that is."""
+    if not stale:
+        return
+    if builds:
+        from nwx.cli.measure.build import build
+
+        with opened_archive(settings) as archive:
+            build(archive, stale, {}, quiet=quiet)
+    elif not quiet:
+        warn(f"not up to date with this import: {', '.join(stale)}; run nwx build")
 
 
 def _print_steering(report: "SteeringReport | None", *, quiet: bool) -> None:

@@ -54,7 +54,7 @@ def command() -> None:
 @click.argument("files", metavar="CDX...", nargs=-1)
 @cluster_options
 @_work_options
-def build_command(
+def build_cluster_command(
     out: Path,
     files: tuple[str, ...],
     memory: int,

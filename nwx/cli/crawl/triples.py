@@ -72,13 +72,18 @@ def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
     if (more := report.errors_total - _ERRORS_SHOWN) > 0:
         warn(f"… and {counted(more, 'more error')}; --json lists them")
     if not quiet:
-        click.echo(
-            f"{counted(report.pages, 'page')} read, {report.known:,} known,"
-            f" {counted(report.mentions, 'page')} with entities of a specification,"
-            f" {counted(report.triples, 'new triple')}, {counted(report.errors_total, 'error')}"
-        )
+        click.echo(triples_words(report))
     if report.interrupted:
         warn("stopped; run the same command again to go on")
+
+
+def triples_words(report: "TriplesReport") -> str:
+    """Return what a build stored, in one line."""
+    return (
+        f"{counted(report.pages, 'page')} read, {report.known:,} known,"
+        f" {counted(report.mentions, 'page')} with entities of a specification,"
+        f" {counted(report.triples, 'new triple')}, {counted(report.errors_total, 'error')}"
+    )
 
 
 @command.command("export")

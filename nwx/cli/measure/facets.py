@@ -144,13 +144,9 @@ def build_facets_command(
             "run nwx build-facets to add them"
         )
     if as_json:
-        print_json(_report_json(report))
+        print_json(facets_json(report))
     elif not quiet:
-        click.echo(
-            f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
-            f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
-            f" {size_words(report.bytes)} in {report.seconds:.1f} s"
-        )
+        click.echo(facets_words(report))
 
 
 def _check_alone(context: click.Context) -> None:
@@ -167,7 +163,17 @@ def show_faults(file: Path | None, sites: "Sites | None") -> None:
         warn(f"{file}: {fault}")
 
 
-def _report_json(report: "FacetBuildReport") -> dict[str, float]:
+def facets_words(report: "FacetBuildReport") -> str:
+    """Return what a build did, in one line."""
+    return (
+        f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
+        f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
+        f" {size_words(report.bytes)} in {report.seconds:.1f} s"
+    )
+
+
+def facets_json(report: "FacetBuildReport") -> dict[str, float]:
+    """Return what a build did, for programs."""
     return {
         "captures": report.captures,
         "months": report.months,

@@ -167,18 +167,24 @@ def invert_links_command(
         )
     report = cast("InlinkBuildReport", built["links"])
     if as_json:
-        print_json(_report_json(report))
+        print_json(links_json(report))
     elif not quiet:
-        refused = f", {counted(report.refused, 'link')} without urlkey" if report.refused else ""
-        loaded = f"{report.loaded:,} loaded, " if from_folder is not None else ""
-        click.echo(
-            f"{counted(report.links, 'link')} of {counted(report.documents, 'document')}"
-            f" ({loaded}{report.read:,} read) to {counted(report.targets, 'URL')}{refused},"
-            f" {size_words(report.bytes)} in {report.seconds:.1f} s"
-        )
+        click.echo(links_words(report, loads=from_folder is not None))
 
 
-def _report_json(report: "InlinkBuildReport") -> dict[str, float]:
+def links_words(report: "InlinkBuildReport", *, loads: bool = False) -> str:
+    """Return what a build did, in one line."""
+    refused = f", {counted(report.refused, 'link')} without urlkey" if report.refused else ""
+    loaded = f"{report.loaded:,} loaded, " if loads else ""
+    return (
+        f"{counted(report.links, 'link')} of {counted(report.documents, 'document')}"
+        f" ({loaded}{report.read:,} read) to {counted(report.targets, 'URL')}{refused},"
+        f" {size_words(report.bytes)} in {report.seconds:.1f} s"
+    )
+
+
+def links_json(report: "InlinkBuildReport") -> dict[str, float]:
+    """Return what a build did, for programs."""
     return {
         "documents": report.documents,
         "read": report.read,

@@ -1,0 +1,35 @@
+"""nwx build, and what an import says of built indices."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import run_nwx
+
+SAMPLE = Path("sample/archive").resolve()
+FIRST, SECOND = SAMPLE / "LANTERN-2008-00000.arc.gz", SAMPLE / "LANTERN-2010-00000.warc.gz"
+
+
+def test_builds_follow_the_captures(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    assert run_nwx(archive, "import", FIRST).err == ""  # nothing was ever built
+    built = json.loads(run_nwx(archive, "build", "--json").out)
+    assert list(built) == ["facets", "links", "pictures"]
+    assert run_nwx(archive, "build").out == "all is up to date; --anew builds it again\n"
+    told = run_nwx(archive, "import", SECOND)
+    assert "not up to date with this import: facets, links, pictures; run nwx build" in told.err
+    assert run_nwx(archive, "build", "links").out.startswith("links: ")
+    assert "facets, pictures; run" in run_nwx(archive, "import", SECOND).err
+    again = run_nwx(archive, "import", "--build", SECOND)
+    assert [line.partition(":")[0] for line in again.out.splitlines()[2:]] == [
+        "facets",
+        "pictures",
+    ]
+    assert json.loads(run_nwx(archive, "build", "--json").out) == {}
+
+
+@pytest.mark.parametrize("name", ["picture", "FACETS "])
+def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
+    told = run_nwx(tmp_path / "archive", "build", name, code=2)
+    assert "'facets', 'links', 'pictures', 'triples', 'all'" in told.err
