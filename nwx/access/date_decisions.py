@@ -319,7 +319,7 @@ def visible_rows(rows: Iterator[CdxRow], decisions: Decisions) -> Iterator[CdxRo
 
 def visible_blocks(
     engine: Engine, decisions: Decisions, span: CdxSpan, form: CdxLineForm
-) -> Iterator[CdxBlock] | None:
+) -> Iterable[CdxBlock] | None:
     """Stream the visible captures of a span in blocks, None where rows are as fast."""
     if span.newest_first or engine.cdx_blocks(span, form) is None:
         return None
@@ -335,9 +335,16 @@ def rows_naming_visible(rows: Iterator[CdxRow], hidden: HiddenAmong) -> Iterator
 
 
 def blocks_naming_visible(
-    blocks: Iterator[CdxBlock], form: CdxLineForm, hidden: HiddenAmong
+    blocks: Iterable[CdxBlock], form: CdxLineForm, hidden: HiddenAmong
+) -> Iterable[CdxBlock]:
+    """Stream blocks without redirects to URLs that are hidden; a list stays one."""
+    named = _blocks_naming(blocks, form, hidden)
+    return list(named) if isinstance(blocks, list) else named
+
+
+def _blocks_naming(
+    blocks: Iterable[CdxBlock], form: CdxLineForm, hidden: HiddenAmong
 ) -> Iterator[CdxBlock]:
-    """Stream blocks without redirects to URLs that are hidden."""
     places = [at for at, place in enumerate(form.places) if place == _REDIRECT]
     for block in blocks:
         if block.rows:

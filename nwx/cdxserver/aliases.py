@@ -57,7 +57,7 @@ class AliasedSource:
             for row in heapq.merge(*streams, key=_timestamp, reverse=span.newest_first):
                 yield row._replace(urlkey=target)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Stream the same captures as lines where no alias is in the span."""
         return None if self._touching(span) else self._source.blocks(span, form)
 

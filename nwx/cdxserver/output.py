@@ -202,8 +202,8 @@ _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}
 """Whether digests of normal form lose the name of their algorithm."""
 
 
-def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterator[bytes] | None:
-    """Return the text answer in pieces; None if it has to be made from rows."""
+def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterable[bytes] | None:
+    """Return the text answer in pieces, a list where all is read; None if it is made from rows."""
     names = dialect.fields_of(query)
     form = _form(names, query.digest) if _is_plain(query) else None
     if form is None:
@@ -211,7 +211,8 @@ def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterato
     blocks = source.blocks(narrowed(query), form)
     if blocks is None:
         return None
-    return _pieces(blocks, text_writer(names, query.digest), query.limit)
+    found = _pieces(blocks, text_writer(names, query.digest), query.limit)
+    return list(found) if isinstance(blocks, list) else found
 
 
 @lru_cache(1_000)
@@ -236,7 +237,7 @@ def _is_plain(query: CdxQuery) -> bool:
     )
 
 
-def _pieces(blocks: Iterator[CdxBlock], write: RowWriter, limit: int | None) -> Iterator[bytes]:
+def _pieces(blocks: Iterable[CdxBlock], write: RowWriter, limit: int | None) -> Iterator[bytes]:
     remaining = limit
     for block in blocks:
         text = block.text or "".join(map(write, block.rows))

@@ -32,6 +32,15 @@ class Parameters:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def only(self, name: str) -> str:
+        """Return the value of a parameter where it is the only one, and given once, else ""."""
+        values = self._values.get(name, ()) if len(self._values) == 1 else ()
+        return values[0] if len(values) == 1 else ""
+
+    def has_any(self, names: Collection[str]) -> bool:
+        """Return whether any of these parameters is given."""
+        return not self._values.keys().isdisjoint(names)
+
     def others(self, names: Collection[str]) -> tuple[tuple[str, str], ...]:
         """Return names and values of all parameters but these."""
         return tuple(

@@ -122,6 +122,11 @@ def parse_cdx_query(
     If no `collection` is given, a parameter may name one. Raises CdxQueryError with the wrong
     parameter and its valid values.
     """
+    url = parameters.only("url").strip()
+    if url and not url.startswith("*.") and not url.endswith("*"):
+        key = urlkey_of(url)
+        plain = _remembered((), dialect.name, digest, True)
+        return plain.for_span(exactly(key, collection=collection), key)
     span, urlkey = _place(parameters, collection or parameters.text("collection"))
     others = parameters.others(_OF_PLACE)
     small = sum(len(name) + len(value) for name, value in others) < _KEPT_CHARACTERS

@@ -1,7 +1,7 @@
 """A CDX server without HTTP: query parameters in, streamed answer out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nwx.cdx.rows import CdxRow
@@ -55,10 +55,13 @@ def of_page(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its media type, and its bytes, which are made while they are read."""
+    """An answer: its media type, and its bytes, which are made while they are read.
+
+    Those of a short answer may be there by now, as a list.
+    """
 
     media_type: str
-    pieces: Iterator[bytes]
+    pieces: Iterable[bytes]
     urlkey: str = ""
 
 
@@ -154,7 +157,7 @@ class CdxServer:
     def lines(self, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
         """Return the captures that a question asks for as pieces of text, whole lines each."""
         lines = plain_lines(query, self.source, dialect)
-        return pieces(self.rows(query), query, dialect) if lines is None else lines
+        return pieces(self.rows(query), query, dialect) if lines is None else iter(lines)
 
     def close(self) -> None:
         """Close the sources."""

@@ -190,7 +190,7 @@ class CdxFileSource:
             lines = backwards(lines)
         return opened.reader.rows(lines, span.revisits)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
@@ -300,7 +300,7 @@ class ClusterSource:
         lines = self._lines(span)
         return self._reader.rows(backwards(lines) if span.newest_first else lines, span.revisits)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:

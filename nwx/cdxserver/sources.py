@@ -2,7 +2,7 @@
 
 import heapq
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -48,8 +48,11 @@ class RowSource(Protocol):
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         """Stream the captures of a span in its order."""
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
-        """Stream the captures of a span as lines, None where rows are as fast."""
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
+        """Stream the captures of a span as lines, None where rows are as fast.
+
+        What is in memory by now, as few captures are, is a list.
+        """
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
@@ -74,7 +77,7 @@ class EngineSource:
         """Stream the captures of a span in its order."""
         return self._engine.cdx_rows(span)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Stream the captures of a span as lines, where the engine has them."""
         return self._engine.cdx_blocks(span, form)
 
@@ -110,12 +113,16 @@ class Sources:
             return without_repeats(streams[0])
         return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Stream the same captures as lines; None for several sources, which may repeat them."""
         if len(self._sources) != 1:
             return None
-        blocks = self._sources[0].blocks(span, form)
-        return None if blocks is None else _blocks(self._sources[0], blocks)
+        source = self._sources[0]
+        with _logged_faults(source):
+            blocks = source.blocks(span, form)
+        if isinstance(blocks, list) and not any(block.rows for block in blocks):
+            return blocks
+        return None if blocks is None else _blocks(source, blocks)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         """Stream the marks of all sources, in order."""
@@ -146,7 +153,7 @@ def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
                 work.check()
 
 
-def _blocks(source: RowSource, blocks: Iterator[CdxBlock]) -> Iterator[CdxBlock]:
+def _blocks(source: RowSource, blocks: Iterable[CdxBlock]) -> Iterator[CdxBlock]:
     work = current_work()
     read = 0
     with _logged_faults(source):
@@ -234,7 +241,7 @@ class RestrictedSource:
         visible = visible_rows(rows, self._decisions) if self._is_touched(span) else rows
         return rows_naming_visible(visible, self._hidden)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Stream the same captures as lines where no rule is about the span."""
         blocks = None if self._is_touched(span) else self._source.blocks(span, form)
         return blocks and blocks_naming_visible(blocks, form, self._hidden)

@@ -57,10 +57,10 @@ class CdxBlock:
     rows: Sequence[CdxRow] = ()
 
 
-def exactly(urlkey: str, since: str = "", until: str = "") -> CdxSpan:
+def exactly(urlkey: str, since: str = "", until: str = "", *, collection: str = "") -> CdxSpan:
     """Return the span of one urlkey, from a timestamp on and up to, but without, another."""
     end = f"{urlkey} {until}" if until else f"{urlkey}!"
-    return CdxSpan(f"{urlkey} {since}", end)
+    return CdxSpan(f"{urlkey} {since}", end, collection=collection)
 
 
 class KeysAtTime(NamedTuple):
@@ -161,7 +161,7 @@ class CaptureIndex(ABC):
         their normal form.
         """
 
-    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterator[CdxBlock] | None":
+    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterable[CdxBlock] | None":
         """Stream the captures of a span as assembled lines.
 
         None if the engine has them no faster than as rows, and for spans with the newest first.

@@ -25,8 +25,11 @@ TIMES = ("20100101000000", "20100101000001", "20101231235959", "20200229120000",
 DIGESTS = ("", "sha1:A", "sha1:AAAAAAAAAAAAAAAA", "sha1:BAAAAAAAAAAAAAAA", "md5:AAAAAAAAAAAAAAAA")
 
 
+PLAIN = st.sampled_from(("", "a"))
+
+
 @st.composite
-def captures(draw: st.DrawFn) -> Capture:
+def captures(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> Capture:
     url = f"http://{draw(st.sampled_from('abc'))}.org/{draw(st.integers(0, 3))}"
     digest = draw(st.sampled_from(DIGESTS))
     return Capture(
@@ -35,8 +38,8 @@ def captures(draw: st.DrawFn) -> Capture:
         source_file_offset=draw(st.one_of(st.integers(0, 9), st.just(10**17))),
         record_length=draw(st.sampled_from((None, 0, 7))),
         record_type=draw(st.sampled_from(("response", "response", "revisit"))),
-        url=url + draw(TEXTS),
-        urlkey=f"org,{url[7]})/{url[-1]}" + draw(TEXTS),
+        url=url + draw(texts),
+        urlkey=f"org,{url[7]})/{url[-1]}" + draw(texts),
         host="x",
         domain="y",
         public_suffix="z",
@@ -47,19 +50,21 @@ def captures(draw: st.DrawFn) -> Capture:
         content_type=draw(st.sampled_from(("", "text/html", "warc/x"))),
         content_type_norm="html",
         content_length=draw(st.sampled_from((None, 3))),
-        redirect_to=draw(TEXTS),
+        redirect_to=draw(texts),
         method=draw(st.sampled_from(("GET", "POST"))),
-        via=draw(TEXTS),
+        via=draw(texts),
     )
 
 
-CHANGES = st.lists(
-    st.one_of(
-        st.lists(captures(), min_size=1, max_size=12),
-        st.sets(st.integers(0, 30), min_size=1, max_size=8),
-    ),
-    min_size=1,
-    max_size=8,
+CHANGES = st.sampled_from((TEXTS, PLAIN)).flatmap(
+    lambda texts: st.lists(
+        st.one_of(
+            st.lists(captures(texts), min_size=1, max_size=12),
+            st.sets(st.integers(0, 30), min_size=1, max_size=8),
+        ),
+        min_size=1,
+        max_size=8,
+    )
 )
 """Loads, and deletions of the captures at these places of the list."""
 
@@ -118,8 +123,10 @@ def lines(engine: EmbeddedEngine, span: CdxSpan) -> list[str]:
     return found
 
 
-def spans() -> Iterable[CdxSpan]:
+def spans(urlkeys: Iterable[str]) -> Iterable[CdxSpan]:
+    exact = [(f"{key} ", f"{key}!") for key in urlkeys if " " not in key]
     for start, end in (
+        *exact[:3],
         ("", "\U0010ffff"),
         ("org,a)/1", "org,b)/2"),
         ("org,b)/1 2010", "org,b)/1 2011"),
@@ -132,7 +139,7 @@ def spans() -> Iterable[CdxSpan]:
 def compared(engine: EmbeddedEngine, held: list[Capture]) -> None:
     assert engine.count(IndexName.CAPTURES) == len(held)
     assert list(engine.captures("", "\U0010ffff")) == held
-    for span in spans():
+    for span in spans(dict.fromkeys(one.urlkey for one in held)):
         first, since, last, until = span.bounds()
         wanted = [
             one

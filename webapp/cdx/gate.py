@@ -19,7 +19,15 @@ from nwx.cdxserver.server import Answer, CdxServer
 from nwx.engine.work import working
 from nwx.errors import NwxError
 from webapp.cdx.service import SPELLINGS, CdxService, origin_headers
-from webapp.cdx.streams import COMMON_HEADERS, AnswerWork, BegunAnswer, begin, takes_gzip, whole
+from webapp.cdx.streams import (
+    COMMON_HEADERS,
+    WHOLE_BYTES,
+    AnswerWork,
+    BegunAnswer,
+    begin,
+    takes_gzip,
+    whole,
+)
 from webapp.headers import Application, is_host
 from webapp.protection.client_limits import (
     LIMITS_EXTENSION,
@@ -118,6 +126,8 @@ class Gate:
                 answer = self._answer(server, path[1] or "", path[2] or "", environ["QUERY_STRING"])
             if answer is None:
                 return None
+            if isinstance(answer.pieces, list) and sum(map(len, answer.pieces)) < WHOLE_BYTES:
+                return BegunAnswer(answer.media_type, b"".join(answer.pieces), True, iter(()), work)
             return begin(lambda: (answer.pieces, answer.media_type), work)
         except NwxError as error:
             work.close()
@@ -138,7 +148,7 @@ class Gate:
         if collection and not self._service.knows(server, collection):
             return None
         parameters = parameters_of(query_string)
-        if any(name in parameters for name in _NOT_SO_PLAIN):
+        if parameters.has_any(_NOT_SO_PLAIN):
             return None
         return asked(self._service, server, parameters, collection, variant)
 
@@ -168,8 +178,9 @@ def asked(
     """Return the answer to what is asked at an address that ends with a variant."""
     # Crawlers that want digests in a spelling speak the dialect of the Internet Archive, and so do
     # clients that page by resume keys, which pywb does not have.
-    resumes = parameters.text("resumeKey") or parameters.truth("showResumeKey")
-    is_ia = variant in SPELLINGS or (resumes and not variant)
+    is_ia = variant in SPELLINGS or (
+        not variant and (parameters.text("resumeKey") or parameters.truth("showResumeKey"))
+    )
     usual = IA.name if is_ia else variant or PYWB.name
     return server.answer(
         parameters,

@@ -5,7 +5,7 @@ names a dialect, or for crawlers a spelling of digests: `/cdx/ia`,
 `/web/cdx/hex`. `/<collection>` is OutbackCDX's address, in its dialect.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
@@ -148,7 +148,7 @@ def _answer(variant: str, collection: str = "") -> Response:
     parameters = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
     gzip = parameters.truth("gzip") if parameters.text("gzip") else None
 
-    def answer() -> tuple[Iterator[bytes], str]:
+    def answer() -> tuple[Iterable[bytes], str]:
         if parameters.text("q"):
             return answer_xml(parameters, cdx_server().source, collection), XML
         found = asked(cdx_service(), cdx_server(), parameters, collection, variant)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,7 +107,7 @@ class BegunAnswer:
         self.work.close()
 
 
-def begin(answer: Callable[[], tuple[Iterator[bytes], str]], work: AnswerWork) -> BegunAnswer:
+def begin(answer: Callable[[], tuple[Iterable[bytes], str]], work: AnswerWork) -> BegunAnswer:
     """Return the beginning of an answer, whose pieces and media type `answer` gives.
 
     Raises EngineBusyError on a long answer while too many are under way,
@@ -115,7 +115,8 @@ def begin(answer: Callable[[], tuple[Iterator[bytes], str]], work: AnswerWork) -
     """
     try:
         with working(work):
-            pieces, media_type = answer()
+            found, media_type = answer()
+            pieces = iter(found)
             head, ended = beginning(pieces)
         if not ended:
             work.take_place()
@@ -128,7 +129,7 @@ def begin(answer: Callable[[], tuple[Iterator[bytes], str]], work: AnswerWork) -
 
 
 def as_response(
-    answer: Callable[[], tuple[Iterator[bytes], str]], *, gzip: bool | None
+    answer: Callable[[], tuple[Iterable[bytes], str]], *, gzip: bool | None
 ) -> Response:
     """Return the response of an answer, whose pieces and media type `answer` gives.
 

@@ -1,6 +1,6 @@
 """The captures, documents and dates that a viewer may see."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -144,7 +144,7 @@ class RestrictedCaptures:
         visible = visible_rows(rows, self._decisions) if self._touches(span) else rows
         return rows_naming_visible(visible, self.urls.among)
 
-    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Stream the same captures as lines, where no rule is about captures of the span."""
         span = self._looked_up_span(span)
         if self._touches(span):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from nwx.engine.embedded.captures.blocks import FileNames
+from nwx.engine.embedded.captures.block_parts import FileNames
 from nwx.engine.embedded.captures.runs import RUN_SCHEMA, RUN_TABLES, CaptureConnection
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError
@@ -93,7 +93,7 @@ def connect(path: Path, *, read_only: bool, names: FileNames | None = None) -> s
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
     elif isinstance(db, CaptureConnection):
-        db.names = {} if names is None else names
+        db.names = FileNames() if names is None else names
     db.execute(f"PRAGMA query_only = {int(read_only)}")
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA cache_size = -{_READER_CACHE_KIB if read_only else _WRITER_CACHE_KIB}")

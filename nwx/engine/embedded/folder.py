@@ -20,7 +20,7 @@ from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import database
-from nwx.engine.embedded.captures.blocks import FileNames
+from nwx.engine.embedded.captures.block_parts import FileNames
 from nwx.engine.embedded.checks.sums import add_sums
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import (
@@ -82,7 +82,7 @@ class Folder:
         self.segments = path / "segments"
         self.numbers = self.segments / "numbers"
         self.format = FORMAT
-        self.names: FileNames = {}
+        self.names = FileNames()
         self.progress = progress
         self.upgrade = Upgrade()
 

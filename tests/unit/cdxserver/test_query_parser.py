@@ -1,9 +1,12 @@
 """Parameters as a question, by the rules of a dialect."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.parameters import Parameters, parameters_of
 from nwx.cdxserver.query_model import (
+    DIALECTS,
     IA,
     OUTBACK,
     PYWB,
@@ -28,6 +31,27 @@ from nwx.errors import CdxQueryError
 
 def parsed(query: str, dialect: Dialect = IA) -> CdxQuery:
     return parse_cdx_query(parameters_of(query), dialect)
+
+
+def understood(pairs: list[tuple[str, str]], dialect: Dialect, collection: str) -> object:
+    """Return the query of parameters, or the message of its error."""
+    try:
+        return parse_cdx_query(Parameters(pairs), dialect, None, collection)
+    except CdxQueryError as error:
+        return str(error)
+
+
+@given(
+    url=st.text(st.sampled_from("aB.*:/? &=#%20@-é\x00\n"), max_size=12)
+    | st.sampled_from(("*.a.example", " a.example/* ", "HTTP://A.example:80/B c", "*", "http:")),
+    dialect=st.sampled_from(tuple(DIALECTS.values())),
+    collection=st.sampled_from(("", "web")),
+)
+def test_a_url_alone_is_understood_as_one_among_other_parameters(
+    url: str, dialect: Dialect, collection: str
+) -> None:
+    alone = understood([("url", url)], dialect, collection)
+    assert alone == understood([("url", url), ("matchType", "")], dialect, collection)
 
 
 def test_a_url_alone_takes_what_the_dialect_takes_for_granted() -> None:

@@ -1,6 +1,6 @@
 """Several sources as one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,7 +94,7 @@ class _Source:
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
         return (row for row in self._rows if span.start <= f"{row.urlkey} " < span.end)
 
-    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterator[CdxBlock] | None:
+    def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         return iter((CdxBlock(rows=tuple(self.rows(span))),))
 
     def marks(self, span: CdxSpan) -> Iterator[str]:

@@ -7,10 +7,9 @@ columns one after the other, each its values one after the other, or once where 
 import json
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import compress
-from operator import add
+from itertools import compress, repeat
 from typing import Any
 
 from nwx.captures import VALUE_FIELDS
@@ -64,10 +63,18 @@ NUMBER_FIELDS = frozenset(
 
 _VALUE, _COLUMN, _SAME = "\x1f", "\x1e", "\x1d"
 _ODD = _SAME * 2
+_PLAIN = f"{_SAME}1"
 _SPACES = {ord(one): "-" for one in (_VALUE, _COLUMN, _SAME)}
 
 BlockColumns = dict[str, Any]
 """Captures by the names of their columns, each a sequence of values."""
+
+Same = tuple[str | None, ...]
+"""The values that all captures of a block have in columns, None where they differ."""
+
+
+Position = tuple[str, str]
+"""A urlkey and a timestamp."""
 
 
 class BlockError(sqlite3.DatabaseError):
@@ -162,17 +169,58 @@ class Block:
         if number < 1:
             raise BlockError("a block of captures has none")
         self.number = number
+        self._keys = ""
+        self._steps: dict[str, int] = {}
+        self._same: Same | None = None
         self._texts = _columns(lines, LINE_FIELDS)
+        self.is_plain = self._texts.get("plain") == _PLAIN
         if rest is not None:
             self._texts |= _columns(rest, REST_FIELDS)
 
-    def place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:
+    def places(self, first: Position, last: Position) -> tuple[int, int]:
+        """Return the places of the captures from one position up to, but without, another."""
+        keys = self.column("urlkey")
+        begin = self._place_of(keys, *first)
+        return begin, max(begin, self._place_of(keys, *last))
+
+    def places_of_url(self, urlkey: str) -> tuple[int, int]:
+        """Return the places of the captures of a URL, which are found without a list of all."""
+        if not self._keys:
+            self._keys = self._keys_between_values()
+        one = f"{_VALUE}{urlkey}{_VALUE}"
+        place = self._keys.find(one)
+        if place < 0:
+            return 0, 0
+        begin = end = self._keys.count(_VALUE, 0, place)
+        while self._keys.startswith(one, place):
+            place, end = place + len(one) - 1, end + 1
+        return begin, end
+
+    def _keys_between_values(self) -> str:
+        text = self._texts["urlkey"]
+        if not isinstance(text, str) or text[:1] == _SAME:
+            text = _VALUE.join(self.column("urlkey"))
+        if text.count(_VALUE) != self.number - 1:
+            raise BlockError(f"a block of captures has not {self.number} urlkeys")
+        return f"{_VALUE}{text}{_VALUE}"
+
+    def _place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:
         """Return the place of the first capture, by its urlkey and timestamp, not before others."""
         place = bisect_left(keys, urlkey)
         if timestamp and place < self.number and keys[place] == urlkey:
             end = bisect_right(keys, urlkey, place)
             place += bisect_left(self.column("timestamp", place, end), timestamp)
         return place
+
+    @property
+    def same(self) -> Same:
+        """What all captures have in each column of LINE_FIELDS."""
+        if self._same is None:
+            texts = map(self._texts.get, LINE_FIELDS, repeat(_SAME))
+            self._same = tuple(
+                [one[1:] if isinstance(one, str) and one[:1] == _SAME else None for one in texts]
+            )
+        return self._same
 
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
         """Return the values of a column, or some of them, all of them texts."""
@@ -181,10 +229,10 @@ class Block:
         if isinstance(found, str):
             if found[:1] == _SAME:
                 return [found[1:]] * (end - begin)
-            if end - begin < self.number and (
-                some := _of_one_width(found, begin, end, self.number)
-            ):
-                return some
+            if end - begin < self.number and (step := self._step(name, found)):
+                return [found[at : at + step - 1] for at in range(begin * step, end * step, step)]
+            if 2 * begin > self.number:  # the end is nearer
+                return found.rsplit(_VALUE, self.number - begin)[1 : 1 + end - begin]
             values: Sequence[str] = found.split(_VALUE, end)
         else:
             values = found
@@ -192,13 +240,15 @@ class Block:
             raise BlockError(f"a block of captures has {len(values)} of {self.number} values")
         return values[begin:end] if begin or end < len(values) else values
 
-
-def _of_one_width(text: str, begin: int, end: int, number: int) -> Sequence[str]:
-    """Return some of the values of a column, () where these are not all of one length."""
-    step, odd = divmod(len(text) + 1, number)
-    if odd or text[step - 1 :: step] != _VALUE * (number - 1):
-        return ()
-    return [text[place * step : (place + 1) * step - 1] for place in range(begin, end)]
+    def _step(self, name: str, text: str) -> int:
+        """Return how far the values of a column are apart, 0 where they are of several lengths."""
+        if (known := self._steps.get(name)) is not None:
+            return known
+        step, odd = divmod(len(text) + 1, self.number)
+        if odd or text[step - 1 :: step] != _VALUE * (self.number - 1):
+            step = 0
+        self._steps[name] = step
+        return step
 
 
 _BLOCKS_KEPT = 1_536
@@ -239,96 +289,8 @@ def _columns(frame: bytes, fields: Sequence[str]) -> dict[str, str | Sequence[st
     return dict(zip(fields, found, strict=False))
 
 
-Position = tuple[str, str]
-"""A urlkey and a timestamp."""
-
 BEGINNING: Position = ("", "")
 END: Position = ("\U0010ffff", "")
-
-_NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
-_NAMES_AT_ONCE = 500
-_NAMES_KEPT = 200_000
-
-
-FileNames = dict[str, tuple[str, ...]]
-"""Collections and names of files by their codes."""
-
-
-class BlockPart(BlockColumns):
-    """The captures of a block between two positions, column by column as these are asked for."""
-
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        block: Block,
-        first: Position = BEGINNING,
-        last: Position = END,
-    ) -> None:
-        self._db, self._block = db, block
-        keys = block.column("urlkey")
-        self._begin = block.place_of(keys, *first)
-        self._end = max(self._begin, block.place_of(keys, *last))
-        self["urlkey"] = keys[self._begin : self._end]
-
-    def __bool__(self) -> bool:
-        return self._end > self._begin
-
-    def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
-        """Return some of the captures, {} if there are none; other columns are not read as far."""
-        if not any(which):
-            return {}
-        first, last = which.index(True), len(which) - which[::-1].index(True)
-        if last - first < len(which):
-            self._begin, self._end = self._begin + first, self._begin + last
-            held = {name: values[first:last] for name, values in self.items()}
-            self.clear()
-            self.update(held)
-        return chosen_captures({name: self[name] for name in fields}, which[first:last])
-
-    def __missing__(self, name: str) -> Sequence[Any]:
-        if name in ("collection", "source_file"):
-            found = self._names(name == "source_file")
-        elif name in ("digest", "bare_digest"):
-            found = self._digests(bare=name == "bare_digest")
-        else:
-            found = self._block.column(name, self._begin, self._end)
-        self[name] = found
-        return found
-
-    def _digests(self, *, bare: bool) -> Sequence[str]:
-        digests = self._block.column("digest", self._begin, self._end)
-        if not bare:
-            return list(map(add, self["algorithm"], digests))
-        if all(self["algorithm"]):
-            return digests
-        return [one[one.find(":") + 1 :] for one in digests]
-
-    def _names(self, place: int) -> Sequence[str]:
-        sources = self["source"]
-        known: FileNames | None = getattr(self._db, "names", None)
-        try:
-            return [(known or {})[code][place] for code in sources]
-        except KeyError:  # other threads may forget them at any moment
-            names = _file_names(self._db, set(sources), known)
-        try:
-            return [names[code][place] for code in sources]
-        except KeyError as error:
-            raise BlockError(f"captures are of a file that is missing: {error}") from error
-
-
-def _file_names(db: sqlite3.Connection, codes: set[str], known: FileNames | None) -> FileNames:
-    """Return collection and name of files, and keep them with those that are known."""
-    found = {code: name for code in codes if (name := (known or {}).get(code))}
-    missing = sorted(codes - found.keys())
-    for begin in range(0, len(missing), _NAMES_AT_ONCE):
-        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
-        for code, *name in db.execute(_NAMES.format(some)):
-            found[str(code)] = tuple(name)
-    if known is not None:
-        if len(known) > _NAMES_KEPT:
-            known.clear()
-        known.update(found)
-    return found
 
 
 def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:

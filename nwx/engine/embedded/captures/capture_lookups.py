@@ -9,7 +9,8 @@ from operator import itemgetter
 from typing import Any
 
 from nwx.captures import VALUE_FIELDS, capture_of_values
-from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, BlockColumns, BlockPart, Position
+from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, BlockColumns, Position
 from nwx.engine.embedded.captures.lookups import (
     DIGESTS,
     PLACES,

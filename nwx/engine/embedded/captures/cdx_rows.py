@@ -2,16 +2,18 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, dropwhile, repeat
 
 from nwx.cdx.layouts import CDX_FIELDS, DIGEST, FILENAME, MIME, STATUS, URL
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
-from nwx.engine.embedded.captures.blocks import BlockColumns
-from nwx.engine.embedded.captures.runs import Choose, captures_between, snapshot
+from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.blocks import LINE_FIELDS, BlockColumns, Same
+from nwx.engine.embedded.captures.runs import Choose, captures_between, parts_of_url, snapshot
 
 FIRST_ROWS = 256
 _GET = "GET"
@@ -85,9 +87,35 @@ def collections(db: sqlite3.Connection) -> list[str]:
 
 def line_blocks(
     reading: "Connected", streaming: "Connected", span: CdxSpan, form: CdxLineForm
-) -> Iterator[CdxBlock] | None:
+) -> Iterable[CdxBlock] | None:
     """Return the captures of a span as lines, with connections for short and for long reads."""
-    return None if span.newest_first else _blocks(reading, streaming, span, form)
+    if span.newest_first:
+        return None
+    first, since, last, until = span.bounds()
+    if not (since or until) and last == f"{first}!":
+        with reading() as db:
+            found = _blocks_of_url(db, first, span, form)
+        if found is not None:
+            return found
+    return _blocks(reading, streaming, span, form)
+
+
+def _blocks_of_url(
+    db: sqlite3.Connection, urlkey: str, span: CdxSpan, form: CdxLineForm
+) -> list[CdxBlock] | None:
+    """Return the captures of a URL as lines, None where they are not read at once."""
+    parts = parts_of_url(db, urlkey)
+    if parts is None:
+        return None
+    choose = _chooser(span) if span.collection or span.revisits is not None else None
+    blocks = []
+    for part in parts:
+        piece: BlockColumns = part
+        if choose is not None and not all(which := choose(part)):
+            piece = part.chosen(which, (*_LINE_FIELDS, "record_type"))
+        if piece:
+            blocks.append(_as_block(piece, form))
+    return blocks
 
 
 Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -112,14 +140,58 @@ def _blocks(
         yield from map(_as_block, _pieces(db, span, _LINE_FIELDS), repeat(form))
 
 
+_LinePlan = tuple[bool, Sequence[int], Sequence[str]]
+"""Whether all lines of a block are plain, the fields that differ, and the texts around them."""
+
+
 def _as_block(piece: BlockColumns, form: CdxLineForm) -> CdxBlock:
     """Return captures as one text, or as rows where the lines are not plain."""
-    names = piece["source_file"] if FILENAME in form.places else ()
-    if not all(piece["plain"]) or not _are_plain(names):
+    same = piece.same if isinstance(piece, BlockPart) else _UNKNOWN
+    is_plain, places, between = _line_plan(same, form)
+    names = piece["source_file"] if FILENAME in places else ()
+    if not (is_plain or all(piece["plain"])) or not _are_plain(names):
         return CdxBlock(rows=tuple(_rows(piece)))
-    texts = [_texts(piece, place, bare=form.bare_digests) for place in form.places]
-    text = "\n".join(map(" ".join, zip(*texts, strict=True))) + "\n"
-    return CdxBlock(text, len(texts[0]))
+    number = len(piece["timestamp"])
+    # Values and the texts between them by turns take less time than line by line.
+    texts = [sign for one in between[1:] for sign in ("", one)] * number
+    for place, field in enumerate(places):
+        texts[2 * place :: 2 * len(places)] = _texts(piece, field, bare=form.bare_digests)
+    first = between[0]
+    text = first + "".join(texts) if places else first * number
+    return CdxBlock(text.removesuffix(first) if first and places else text, number)
+
+
+_UNKNOWN: Same = (None,) * len(LINE_FIELDS)
+
+
+@lru_cache(1_000)
+def _line_plan(same: Same, form: CdxLineForm) -> _LinePlan:
+    """Return how the lines of a block are written."""
+    known = dict(zip(LINE_FIELDS, same, strict=True))
+    places, between = [], [""]
+    for place in form.places:
+        value = _same_text(known, place)
+        if value is None:
+            places.append(place)
+            between.append(" ")
+        else:
+            between[-1] += f"{value} "
+    # What follows the last field that differs is followed by what begins the next line.
+    between[-1] = f"{between[-1][:-1]}\n{between[0] if places else ''}"
+    return bool(known["plain"]), places, between
+
+
+def _same_text(known: Mapping[str, str | None], place: int) -> str | None:
+    """Return the value that a field of a CDX has in all captures of a block, None if unknown."""
+    if place in (DIGEST, FILENAME):
+        return None
+    names = _STORED.get(place, (CDX_FIELDS[place],))
+    values = [known[name] for name in names]
+    if None in values:
+        return None
+    if place == MIME and values[1] == "revisit":
+        return REVISIT
+    return (values[0] if values else "") or ("unk" if place == MIME else "-")
 
 
 def _are_plain(names: Sequence[str]) -> bool:
@@ -162,7 +234,11 @@ def _pieces(db: sqlite3.Connection, span: CdxSpan, fields: Sequence[str]) -> Ite
 
 
 def _chooser(span: CdxSpan) -> Choose:
-    def choose(piece: BlockColumns) -> list[bool]:
+    def choose(piece: BlockColumns) -> Sequence[bool]:
+        if span.revisits is None:
+            if isinstance(piece, BlockPart) and piece.is_all_of(span.collection):
+                return ()
+            return [one == span.collection for one in piece["collection"]]
         pairs = zip(piece["collection"], piece["record_type"], strict=True)
         return [
             (not span.collection or collection == span.collection)

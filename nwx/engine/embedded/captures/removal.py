@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from nwx.engine.embedded.captures.block_parts import BlockPart
 from nwx.engine.embedded.captures.blocks import (
     STORED_FIELDS,
     BlockColumns,
     BlockPacker,
-    BlockPart,
     chosen_captures,
 )
 from nwx.engine.embedded.captures.entries import (

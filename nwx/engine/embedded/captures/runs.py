@@ -14,13 +14,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from nwx.engine.embedded.captures.block_parts import BlockPart, FileNames
 from nwx.engine.embedded.captures.blocks import (
     END,
     REST_FIELDS,
     Block,
     BlockColumns,
-    BlockPart,
-    FileNames,
     Position,
     kept_block,
 )
@@ -65,7 +64,7 @@ ORDER_FIELDS = ("urlkey", "timestamp", "source_file", "source_file_offset", "col
 _StoredBlock = tuple[Any, ...]
 
 Choose = Callable[[BlockColumns], Sequence[bool]]
-"""Says which captures are wanted."""
+"""Says which captures are wanted; nothing at all where all are."""
 
 _ANY_BEFORE = (
     "(SELECT id FROM blocks WHERE run = :run AND (urlkey, timestamp) < (:{}, :{})"
@@ -78,6 +77,9 @@ _BETWEEN = (
 )
 _FEW = 16
 """Fewer blocks than so many, of all shown runs, are read at once."""
+
+_FEW_OF_URL = 4
+"""So many blocks, at most, with captures of one URL are read before any of them is sent."""
 
 _OF_ALL = (
     "SELECT run, captures, lines{rest} FROM (SELECT run AS one FROM runs WHERE shown) CROSS JOIN"
@@ -157,6 +159,26 @@ def captures_between(
     if not newest_first:
         return pieces
     return ({name: values[::-1] for name, values in piece.items()} for piece in pieces)
+
+
+def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
+    """Return the captures of a URL, None where they are many, or in several runs.
+
+    One statement is asked, so that no snapshot is needed.
+    """
+    last = f"{urlkey}!"
+    values = {"first": urlkey, "since": "", "last": last, "until": ""}
+    rows = db.execute(_command(_OF_ALL, False, False, False), values).fetchall()
+    if len(rows) > _FEW_OF_URL:
+        return None
+    parts = []
+    runs = set()
+    for run, number, lines in rows:
+        part = BlockPart(db, kept_block(number, lines), (urlkey, ""), (last, ""))
+        if part:
+            parts.append(part)
+            runs.add(run)
+    return parts if len(runs) < 2 else None
 
 
 def _few_blocks(

@@ -2,7 +2,7 @@
 
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -113,7 +113,7 @@ class StoredCaptures:
             with self._streaming() as db, snapshot(db):
                 yield from cdx_rows.rows_behind(db, span, first[-1])
 
-    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterator[CdxBlock] | None":
+    def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterable[CdxBlock] | None":
         """Stream the captures of a span as lines, None for those with the newest first."""
         return cdx_rows.line_blocks(self._reading, self._streaming, span, form)
 

@@ -8,13 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from nwx.engine.capabilities import RESTORE, ROW, Damage
-from nwx.engine.embedded.captures.blocks import (
-    STORED_FIELDS,
-    Block,
-    BlockColumns,
-    BlockError,
-    BlockPart,
-)
+from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.blocks import STORED_FIELDS, Block, BlockColumns, BlockError
 from nwx.engine.embedded.captures.entries import LOOKUP_KINDS, KeyArray, lookup_entries
 from nwx.engine.embedded.captures.lookups import DIGESTS, MONTH, unpacked
 from nwx.engine.embedded.captures.runs import ORDER_FIELDS, RUN_BITS, START, CdxPlace, places_of

@@ -1,0 +1,128 @@
+"""The captures of a block between two positions, with the names of their files."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from operator import add
+from typing import Any
+
+from nwx.engine.embedded.captures.blocks import (
+    BEGINNING,
+    END,
+    Block,
+    BlockColumns,
+    BlockError,
+    Position,
+    Same,
+    chosen_captures,
+)
+
+_NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
+_NAMES_AT_ONCE = 500
+_NAMES_KEPT = 200_000
+
+
+class FileNames(dict[str, tuple[str, ...]]):
+    """Collections and names of files by their codes, and the codes of each collection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes: dict[str, set[str]] = {}
+
+    def add(self, names: Mapping[str, tuple[str, ...]]) -> None:
+        """Keep further files; all others are forgotten where these become too many."""
+        if len(self) > _NAMES_KEPT:
+            self.clear()
+            self.codes.clear()
+        self.update(names)
+        for code, (collection, _) in names.items():
+            self.codes.setdefault(collection, set()).add(code)
+
+
+class BlockPart(BlockColumns):
+    """The captures of a block between two positions, column by column as these are asked for."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        block: Block,
+        first: Position = BEGINNING,
+        last: Position = END,
+    ) -> None:
+        self._db, self._block = db, block
+        if block.is_plain and last == (f"{first[0]}!", "") and not first[1]:
+            # Urlkeys of plain blocks have no signs below `!`, so that these are all of one URL.
+            self._begin, self._end = block.places_of_url(first[0])
+            self["urlkey"] = [first[0]] * (self._end - self._begin)
+        else:
+            self._begin, self._end = block.places(first, last)
+
+    def __bool__(self) -> bool:
+        return self._end > self._begin
+
+    @property
+    def same(self) -> Same:
+        """What all captures have in each column of LINE_FIELDS."""
+        return self._block.same
+
+    def is_all_of(self, collection: str) -> bool:
+        """Return whether all captures are known to be of a collection."""
+        known: FileNames | None = getattr(self._db, "names", None)
+        codes = None if known is None else known.codes.get(collection)
+        return codes is not None and codes.issuperset(self["source"])
+
+    def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
+        """Return some of the captures, {} if there are none; other columns are not read as far."""
+        if not any(which):
+            return {}
+        first, last = which.index(True), len(which) - which[::-1].index(True)
+        if last - first < len(which):
+            self._begin, self._end = self._begin + first, self._begin + last
+            held = {name: values[first:last] for name, values in self.items()}
+            self.clear()
+            self.update(held)
+        return chosen_captures({name: self[name] for name in fields}, which[first:last])
+
+    def __missing__(self, name: str) -> Sequence[Any]:
+        if name in ("collection", "source_file"):
+            found = self._names(name == "source_file")
+        elif name in ("digest", "bare_digest"):
+            found = self._digests(bare=name == "bare_digest")
+        else:
+            found = self._block.column(name, self._begin, self._end)
+        self[name] = found
+        return found
+
+    def _digests(self, *, bare: bool) -> Sequence[str]:
+        digests = self._block.column("digest", self._begin, self._end)
+        if not bare:
+            return list(map(add, self["algorithm"], digests))
+        if all(self["algorithm"]):
+            return digests
+        return [one[one.find(":") + 1 :] for one in digests]
+
+    def _names(self, place: int) -> Sequence[str]:
+        sources = self["source"]
+        known: FileNames | None = getattr(self._db, "names", None)
+        try:
+            return [(known or {})[code][place] for code in sources]
+        except KeyError:  # other threads may forget them at any moment
+            names = _file_names(self._db, set(sources), known)
+        try:
+            return [names[code][place] for code in sources]
+        except KeyError as error:
+            raise BlockError(f"captures are of a file that is missing: {error}") from error
+
+
+def _file_names(
+    db: sqlite3.Connection, codes: set[str], known: FileNames | None
+) -> dict[str, tuple[str, ...]]:
+    """Return collection and name of files, and keep them with those that are known."""
+    found = {code: name for code in codes if (name := (known.get(code) if known else None))}
+    missing = sorted(codes - found.keys())
+    for begin in range(0, len(missing), _NAMES_AT_ONCE):
+        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
+        for code, *name in db.execute(_NAMES.format(some)):
+            found[str(code)] = tuple(name)
+    if known is not None:
+        known.add(found)
+    return found
