@@ -52,7 +52,7 @@ def _search(archive: Archive, asked: ask.SearchAsked) -> Found:
             for hit in found:
                 yield _hit(archive, hit, low, high)
             offset += len(found)
-            some = len(found) == _HITS_AT_ONCE and offset < ask.MOST_LISTED
+            some = len(found) == _HITS_AT_ONCE and offset + _HITS_AT_ONCE <= ask.MOST_LISTED
             found = hits.page(offset, _HITS_AT_ONCE).hits if some else ()
 
     return Found({"total": page.total.value, "exact": page.total.relation == "eq"}, items())
@@ -126,7 +126,7 @@ def _quote(archive: Archive, asked: ask.QuoteAsked) -> Found:
         asked.text, url=asked.url, site=asked.site, from_=asked.from_, to=asked.to
     )
     periods = [asdict(one) for one in found.periods[:_MOST_PERIODS]]
-    return _quoted(archive, asked, found, {"periods": periods})
+    return _quoted(archive, asked, found, {"periods": periods, "all_periods": len(found.periods)})
 
 
 def _verify_quote(archive: Archive, asked: ask.VerifyAsked) -> Found:

@@ -5,7 +5,6 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from nwx.assistants.questions import MOST_LISTED, ToolParameters
@@ -25,6 +24,7 @@ with verify_quote: one changed word fails. Long answers end with next_cursor; gi
 _TEXTS = ("title", "text")
 _OWN = ("note", "marks")
 _LONGEST = 1_000
+_ENDS = f"lists end after {MOST_LISTED:,}; ask for less at once"
 _BLANK = re.compile(r"\s")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -72,7 +72,10 @@ def fitted(found: Found, asked: ToolParameters) -> dict[str, Any]:
     answer: dict[str, Any] = {"marks": marks.nonce, **marks.marked(found.head)}
     items = answer[found.name] = []
     left = asked.max_tokens * BYTES_A_TOKEN - _size(answer) - len(', "next_cursor": "00000"')
-    for item in islice(found.items, MOST_LISTED - asked.start):
+    for item in found.items:
+        if asked.start + len(items) >= MOST_LISTED:
+            answer["note"] = _ENDS
+            break
         shown = marks.marked(item)
         left -= _size(shown) + 2
         if items and left < 0:

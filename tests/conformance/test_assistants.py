@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nwx.assistants import untrusted
 from nwx.assistants.server import AssistantDesk
 from nwx.assistants.tools import TOOLS
 from nwx.assistants.untrusted import BYTES_A_TOKEN, json_of
@@ -145,6 +146,15 @@ def test_usual_answers_are_short_whatever_pages_say(hostile: Engine) -> None:
         found = ask(hostile, tool, **asked)
         assert len(json_of(found).encode()) <= USUAL_BYTES, tool
     assert ask(hostile, "search", query="")["items"]
+
+
+def test_lists_that_are_too_long_say_where_they_end(
+    hostile: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untrusted, "MOST_LISTED", 3)
+    found = ask(hostile, "captures", url="long.test/*")
+    assert len(found["captures"]) == 3 and "ask for less" in found["note"]
+    assert ask(hostile, "captures", url="long.test/*", cursor="3")["captures"] == []
 
 
 def test_texts_cannot_leave_their_marks_and_hide_nothing(hostile: Engine) -> None:
