@@ -1,4 +1,4 @@
-"""The parameters of each tool that assistants have; JSON Schema is made of them."""
+"""The parameters of each tool that assistants have; their descriptions are made of these."""
 
 from typing import Annotated, Any, Literal
 
@@ -38,7 +38,9 @@ _Quote = Annotated[
 ]
 
 
-class ToolParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ToolParameters(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"from_": "from"}
+):
     """What every tool takes: where to go on, and how long the answer may be."""
 
     cursor: _Cursor = ""
@@ -50,15 +52,15 @@ class ToolParameters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return int(self.cursor or 0)
 
 
-class SpanParameters(ToolParameters, frozen=True, kw_only=True, rename={"from_": "from"}):
+class SpanParameters(ToolParameters, frozen=True, kw_only=True):
     """Between two dates."""
 
     from_: _Date = ""
     to: _Date = ""
 
 
-class SearchAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
-    """Parameters of `search`."""
+class SearchAsked(SpanParameters, frozen=True):
+    """Find documents by their words, best first."""
 
     query: _Query
     host: _Name = ""
@@ -70,7 +72,7 @@ class SearchAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
 
 
 class DocumentAsked(ToolParameters, frozen=True):
-    """Parameters of `document`."""
+    """Read the text of a document, by URL and date or by id."""
 
     url: _Url = ""
     date: Annotated[str, Meta(description="the capture nearest to it; the newest without")] = ""
@@ -78,13 +80,13 @@ class DocumentAsked(ToolParameters, frozen=True):
 
 
 class UrlAsked(ToolParameters, frozen=True):
-    """Parameters of `versions`."""
+    """List the versions of a URL."""
 
     url: _Url
 
 
-class CapturesAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
-    """Parameters of `captures`."""
+class CapturesAsked(SpanParameters, frozen=True):
+    """List the captures of a URL, folder or site."""
 
     url: Annotated[
         str,
@@ -93,8 +95,8 @@ class CapturesAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
     collection: _Name = ""
 
 
-class QuoteAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
-    """Parameters of `quote`."""
+class QuoteAsked(SpanParameters, frozen=True):
+    """Find since when and until when words stood on pages."""
 
     text: _Quote
     url: _Url = ""
@@ -102,7 +104,7 @@ class QuoteAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
 
 
 class VerifyAsked(ToolParameters, frozen=True):
-    """Parameters of `verify_quote`."""
+    """Check whether a quotation stands word for word in a capture."""
 
     text: _Quote
     url: _Url = ""
@@ -112,7 +114,7 @@ class VerifyAsked(ToolParameters, frozen=True):
 
 
 class DiffAsked(ToolParameters, frozen=True):
-    """Parameters of `diff`."""
+    """Show what changed on a page between two dates."""
 
     url: _Url
     old: _Date
@@ -120,7 +122,7 @@ class DiffAsked(ToolParameters, frozen=True):
 
 
 class FacetsAsked(ToolParameters, frozen=True):
-    """Parameters of `facets`."""
+    """Count captures by year, site, type …"""
 
     by: Annotated[
         list[str],
@@ -131,22 +133,22 @@ class FacetsAsked(ToolParameters, frozen=True):
     ] = []
 
 
-class TrendsAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
-    """Parameters of `trends`."""
+class TrendsAsked(SpanParameters, frozen=True):
+    """Compare queries over time."""
 
     queries: Annotated[list[_Query], Meta(min_length=1, max_length=6)]
     by: Literal["year", "month"] = "year"
 
 
 class LinksAsked(ToolParameters, frozen=True):
-    """Parameters of `links`."""
+    """List who links to a page or host, or its links."""
 
     of: Annotated[str, Meta(description="a URL or host", max_length=8_000)]
     direction: Literal["in", "out"] = "in"
 
 
-class MissingAsked(SpanParameters, frozen=True, rename={"from_": "from"}):
-    """Parameters of `missing`."""
+class MissingAsked(SpanParameters, frozen=True):
+    """List URLs that pages need and nobody captured."""
 
     site: Annotated[str, Meta(description="of pages of this host", max_length=300)] = ""
     host: Annotated[str, Meta(description="URLs of this host", max_length=300)] = ""

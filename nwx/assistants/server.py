@@ -106,7 +106,7 @@ class AssistantDesk:
         tool = TOOLS.get(name)
         if tool is None:
             return AssistantAnswer(error=f"there is no tool {without_hidden_signs(name[:100])}")
-        if wait := self._wait(tool, viewer):
+        if wait := self._wait(name, viewer):
             return AssistantAnswer(error=f"too many questions; try again in {wait:.0f} s")
         try:
             asked = msgspec.convert(arguments, tool.asked)
@@ -116,13 +116,13 @@ class AssistantDesk:
         except (NwxError, msgspec.ValidationError) as error:
             return AssistantAnswer(error=without_hidden_signs(str(error)))
 
-    def _wait(self, tool: Tool, viewer: Viewer) -> float:
+    def _wait(self, tool: str, viewer: Viewer) -> float:
         if self._limits is None:
             return 0.0
         from webapp.protection.client_limits import SCAN, SEARCH, USER_SHARE, payer_at
 
         payer = f"user {viewer.user}" if viewer.user else payer_at(viewer.address)
-        cost = SCAN if tool.name in _COSTLY else SEARCH
+        cost = SCAN if tool in _COSTLY else SEARCH
         return self._limits.take(payer, cost, USER_SHARE if viewer.user else 1)
 
     def _archive(self, viewer: Viewer) -> Archive:
@@ -170,7 +170,7 @@ class AuditLog:
 def assistant_server(desk: AssistantDesk, viewer: Viewer = EVERYBODY) -> "Server[Any]":
     """Return an MCP server; over HTTP the viewer is whoever has the token of a request."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
-    listed = ListToolsResult(tools=list(map(_listed, TOOLS.values())))
+    listed = ListToolsResult(tools=[_listed(name, tool) for name, tool in TOOLS.items()])
 
     async def list_tools(
         context: "ServerRequestContext[Any]", asked: PaginatedRequestParams | None
@@ -213,10 +213,10 @@ def viewer_of_request(request: Any, viewer: Viewer) -> Viewer:
     return Viewer(request.client.host if request.client else "", user, viewer.role)
 
 
-def _listed(tool: Tool) -> ListedTool:
+def _listed(name: str, tool: Tool) -> ListedTool:
     return ListedTool(
-        name=tool.name,
-        description=tool.words,
+        name=name,
+        description=tool.asked.__doc__,
         input_schema=schema_of(tool.asked),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )

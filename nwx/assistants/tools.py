@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 from nwx.answers.archived_capture import replay_address
@@ -31,10 +30,8 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: its line of description, the class of its parameters, and what answers."""
+    """A tool: the class of its parameters, whose docstring describes it, and what answers."""
 
-    name: str
-    words: str
     asked: type[ask.ToolParameters]
     answer: Callable[[Archive, Any], Found]
 
@@ -55,7 +52,8 @@ def _search(archive: Archive, asked: ask.SearchAsked) -> Found:
             some = len(found) == _HITS_AT_ONCE and offset + _HITS_AT_ONCE <= ask.MOST_LISTED
             found = hits.page(offset, _HITS_AT_ONCE).hits if some else ()
 
-    return Found({"total": page.total.value, "exact": page.total.relation == "eq"}, items())
+    head = {"total": page.total.value, "exact": page.total.relation == "eq"}
+    return Found(head, items(), is_from_cursor=True)
 
 
 def _hit(archive: Archive, hit: Hit, low: str, high: str) -> Item:
@@ -65,7 +63,9 @@ def _hit(archive: Archive, hit: Hit, low: str, high: str) -> Item:
     dates = [date for date in hit.dates if low <= date <= high] or list(hit.dates) or [""]
     return {
         "title": hit.title[:_TITLE],
-        **_passage(archive, hit.url, dates[-1], hit.digest, text, start, end),
+        **_source(archive, hit.url, dates[-1], hit.digest),
+        "span": [start, end],
+        "text": text[start:end],
         "id": hit.id,
         "first": dates[0],
         "captures": len(dates),
@@ -87,7 +87,7 @@ def _document(archive: Archive, asked: ask.DocumentAsked) -> Found:
         "id": id,
         "characters": len(extract.content),
     }
-    pieces = islice(_pieces(extract.content), asked.start, None)
+    pieces = _pieces(extract.content)
     passages = ({"span": [start, end], "text": text} for start, end, text in pieces)
     return Found(head, passages, "passages")
 
@@ -102,7 +102,7 @@ def _versions(archive: Archive, asked: ask.UrlAsked) -> Found:
             "first": one.first,
             "captures": one.captures,
         }
-        for one in islice(found, asked.start, None)
+        for one in found
     )
     return Found({"total": len(found)}, items, "versions")
 
@@ -116,7 +116,7 @@ def _captures(archive: Archive, asked: ask.CapturesAsked) -> Found:
             "type": one.mime,
             "collection": one.collection,
         }
-        for one in islice(found, asked.start, None)
+        for one in found
     )
     return Found({}, items, "captures")
 
@@ -126,15 +126,15 @@ def _quote(archive: Archive, asked: ask.QuoteAsked) -> Found:
         asked.text, url=asked.url, site=asked.site, from_=asked.from_, to=asked.to
     )
     periods = [asdict(one) for one in found.periods[:_MOST_PERIODS]]
-    return _quoted(archive, asked, found, {"periods": periods, "all_periods": len(found.periods)})
+    return _quoted(archive, found, {"periods": periods, "all_periods": len(found.periods)})
 
 
 def _verify_quote(archive: Archive, asked: ask.VerifyAsked) -> Found:
     found = archive.quote(asked.text, url=asked.url, from_=asked.date, to=asked.date)
-    return _quoted(archive, asked, found, {})
+    return _quoted(archive, found, {})
 
 
-def _quoted(archive: Archive, asked: ask.ToolParameters, found: Quotation, more: Item) -> Found:
+def _quoted(archive: Archive, found: Quotation, more: Item) -> Found:
     head = {
         "verified": found.verified,
         "first": found.first,
@@ -147,7 +147,7 @@ def _quoted(archive: Archive, asked: ask.ToolParameters, found: Quotation, more:
         head["note"] = "not all documents that may have these words were read; name a url"
 
     def items() -> Iterator[Item]:
-        for one in found.versions[asked.start :]:
+        for one in found.versions:
             yield {
                 **_source(archive, one.url, one.timestamps[-1], one.digest),
                 "id": one.id,
@@ -178,7 +178,7 @@ def _diff(archive: Archive, asked: ask.DiffAsked) -> Found:
             yield {"kind": row.kind, "span": [start, start + len(text)], "text": text}
 
     head = {"old": old, "new": new, "removed": found.removed, "added": found.added}
-    return Found({**head, "cut": found.cut}, islice(items(), asked.start, None), "changes")
+    return Found({**head, "cut": found.cut}, items(), "changes")
 
 
 def _side(archive: Archive, url: str, date: str) -> tuple[Item, str]:
@@ -195,9 +195,7 @@ def _side(archive: Archive, url: str, date: str) -> tuple[Item, str]:
 
 def _facets(archive: Archive, asked: ask.FacetsAsked) -> Found:
     table = archive.facets(asked.by, asked.where, limit=ask.MOST_LISTED)
-    items = (
-        {"values": row.values, **asdict(row.features)} for row in islice(table, asked.start, None)
-    )
+    items = ({"values": row.values, **asdict(row.features)} for row in table)
     return Found({"by": table.answer.question.by, "total": asdict(table.total)}, items, "rows")
 
 
@@ -206,40 +204,33 @@ def _trends(archive: Archive, asked: ask.TrendsAsked) -> Found:
     rows = (
         {"query": trend.query, "period": one.period, "captures": one.captures,
          "documents": one.documents, "captures_share": one.captures_share}
-        for trend, one in islice(table, asked.start, None)
+        for trend, one in table
     )  # fmt: skip
     return Found({}, rows, "rows")
 
 
 def _links(archive: Archive, asked: ask.LinksAsked) -> Found:
+    head: dict[str, Any] = {}
     if asked.direction == "in":
         links = archive.links(asked.of)
-        items: Iterator[Item] = (
-            {"text": one.text, **_link(archive, one.url, one.timestamp, one.kind, one.target)}
-            for one in islice(links, asked.start, None)
-        )
-        counts = {name: getattr(links.counts, name) for name in ("documents", "hosts", "domains")}
-        return Found({**counts, "is_current": links.is_current}, items, "links")
+        head = {name: getattr(links.counts, name) for name in ("documents", "hosts", "domains")}
+        head["is_current"] = links.is_current
+        rows = ((one.url, one.timestamp, one.kind, one.text, one.target) for one in links)
+    else:
+        found = archive.outlinks(asked.of)
+        rows = ((one.page, one.timestamp, one.kind, one.text, one.url) for one in found)
     items = (
-        {
-            "text": one.text,
-            **_link(archive, one.page, one.timestamp, one.kind, one.url),
-            "captured": one.captured,
-        }
-        for one in islice(archive.outlinks(asked.of), asked.start, None)
+        {"text": text, **_source(archive, url, date), "kind": kind, "target": target}
+        for url, date, kind, text, target in rows
     )
-    return Found({}, items, "links")
-
-
-def _link(archive: Archive, page: str, date: str, kind: str, target: str) -> Item:
-    return {**_source(archive, page, date), "kind": kind, "target": target}
+    return Found(head, items, "links")
 
 
 def _missing(archive: Archive, asked: ask.MissingAsked) -> Found:
     found = archive.missing(
         site=asked.site, host=asked.host, from_=asked.from_, to=asked.to, limit=ask.MOST_LISTED
     )
-    return Found({}, map(asdict, islice(found, asked.start, None)), "urls")
+    return Found({}, map(asdict, found), "urls")
 
 
 def _source(archive: Archive, url: str, date: str, digest: str | None = None) -> dict[str, Any]:
@@ -251,13 +242,6 @@ def _source(archive: Archive, url: str, date: str, digest: str | None = None) ->
     if date and len(replay) <= _LONGEST_ADDRESS:
         own["replay"] = replay
     return own
-
-
-def _passage(
-    archive: Archive, url: str, date: str, digest: str, text: str, start: int, end: int
-) -> dict[str, Any]:
-    source = _source(archive, url, date, digest)
-    return {**source, "span": [start, end], "text": text[start:end]}
 
 
 def _place(text: str, snippet: str) -> tuple[int, int]:
@@ -294,35 +278,16 @@ def _digest(text: str) -> str:
 
 
 TOOLS: Mapping[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool("search", "Find documents by their words, best first.", ask.SearchAsked, _search),
-        Tool(
-            "document",
-            "Read the text of a document, by URL and date.",
-            ask.DocumentAsked,
-            _document,
-        ),
-        Tool("versions", "List the versions of a URL.", ask.UrlAsked, _versions),
-        Tool(
-            "captures", "List the captures of a URL, folder or site.", ask.CapturesAsked, _captures
-        ),
-        Tool(
-            "quote", "Find since when and until when words stood on pages.", ask.QuoteAsked, _quote
-        ),
-        Tool(
-            "verify_quote",
-            "Check whether a quotation stands word for word in a capture.",
-            ask.VerifyAsked,
-            _verify_quote,
-        ),
-        Tool("diff", "Show what changed on a page between two dates.", ask.DiffAsked, _diff),
-        Tool("facets", "Count captures by year, site, type …", ask.FacetsAsked, _facets),
-        Tool("trends", "Compare queries over time.", ask.TrendsAsked, _trends),
-        Tool("links", "List who links to a page or host, or its links.", ask.LinksAsked, _links),
-        Tool(
-            "missing", "List URLs that pages need and nobody captured.", ask.MissingAsked, _missing
-        ),
-    )
+    "search": Tool(ask.SearchAsked, _search),
+    "document": Tool(ask.DocumentAsked, _document),
+    "versions": Tool(ask.UrlAsked, _versions),
+    "captures": Tool(ask.CapturesAsked, _captures),
+    "quote": Tool(ask.QuoteAsked, _quote),
+    "verify_quote": Tool(ask.VerifyAsked, _verify_quote),
+    "diff": Tool(ask.DiffAsked, _diff),
+    "facets": Tool(ask.FacetsAsked, _facets),
+    "trends": Tool(ask.TrendsAsked, _trends),
+    "links": Tool(ask.LinksAsked, _links),
+    "missing": Tool(ask.MissingAsked, _missing),
 }
 """The tools by name."""

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from nwx.assistants.questions import MOST_LISTED, ToolParameters
@@ -35,11 +36,12 @@ _UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of a tool: what is so of all, and the items of a list from the cursor on."""
+    """The answer of a tool: what is so of all, and the items of a list."""
 
     head: Mapping[str, Any]
     items: Iterator[Mapping[str, Any]]
     name: str = "items"
+    is_from_cursor: bool = False
 
 
 class _Marks:
@@ -72,7 +74,7 @@ def fitted(found: Found, asked: ToolParameters) -> dict[str, Any]:
     answer: dict[str, Any] = {"marks": marks.nonce, **marks.marked(found.head)}
     items = answer[found.name] = []
     left = asked.max_tokens * BYTES_A_TOKEN - _size(answer) - len(', "next_cursor": "00000"')
-    for item in found.items:
+    for item in islice(found.items, 0 if found.is_from_cursor else asked.start, None):
         if asked.start + len(items) >= MOST_LISTED:
             answer["note"] = _ENDS
             break
