@@ -32,8 +32,11 @@ _UNSEEN = "\u00ad\u200b\u2060\ufeff"
 """Soft hyphens and blanks without width: nobody sees them."""
 
 _DROP = dict.fromkeys(map(ord, _UNSEEN))
-_QUOTATION_MARKS = ("'`\u00b4\u2018-\u201b\u2032\u2039\u203a", '"\u00ab\u00bb\u201c-\u201f\u2033')
+_QUOTATION_MARKS = '["\u00ab\u00bb\u201c-\u201f\u2033]'
+_APOSTROPHES = "['`\u00b4\u2018-\u201b\u2032\u2039\u203a]"
 """Shapes of one sign: typesetters and programs put one for another."""
+
+_LOOSE_MARK = rf"\\s*{_QUOTATION_MARKS}\\s*"
 
 _ALONE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u3400-\u9fff]")
 """Characters of scripts that put no blanks between words."""
@@ -129,8 +132,11 @@ class QuotedWords:
                 "a quotation has at most %(most)s characters", most=MOST_QUOTED
             )
         words = re.escape(self.text).replace("\\ ", r"\s+")
-        for shapes in _QUOTATION_MARKS:
-            words = re.sub(f"[{shapes}]", f"[{shapes}]", words)
+        words = re.sub(_APOSTROPHES, _APOSTROPHES, words)
+        # Some languages put blanks within quotation marks.
+        words = re.sub(rf"(\\s\+)?{_QUOTATION_MARKS}(\\s\+)?", _LOOSE_MARK, words)
+        words = words.replace(r"\s*\s*", r"\s*")  # two ways to match would take for ever
+        words = words.removeprefix(r"\s*").removesuffix(r"\s*")
         self._pattern = re.compile(words)
 
     def place(self, text: str) -> tuple[int, int] | None:

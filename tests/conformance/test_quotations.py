@@ -91,6 +91,10 @@ def test_shapes_of_quotation_marks_do_not_matter(engine: Engine, url: str) -> No
                    "is \" l'ancien \" phare"):  # fmt: skip
         (version,) = find_quotation(engine, quoted, QuoteScope(url)).versions
         assert version.end - version.start == len(quoted)
+    for quoted in ('is "l\'ancien" phare', '"l\'ancien" phare', 'said " the city\'s lamp "'):
+        (version,) = find_quotation(engine, quoted, QuoteScope(url)).versions
+        found = text[version.start : version.end]
+        assert found == found.strip() and found.count(" ") in range(1, 5), quoted
     for other in ("the citys lamp", "the city,s lamp", "said 'the city's lamp'"):
         assert not find_quotation(engine, other, QuoteScope(url)).verified, other
 

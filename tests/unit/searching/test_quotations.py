@@ -19,6 +19,13 @@ SAME = [
     ("the end.", "It is the end.Start again"),
     ("'quoted' words", "some 'quoted' words"),
 ]
+SHAPES = [
+    ('the "old" town', "the \u201cold\u201d town"),
+    ('the "old" town', "the \u00ab\u00a0old\u00a0\u00bb town"),
+    ("\u00ab old \u00bb", 'the "old" town'),
+    ("l'eau", "l\u2019eau"),
+    ('x "" x', 'x " " x'),
+]
 OTHER = [
     ("he is", "she is"),
     ("the art", "the arts"),
@@ -35,6 +42,9 @@ OTHER = [
     ("コンピュータ", "コンピュータウイルス"),
     ("राम", "रामा"),
     ("a_b", "a_bc"),
+    ('the "old" town', "the 'old' town"),
+    ('the "old" town', "the old town"),
+    ("x" + '"' * 40 + "x", "x" + '"    ' * 60 + "y"),
 ]
 
 
@@ -43,6 +53,12 @@ def test_white_space_and_unicode_forms_do_not_matter(quoted: str, text: str) -> 
     place = QuotedWords(quoted).place(text)
     assert place is not None
     assert QuotedWords(text[slice(*place)]).text == QuotedWords(quoted).text
+
+
+@pytest.mark.parametrize(("quoted", "text"), SHAPES)
+def test_shapes_of_quotation_marks_do_not_matter(quoted: str, text: str) -> None:
+    place = QuotedWords(quoted).place(f"{text} .")
+    assert place is not None and f"{text} ."[slice(*place)] in (text, text[4:-5])
 
 
 @pytest.mark.parametrize(("quoted", "text"), OTHER)
