@@ -15,6 +15,7 @@ from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.hits import Hits
+    from nwx.answers.host_table import HostTable
     from nwx.answers.rows import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.exports import PackReport, WaczSelection
@@ -269,6 +270,15 @@ class ArchivePages(ArchiveWork):
         index = self._seen().picture_index()
         found = index.pictures_of([id]).get(id)
         return ShownPicture(found, index.appearances_of(id, pages)) if found else None
+
+    def hosts(
+        self, name: str = "", *, sort: str = "captures", reverse: bool = False
+    ) -> "HostTable":
+        """Return the hosts whose names contain a text, sorted by an order of HostOrder."""
+        from nwx.answers.host_table import HostOrder, KeptHosts
+
+        order = chosen(HostOrder, sort)
+        return self._kept(KeptHosts).table().chosen(name, order, reverse=reverse)
 
     def missing_originals(self) -> "Rows[MissingOriginal]":
         """Return the originals that revisits refer to and the archive lacks, most wanted first."""

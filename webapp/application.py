@@ -30,6 +30,7 @@ from webapp.crawls import comparison, monitor
 from webapp.crawls import page as crawls
 from webapp.crawls.queue import QueueService, prepare_queue
 from webapp.explore import api as facets
+from webapp.explore import hosts
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
 from webapp.headers import HostCheck
@@ -74,6 +75,7 @@ _MODULES = (
     exports,
     explorer,
     trends,
+    hosts,
     links,
     crawls,
     crawl_api,

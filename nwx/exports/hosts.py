@@ -1,30 +1,43 @@
-"""The host index: a row for each host and month, with the host's place in the link graph."""
+"""The host index: counts of each host and month, or of each host, with its place among links."""
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import groupby, islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import parquet_bytes, whole_folder
+from nwx.captures import CaptureColumns
 from nwx.engine.base import Engine
 from nwx.errors import NotBuiltError
 from nwx.exports.cc_index_files import DocumentLanguages
 from nwx.exports.links import graph_tables
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.host_graph import centrality
-from nwx.model import Capture, IndexName
+from nwx.model import IndexName
 from nwx.values.urls import host_of_urlkey
 
-_CAPTURES_AT_ONCE = 30_000
 _FILE_ROWS = 100_000
+_MOST_CELLS = 100_000
 _COUNTS = pl.List(pl.Struct({"value": pl.String, "captures": pl.Int64}))
+_COUNTED = {"status": "statuses", "type": "types", "language": "languages"}
+_FIELDS = {
+    "urlkey": "urlkey",
+    "url": "url",
+    "host": "host",
+    "domain": "domain",
+    "month": "timestamp",
+    "digest": "digest",
+    "status": "status_code",
+    "type": "content_type_norm",
+    "bytes": "content_length",
+}
+_CELL = ("site", "key_host", "host", "domain", "month", *_COUNTED)
+_SITE = r"^([^,)]*,?[^,):]*)"
+_TEXT_PATH = r"^[^:]+://[^/?#]*(/[^?#]*)"
 
 HOST_SCHEMA: dict[str, Any] = {
     "host": pl.String,
@@ -54,35 +67,6 @@ class HostExportReport:
     seconds: float
 
 
-@dataclass(slots=True)
-class _HostMonth:
-    """The counts of a host in a month."""
-
-    domain: str
-    captures: int = 0
-    bytes: int = 0
-    documents: set[str] = field(default_factory=set)
-    statuses: Counter[str] = field(default_factory=Counter)
-    types: Counter[str] = field(default_factory=Counter)
-    languages: Counter[str] = field(default_factory=Counter)
-    robots: bool = False
-    sitemap: bool = False
-
-    def add(self, capture: Capture, language: str) -> None:
-        self.captures += 1
-        self.bytes += capture.content_length or 0
-        if capture.document_id:
-            self.documents.add(capture.document_id)
-        self.statuses["" if capture.status_code is None else str(capture.status_code)] += 1
-        self.types[capture.content_type_norm] += 1
-        if language:
-            self.languages[language] += 1
-        path = urlsplit(capture.url).path.lower() if "t" in capture.url else ""
-        self.robots = self.robots or path == "/robots.txt"
-        is_sitemap = path.startswith("/sitemap") and path.endswith((".xml", ".xml.gz", ".txt"))
-        self.sitemap = self.sitemap or is_sitemap
-
-
 def export_hosts(
     engine: Engine, folder: Path, progress: ShowProgress = no_progress
 ) -> HostExportReport:
@@ -93,56 +77,160 @@ def export_hosts(
     """
     began = time.monotonic()
     rows, files = 0, 0
+    held: list[pl.DataFrame] = []
+
+    def write(new: Path) -> None:
+        nonlocal rows, files
+        frame = pl.concat(held)
+        held.clear()
+        (new / f"part-{files:05}.parquet").write_bytes(parquet_bytes(frame))
+        rows, files = rows + len(frame), files + 1
+
     with whole_folder(folder) as new:
-        found = host_rows(engine, progress)
-        while some := list(islice(found, _FILE_ROWS)):
-            frame = pl.DataFrame(some, HOST_SCHEMA, orient="row")
-            (new / f"part-{files:05}.parquet").write_bytes(parquet_bytes(frame))
-            rows, files = rows + len(frame), files + 1
+        for frame in host_frames(engine, progress):
+            held.append(frame.select(HOST_SCHEMA.keys()))
+            if sum(map(len, held)) >= _FILE_ROWS:
+                write(new)
+        if held:
+            write(new)
     size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
     return HostExportReport(rows, files, size, time.monotonic() - began)
 
 
-def host_rows(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows by host and month, in the order of the hosts' urlkeys.
+def host_frames(
+    engine: Engine, progress: ShowProgress = no_progress, *, by_month: bool = True
+) -> Iterator[pl.DataFrame]:
+    """Yield HOST_SCHEMA by host and month, or by host with a list `months` of counts.
 
-    The counts of the hosts of one urlkey, such as `example.org` and `www.example.org`, are held;
-    the link graph has them as one.
+    Rows are in the order of sites, hosts and months. Captures without a host, such as those of
+    `urn:`, have none, and records of DNS belong to no host. Held are the counts of a site and the
+    documents of a URL: hosts of a site lie apart in the order of urlkeys when they have ports.
     """
     ranks = _ranks(engine)
-    unranked = None, None
-    of_keys = groupby(_with_languages(engine, progress), lambda one: _key_host(one[0]))
-    for key_host, captures in of_keys:
-        found: dict[tuple[str, str], _HostMonth] = {}
-        for one, language in captures:
-            place = one.host, f"{one.timestamp[:4]}-{one.timestamp[4:6]}"
-            if place not in found:
-                found[place] = _HostMonth(one.domain)
-            found[place].add(one, language)
-        for (host, month), made in sorted(found.items()):
-            counts = made.captures, len(made.documents), made.bytes
-            values = map(_counted, (made.statuses, made.types, made.languages))
-            signs = made.robots, made.sitemap, *ranks.get(key_host, unranked)
-            yield (host, made.domain, month, *counts, *values, *signs)
+    for cells in _whole_sites(engine, progress):
+        yield _rows(cells, ranks, by_month=by_month)
 
 
-def _key_host(capture: Capture) -> str:
-    return host_of_urlkey(capture.urlkey)
+def hosts_frame(engine: Engine) -> pl.DataFrame:
+    """Return the counts of each host: HOST_SCHEMA with `months` for `month`."""
+    schema = {"months" if name == "month" else name: kind for name, kind in HOST_SCHEMA.items()}
+    schema["months"] = _COUNTS
+    frames = [one.select(schema.keys()) for one in host_frames(engine, by_month=False)]
+    return pl.concat([pl.DataFrame(schema=schema), *frames])
 
 
-def _counted(counts: Counter[str]) -> list[dict[str, Any]]:
-    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return [{"value": value, "captures": count} for value, count in ordered]
-
-
-def _with_languages(engine: Engine, progress: ShowProgress) -> Iterator[tuple[Capture, str]]:
+def _whole_sites(engine: Engine, progress: ShowProgress) -> Iterator[pl.DataFrame]:
+    """Yield cells of whole sites: counts of captures that are alike in _CELL."""
     languages = DocumentLanguages(engine)
-    captures = engine.captures("", chr(0x10FFFF))
+    seen, held = _Seen(), list[pl.DataFrame]()
     done, total = 0, engine.count(IndexName.CAPTURES)
-    while some := list(islice(captures, _CAPTURES_AT_ONCE)):
-        yield from zip(some, languages.of_captures(some), strict=True)
-        done += len(some)
+    for columns in engine.capture_columns(tuple(_FIELDS.values())):
+        done += len(columns["url"])
+        cells = _cells(seen.marked(_captures(columns, languages)))
         progress(WorkProgress("counting hosts", done, total))
+        if not len(cells):
+            continue
+        held.append(cells)
+        if sum(map(len, held)) >= _MOST_CELLS:
+            merged = _merged(pl.concat(held))
+            last = merged["site"] == cells["site"][-1]
+            yield merged.filter(~last)
+            held = [merged.filter(last)]
+    if held:
+        yield _merged(pl.concat(held))
+
+
+def _captures(columns: CaptureColumns, languages: DocumentLanguages) -> pl.DataFrame:
+    """Return the captures that have a host, as a frame."""
+    texts = [pl.Series(name, columns[field], pl.String) for name, field in _FIELDS.items()]
+    frame = pl.DataFrame([*texts, pl.Series("language", languages.of_columns(columns))])
+    month = pl.col("month").str.slice(0, 4) + "-" + pl.col("month").str.slice(4, 2)
+    path = pl.col("url").str.extract(_TEXT_PATH).str.to_lowercase()
+    frame = frame.filter((pl.col("host") != "") & pl.col("urlkey").str.contains(")", literal=True))
+    return frame.with_columns(
+        pl.col("urlkey").str.extract(_SITE).alias("site"),
+        pl.col("urlkey").str.extract(r"^([^)]*\))").alias("key_host"),
+        month.alias("month"),
+        pl.col("bytes").cast(pl.Int64, strict=False).fill_null(0),
+        (path == "/robots.txt").fill_null(False).alias("robots"),
+        path.str.contains(r"^/sitemap.*(?:\.xml|\.xml\.gz|\.txt)$")
+        .fill_null(False)
+        .alias("sitemap"),
+    )
+
+
+class _Seen:
+    """Marks the first capture of each document in a month, and in all, over many frames."""
+
+    def __init__(self) -> None:
+        # Of the last URL key, whose captures may go on in the next frame.
+        self._known = pl.DataFrame(
+            schema={"urlkey": pl.String, "month": pl.String, "id": pl.UInt64}
+        )
+
+    def marked(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a frame with the columns `documents` and `versions`, 1 where one is first."""
+        if not len(frame):
+            return frame.with_columns(documents=pl.lit(0), versions=pl.lit(0))
+        frame = frame.with_columns(pl.struct("url", "digest").hash().alias("id"))
+        keyed = frame.select("urlkey", "month", "id")
+        both = pl.concat([self._known, keyed])
+        firsts = both.select(
+            pl.struct("urlkey", "month", "id").is_first_distinct().alias("documents"),
+            pl.struct("urlkey", "id").is_first_distinct().alias("versions"),
+        ).tail(len(frame))
+        self._known = both.filter(pl.col("urlkey") == frame["urlkey"][-1]).unique(
+            maintain_order=True
+        )
+        has_digest = frame["digest"] != ""
+        return frame.with_columns(
+            (firsts[name] & has_digest).cast(pl.Int64).alias(name) for name in firsts.columns
+        )
+
+
+_SUMS = ("captures", "documents", "versions", "bytes")
+_SIGNS = ("robots", "sitemap")
+
+
+def _cells(frame: pl.DataFrame) -> pl.DataFrame:
+    return _merged(frame.with_columns(captures=pl.lit(1, pl.Int64)))
+
+
+def _merged(cells: pl.DataFrame, by: Sequence[str] = _CELL) -> pl.DataFrame:
+    sums, signs = pl.col(_SUMS).sum(), pl.col(_SIGNS).any()
+    return cells.group_by(by, maintain_order=True).agg(sums, signs)
+
+
+def _rows(
+    cells: pl.DataFrame, ranks: Mapping[str, tuple[float, float]], *, by_month: bool
+) -> pl.DataFrame:
+    """Return the rows for the cells of whole sites."""
+    place = ["site", "host", "domain", *(["month"] if by_month else [])]
+    key = pl.col("key_host").first()
+    rows = cells.group_by(place, maintain_order=True).agg(
+        pl.col(_SUMS).sum(), pl.col(_SIGNS).any(), key
+    )
+    if not by_month:
+        rows = rows.with_columns(documents="versions")
+    columns = _COUNTED if by_month else {**_COUNTED, "month": "months"}
+    for name, plural in columns.items():
+        rows = rows.join(_counted(cells, place, name, plural), on=place, how="left")
+    found = [ranks.get(host_of_urlkey(one), (None, None)) for one in rows["key_host"]]
+    central = pl.DataFrame(found, {"pagerank": pl.Float64, "harmonic": pl.Float64}, orient="row")
+    return rows.with_columns(
+        *central, *(pl.col(name).fill_null(pl.lit([], _COUNTS)) for name in columns.values())
+    ).sort("site", *place[1:], maintain_order=True)
+
+
+def _counted(cells: pl.DataFrame, place: Sequence[str], name: str, plural: str) -> pl.DataFrame:
+    """Return the counts of captures by the values of a column, most frequent first."""
+    known = cells.filter(pl.col(name) != "") if name == "language" else cells
+    counts = known.group_by(*place, pl.col(name).alias("value")).agg(pl.col("captures").sum())
+    order = counts.sort("captures", "value", descending=[True, False])
+    if name == "month":
+        order = counts.sort("value")
+    one = pl.struct("value", "captures").alias(plural)
+    return order.group_by(place, maintain_order=True).agg(one)
 
 
 def _ranks(engine: Engine) -> Mapping[str, tuple[float, float]]:

@@ -81,6 +81,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "link_api.graph": ["/api/links/graph", "/api/links/graph?host={host}"],
     "link_api.missing": ["/api/missing", "/api/missing?host={host}"],
     "missing.show": ["/missing"],
+    "hosts.show": ["/hosts", "/hosts?sort=host", "/hosts?name={host}"],
+    "hosts.export_hosts": ["/hosts/list.csv", "/hosts/list.json"],
     "missing.export_missing": ["/missing/urls.csv", "/missing/urls.json"],
     "quality.show": [
         "/quality",

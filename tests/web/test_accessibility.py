@@ -19,6 +19,7 @@ ADDRESSES = {
     "links": "/links",
     "links to a page": f"/links?url={HOME}",
     "missing": "/missing",
+    "hosts": "/hosts",
     "repairs": "/quality/repairs",
     "entities": "/entities",
     "sparql": "/sparql",

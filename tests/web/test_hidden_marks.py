@@ -36,6 +36,7 @@ COUNTED = {
     "trends": "/trends?q=quarry",
     "words": "/words?q=quarry",
     "links": "/links",
+    "hosts": "/hosts",
     "entities": "/entities",
     "compare": "/crawls/compare",
     "monitored crawl": "/crawls/watched",

@@ -57,10 +57,11 @@ _COSTS: Mapping[str, float] = (
         SEARCH,
     )
     | {"sql.show": SEARCH, "sql.rows": EXPORT}
-    | dict.fromkeys(("picture_pages", "links", "link_api", "missing", "entities"), SEARCH)
+    | dict.fromkeys(("picture_pages", "links", "link_api", "missing", "hosts", "entities"), SEARCH)
     | dict.fromkeys(
         ("exports", "explore.table", "missing.export_missing", "quality.export"), EXPORT
     )
+    | {"hosts.export_hosts": EXPORT}
     | {"repairs.export_repairs": EXPORT, "explore.vega": PAGE, "links.graph_picture": SEARCH}
 )
 """What the addresses of a route or a blueprint cost, where that is not PAGE."""

@@ -19,6 +19,7 @@ from webapp.crawls.api import CRAWL_OPERATIONS
 from webapp.crawls.queue import QUEUE_OPERATIONS
 from webapp.entities import ENTITY_OPERATIONS
 from webapp.explore.api import FACET_OPERATIONS
+from webapp.explore.hosts import HOST_OPERATIONS
 from webapp.explore.trends import TRENDS_OPERATIONS
 from webapp.headers import ROBOTS_TXT, root_url
 from webapp.links.api import LINK_OPERATIONS
@@ -43,6 +44,7 @@ ALL_OPERATIONS = (
     *PICTURE_OPERATIONS,
     *TRENDS_OPERATIONS,
     *FACET_OPERATIONS,
+    *HOST_OPERATIONS,
     *LINK_OPERATIONS,
     *CRAWL_OPERATIONS,
     *QUALITY_OPERATIONS,

@@ -7,7 +7,12 @@ import polars as pl
 import pytest
 
 import nwx
-from nwx.exports.hosts import HOST_SCHEMA
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.exports.hosts import HOST_SCHEMA, host_frames, hosts_frame
+from nwx.model import Batch
+from tests.conformance.archive import capture
+
+MONTHS = ("2010-01", "2010-02")
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "archive"
 
@@ -49,3 +54,32 @@ def test_rows_have_the_counts_of_each_host_and_month(tmp_path: Path) -> None:
     assert ranked["pagerank"].null_count() == 0
     assert ranked["harmonic"].min() == pytest.approx(found["harmonic"].max())
     assert before.drop("pagerank", "harmonic").equals(found.drop("pagerank", "harmonic"))
+
+
+def test_hosts_with_ports_and_parts_of_a_url_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Captures of a port are apart from the others of their host in the order of URL keys."""
+    urls = ["http://a.test/", "http://b.a.test/", "http://a.test:8080/", "dns:a.test"]
+    digests = ["A" * 32, "B" * 32, "A" * 32]
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        captures = [
+            capture(url, f"20100{month}", digest=f"sha1:{digest}")
+            for url in urls
+            for month in (1, 2)
+            for digest in digests
+        ]
+        engine.write(Batch(captures=tuple(captures)))
+        engine.refresh()
+        whole = pl.concat(host_frames(engine)).select(list(HOST_SCHEMA))
+        both = hosts_frame(engine)
+        monkeypatch.setattr("nwx.engine.embedded.captures.stored_captures.COLUMN_ROWS", 2)
+        monkeypatch.setattr("nwx.exports.hosts._MOST_CELLS", 1)
+        assert pl.concat(host_frames(engine)).select(list(HOST_SCHEMA)).equals(whole)
+        assert hosts_frame(engine).equals(both)
+    places = [f"{host} {month}" for host in ("a.test", "b.a.test") for month in MONTHS]
+    assert (whole["host"] + " " + whole["month"]).to_list() == places
+    assert both["documents"].to_list() == [4, 2]
+    assert whole["documents"].to_list() == [4, 4, 2, 2]
+    assert both["captures"].sum() == whole["captures"].sum()
