@@ -45,9 +45,10 @@ class MonthAxis:
     """The months of several hosts as one axis; damaged dates have no place on it."""
 
     def __init__(self, hosts: Iterable[ArchivedHost]) -> None:
-        found = {_month(one) for host in hosts for one in host.months} - {None}
-        self._first = min(found, default=0) or 0
-        self._months = (max(found, default=0) or 0) - self._first + 1
+        known = (_month(one) for host in hosts for one in host.months)
+        found = [one for one in known if one is not None]
+        self._first = min(found, default=0)
+        self._months = max(found, default=0) - self._first + 1
 
     def bars(self, host: ArchivedHost) -> list[MonthBar]:
         """Return a bar for each month of a host; the highest fills the height."""
