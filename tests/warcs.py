@@ -81,3 +81,18 @@ def warc_record(page: Page) -> bytes:
         f"Content-Length: {len(block)}\r\n\r\n"
     )
     return head.encode() + block + b"\r\n\r\n"
+
+
+def sha256(page: Page) -> str:
+    """Return the SHA-256 of a page's body, as records have it."""
+    return f"sha256:{hashlib.sha256(page.body).hexdigest()}"
+
+
+def write_sha256_warc(path: Path, pages: Iterable[Page]) -> Path:
+    """Write a WARC whose digests are SHA-256, and return its path."""
+    every = list(pages)
+    data = write_warc(path, every, compressed=False).read_bytes()
+    for page in every:
+        data = data.replace(page.digest.encode(), sha256(page).encode())
+    path.write_bytes(data)
+    return path

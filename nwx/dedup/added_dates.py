@@ -1,12 +1,11 @@
 """Dates added to an archive from lists of any length, and dates indices built anew."""
 
-import heapq
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,12 @@ from nwx.cdx.inputs import (
 from nwx.engine.access.purger import unpurged_dates
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
-from nwx.engine.indices.digest_index import dates_of_documents
+from nwx.engine.joined_dates import (
+    dates_of_documents,
+    joined_dates,
+    keyed_dates,
+    merged_streams,
+)
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import check_collection, document_id, document_key
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName
@@ -223,8 +227,6 @@ _AT_ONCE = 20_000
 _ID_DIGITS = 4
 _WHOLE = 16**_ID_DIGITS
 
-Keyed = tuple[str, Dates]
-
 
 @dataclass(frozen=True, slots=True)
 class DatesLists:
@@ -272,14 +274,14 @@ def add_dates(
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
-        for ids, dates in _read(lists, folder, report, progress):
-            ids, dates = dates_of_documents(engine, ids, dates)
+        for _, listed in _read(lists, folder, report, progress):
+            dates, orphaned = dates_of_documents(engine, listed)
             kept = _unpurged(engine, dates, report)
             report.new += engine.append_dates(kept, into)
             # What is hidden of the dates is found out before more is added.
             engine.access_index().renew()
-            report.keys += len(ids)
-            report.orphans += len(ids) - len(engine.known(ids))
+            report.keys += len(dates)
+            report.orphans += len(orphaned)
     engine.refresh()
     engine.access_index().renew()
     report.known = report.lists.lines - report.new - report.purged
@@ -304,8 +306,8 @@ def build_dates(
     with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
         read = _read(lists, folder, report, progress)
         listed = (keyed for stretch in read for keyed in zip(*stretch, strict=True))
-        streams = [_keyed(engine.scan_dates(source)) for source in sources]
-        every = _merged([*streams, listed])
+        streams = [keyed_dates(engine.scan_dates(source)) for source in sources]
+        every = joined_dates(engine, merged_streams([*streams, listed]), folder)
         while stretch := list(islice(every, _AT_ONCE)):
             known = engine.known([id for id, _ in stretch])
             share = _share(stretch[-1][0])
@@ -374,22 +376,3 @@ def _read(
         strict=lists.strict,
         progress=progress,
     )
-
-
-def _keyed(dates: Iterator[Dates]) -> Iterator[Keyed]:
-    return ((document_id(one.key), one) for one in dates)
-
-
-def _merged(streams: Sequence[Iterator[Keyed]]) -> Iterator[Keyed]:
-    """Return the dates of several streams, each in the order of ids, each key once."""
-    for id, group in groupby(heapq.merge(*streams, key=_id), key=_id):
-        several = [one for _, one in group]
-        if len(several) == 1:
-            yield id, several[0]
-        else:
-            pairs = {pair for one in several for pair in one.seen}
-            yield id, Dates(several[0].key, tuple(sorted(pairs)))
-
-
-def _id(keyed: Keyed) -> str:
-    return keyed[0]

@@ -10,6 +10,7 @@ from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import AccessRule
 from nwx.engine.base import Engine
 from nwx.engine.indices.digest_index import DigestPair
+from nwx.engine.joined_dates import join_all_dates
 from nwx.keys import document_id
 from nwx.model import DIGESTED, UNREADABLE, Capture, ReadError, SourceFile
 from nwx.warc.reader import ArchiveReader
@@ -85,6 +86,7 @@ def add_digests(
                 done += read.end - piece.start
                 progress(WorkProgress("reading payloads", min(done, total), total))
             pieces = left
+    join_all_dates(engine)
     return report
 
 

@@ -200,6 +200,7 @@ class _Import:
             late=late,
             purged=collected.purged,
             digests=collected.digests,
+            joins=collected.joins,
             renders=sum(render_name(one.url) is not None for one in collected.captures),
         )
 

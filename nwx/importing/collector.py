@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -13,7 +13,7 @@ from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
-from nwx.keys import document_id, document_key, makes_document, precedence
+from nwx.keys import document_key, makes_document, precedence
 from nwx.model import Capture, Dates, Document, Extract, ReadError
 from nwx.plugins import enricher_plugins
 from nwx.warc.reader import CaptureRecord, StoredPayload
@@ -50,7 +50,8 @@ class CollectedBatch:
     """The result of a range of records.
 
     `candidates` can make a document or repeat one; `excluded` records keep only their dates,
-    `purged` ones nothing. `digests` are pairs of a further digest and the capture's.
+    `purged` ones nothing. `digests` are pairs of a further digest and the capture's; `joins` keys
+    whose dates may be those of a document with another digest.
     """
 
     documents: tuple[Document, ...]
@@ -61,6 +62,7 @@ class CollectedBatch:
     excluded: int
     purged: int = 0
     digests: tuple[tuple[str, str], ...] = ()
+    joins: tuple[str, ...] = ()
 
 
 def _problems(payload: StoredPayload) -> Iterator[str]:
@@ -110,18 +112,24 @@ def _none_purged(capture: Capture) -> bool:
     return False
 
 
+def _none_joined(dates: Sequence[Dates]) -> tuple[Sequence[Dates], Sequence[str]]:
+    return dates, ()
+
+
 @dataclass(frozen=True, slots=True)
 class Lookups:
     """Lookups of documents and captures during an import.
 
     `known` is `Engine.known`. Captures that are `listed` keep only their date, `purged` ones
-    (`AccessRules.purges`) nothing. `memory` is shared by the files that one worker reads.
+    (`AccessRules.purges`) nothing. `memory` is shared by the files that one worker reads. `joined`
+    is `dates_of_documents`, where the archive has further digests.
     """
 
     known: Callable[[Collection[str]], dict[str, int]] = _none_known
     listed: ListLookupFunction | None = None
     purged: Callable[[Capture], bool] = _none_purged
     memory: Memory = field(default_factory=Memory)
+    joined: Callable[[Sequence[Dates]], tuple[Sequence[Dates], Sequence[str]]] = _none_joined
 
 
 class Collector:
@@ -153,6 +161,8 @@ class Collector:
         self._captures: list[Capture] = []
         self._documents: dict[str | int, Document] = {}
         self._seen: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._elsewhere: set[str] = set()
+        self._joins: set[str] = set()
         self._errors: list[ReadError] = []
         self._digests: list[tuple[str, str]] = []
         self._candidates = self._characters = self._excluded = self._purged = 0
@@ -175,9 +185,12 @@ class Collector:
         # `wants` has looked up the lists for a capture with text: they take long, so only once.
         listed = not record.kept if self._has_text(capture) else self._is_listed(capture)
         if capture.document_id:
-            digest = self._held_digest(record) if listed and record.further else capture.digest
-            seen = (capture.timestamp, capture.collection)
-            self._seen[document_key(capture.url, digest)].add(seen)
+            key = document_key(capture.url, capture.digest)
+            self._seen[key].add((capture.timestamp, capture.collection))
+            if listed or not makes_document(capture):
+                self._elsewhere.add(key)
+            else:
+                self._joins |= {document_key(capture.url, one) for one in record.further}
         if listed:
             self._excluded += 1
             return Fate.EXCLUDED
@@ -190,14 +203,6 @@ class Collector:
         elif browsed:
             self._documents[capture.source_file_offset] = self._document(record)
         return Fate.STORED
-
-    def _held_digest(self, record: CaptureRecord) -> str:
-        """Return the digest of the document that a listed capture adds its date to."""
-        capture = record.capture
-        digests = (capture.digest, *record.further)
-        ids = {document_id(document_key(capture.url, one)): one for one in digests}
-        known = self._lookups.known(ids)
-        return next((one for id, one in ids.items() if id in known), capture.digest)
 
     def _has_text(self, capture: Capture) -> bool:
         return makes_document(capture) and (
@@ -313,12 +318,20 @@ class Collector:
         collected = CollectedBatch(
             documents=tuple(self._documents.values()),
             captures=tuple(self._captures),
-            dates=tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()),
+            dates=self._dates(),
             errors=tuple(self._errors),
             candidates=self._candidates,
             excluded=self._excluded,
             purged=self._purged,
             digests=tuple(self._digests),
+            joins=tuple(self._joins),
         )
         self._clear()
         return collected
+
+    def _dates(self) -> tuple[Dates, ...]:
+        dates = [Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()]
+        own = [one for one in dates if one.key not in self._elsewhere]
+        joined, orphans = self._lookups.joined([one for one in dates if one.key in self._elsewhere])
+        self._joins.update(orphans)
+        return (*own, *joined)

@@ -18,6 +18,7 @@ from nwx.bulk.retries import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id
+from nwx.engine.joined_dates import join_dates, joining_dates
 from nwx.errors import EngineUnavailableError, NwxError
 from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
 from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict
@@ -72,7 +73,7 @@ def import_files(
     options = kept_digests(engine, options)
     warm_up(settings)
     return_large_blocks()
-    with temporary_folder() as folder, rare_collections():
+    with temporary_folder() as folder, rare_collections(), joining_dates(engine):
         run = _Run(engine, settings, options, stopping, folder, excluded, on_documents)
         try:
             run.take(sources)
@@ -254,7 +255,7 @@ class _Run:
     def _receive(self, reader: Reader, delivery: Delivery) -> None:
         """Write and count a reader's delivery."""
         staged, documents = delivery.staged, 0
-        parts = (part for _, part in delivery.messages if isinstance(part, FilePart))
+        parts = [part for _, part in delivery.messages if isinstance(part, FilePart)]
         if pairs := [pair for part in parts for pair in part.digests]:
             self._retried(partial(self._engine.digests.add, pairs))
         if staged is not None:
@@ -271,6 +272,8 @@ class _Run:
                     message, documents = self._write(job, message)
                 self._take_part(job, message, documents)
                 documents = 0
+        if joins := [key for part in parts for key in part.joins]:
+            self._retried(partial(join_dates, self._engine, joins))
 
     def _stored_stage(self, staged: StagedBatch) -> int:
         """Write a reader's staged batch; return the number of new documents."""

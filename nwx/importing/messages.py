@@ -57,7 +57,8 @@ class FilePart:
     `renders` counts the captures that are renders of pages, `purged` the captures that access rules
     keep out. `pages` are the new pages of the batch, if their places were requested. `late` are
     outlinks of documents of earlier parts; a part with late outlinks is not staged. `digests` are
-    pairs of a further digest and the capture's.
+    pairs of a further digest and the capture's. `joins` are keys whose dates may be those of a
+    document with another digest.
     """
 
     batch: Batch
@@ -72,6 +73,7 @@ class FilePart:
     renders: int = 0
     purged: int = 0
     digests: tuple[tuple[str, str], ...] = ()
+    joins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

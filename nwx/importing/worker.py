@@ -1,13 +1,15 @@
 """A process that reads files and may die of any document."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nwx.bulk.guarded_process import ItemGuard, Pulse
 from nwx.bulk.retries import retry_unavailable
-from nwx.engine.base import open_engine
+from nwx.engine.base import Engine, open_engine
+from nwx.engine.joined_dates import dates_of_documents
 from nwx.errors import NwxError
 from nwx.importing.archive_file import import_file
 from nwx.importing.collector import ListLookupFunction, Lookups, Memory
@@ -18,6 +20,8 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ListFiles
+
+_T = TypeVar("_T")
 
 
 def work(
@@ -35,20 +39,13 @@ def work(
 
     try:
         with open_engine(settings, read_only=True) as engine, _looked_up(excluded) as listed:
-
-            def known(ids: Collection[str]) -> dict[str, int]:
-                return retry_unavailable(lambda: engine.known(ids), options.patience_seconds)
-
-            access = engine.access_index()
             outbox = Outbox(connection.send, engine.staging(), options.patience_seconds)
             while True:
                 task = connection.recv()
                 if isinstance(task, PipeRequest):
                     outbox.deliver()
                     continue
-                # Looked up for each file: a rule may have been made since the import began.
-                purges = retry_unavailable(access.rules, options.patience_seconds).purges
-                lookups = Lookups(known, listed, purges, memory)
+                lookups = _lookups(engine, options, listed, memory)
                 if isinstance(task.source, ExtractedFile):
                     from nwx.importing.extracted.loaded_parts import load_file  # reads Parquet
 
@@ -62,6 +59,25 @@ def work(
         connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
+
+
+def _lookups(
+    engine: Engine, options: ImportOptions, listed: ListLookupFunction | None, memory: Memory
+) -> Lookups:
+    """Return the lookups for a file: a rule may have been made since the import began."""
+
+    def retried(call: Callable[[], _T]) -> _T:
+        return retry_unavailable(call, options.patience_seconds)
+
+    lookups = Lookups(
+        lambda ids: retried(lambda: engine.known(ids)),
+        listed,
+        retried(engine.access_index().rules).purges,
+        memory,
+    )
+    if options.digests != "sha256" and not retried(engine.digests.is_made):
+        return lookups
+    return replace(lookups, joined=lambda dates: retried(lambda: dates_of_documents(engine, dates)))
 
 
 @contextmanager

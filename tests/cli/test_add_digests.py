@@ -1,6 +1,5 @@
 """nwx add-digests, and imports that keep further digests."""
 
-import hashlib
 import signal
 import subprocess
 import sys
@@ -8,11 +7,7 @@ from pathlib import Path
 
 import nwx as api
 from tests.cli.conftest import Nwx, environment
-from tests.warcs import Page, html, many_pages, write_warc
-
-
-def sha256(page: Page) -> str:
-    return f"sha256:{hashlib.sha256(page.body).hexdigest()}"
+from tests.warcs import Page, html, many_pages, sha256, write_sha256_warc, write_warc
 
 
 def pairs(nwx: Nwx) -> dict[str, list[str]]:
@@ -110,20 +105,10 @@ def test_a_killed_run_goes_on_and_reads_nothing_twice(nwx: Nwx, tmp_path: Path) 
     nwx("check")
 
 
-def sha256_files(tmp_path: Path, *pages: Page) -> Path:
-    """Write a WARC whose digests are SHA-256."""
-    file = write_warc(tmp_path / "sha256.warc", pages, compressed=False)
-    data = file.read_bytes()
-    for page in pages:
-        data = data.replace(page.digest.encode(), sha256(page).encode())
-    file.write_bytes(data)
-    return file
-
-
 def test_exported_digests_are_by_one_algorithm(nwx: Nwx, tmp_path: Path) -> None:
     pages = many_pages(12)
     nwx("import", "--digests", "sha256", write_warc(tmp_path / "a.warc.gz", pages[:9]))
-    nwx("import", sha256_files(tmp_path, *pages[6:]), "--collection", "later")
+    nwx("import", write_sha256_warc(tmp_path / "sha256.warc", pages[6:]), "--collection", "later")
     wanted = {one.digest for one in pages if not one.revisit}
     assert nwx("digests", "export", tmp_path / "own", "--json").json["digests"] > len(wanted)
     for algorithm, digests in (("sha1", wanted), ("sha256", {sha256(one) for one in pages})):
@@ -138,7 +123,11 @@ def test_duplicates_with_another_digest_keep_their_dates(nwx: Nwx, tmp_path: Pat
     page = Page("http://a.example/", "20200101000000", html("a", "one"))
     later = Page(page.url, "20210101000000", page.body)
     nwx("import", "--digests", "sha256", write_warc(tmp_path / "a.warc.gz", [page]))
-    files, cdx, listed = sha256_files(tmp_path, later), tmp_path / "later.cdx", tmp_path / "dup"
+    files, cdx, listed = (
+        write_sha256_warc(tmp_path / "sha256.warc", [later]),
+        tmp_path / "later.cdx",
+        tmp_path / "dup",
+    )
     nwx("cdx", files, "-o", cdx)
     nwx("dedup-cdx", cdx, "-o", tmp_path / "none")
     assert (tmp_path / "none").read_text() == ""

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import own_prefix, run_nwx
 from tests.crawling.redis_servers import RawClient, dedup_server
-from tests.warcs import Page, html, write_warc
+from tests.warcs import Page, html, write_sha256_warc
 
 BODIES = {"index.html": html("Home", '<a href="a.html">a</a> <a href="b.html">b</a>')} | {
     f"{name}.html": html(name, f"The page {name} of the site") for name in "ab"
@@ -125,10 +125,4 @@ def test_two_crawls_of_what_wget_captured(
 def written_revisits(tmp_path: Path, pages: dict[str, bytes]) -> Path:
     """Return a WARC of revisits with the digests that the crawler has."""
     made = [Page(url, DATE, body, revisit=True) for url, body in pages.items()]
-    file = write_warc(tmp_path / "second.warc", made, compressed=False)
-    data = file.read_bytes()
-    for page in made:
-        other = f"sha256:{sha256(page.body).hexdigest()}"
-        data = data.replace(page.digest.encode(), other.encode())
-    file.write_bytes(data)
-    return file
+    return write_sha256_warc(tmp_path / "second.warc", made)

@@ -1,157 +1,90 @@
-"""A document is found by any of its dates, in the collection that has the date."""
+"""Revisits with a further digest are dates of the document that has the payload."""
+
+from pathlib import Path
 
 import pytest
 
+from nwx.cdx.inputs import CdxSource
+from nwx.dedup.added_dates import DatesLists, build_dates, orphans
+from nwx.dedup.further_digests import add_digests
 from nwx.engine.base import Engine
-from nwx.model import Collapse
-from nwx.query.tree import All, Bool, DateRange, Node, Term
-from tests.conformance.archive import also, batch, page
-from tests.conformance.asking import ask, facet, search
+from nwx.engine.joined_dates import joining_dates
+from nwx.importing import ImportOptions, import_files
+from nwx.keys import document_id, document_key
+from nwx.model import MAIN_DATES
+from nwx.warc.sources import expand
+from tests.conformance.archive import settings_of
+from tests.warcs import Page, html, sha256, write_sha256_warc, write_warc
 
-ONCE = page("http://example.org/once", "2010", "seen once")
-TWICE = page("http://example.org/twice", "2010", "seen twice")
-BEFORE = page("http://example.org/before", "2012", "its revisit came first")
-ELSEWHERE = page("http://example.org/elsewhere", "2011", "also in another collection")
-LATE = page("http://example.org/late", "20140630", "others saw it before")
-BATCHES = [
-    batch(dates=[also(BEFORE, "2009")]),
-    batch([ONCE, TWICE, BEFORE, ELSEWHERE, LATE]),
-    batch(dates=[also(TWICE, "2013"), also(ELSEWHERE, "2013 art"), also(LATE, "2008", "2009 art")]),
-    batch(dates=[also(page("http://example.org/gone", "2010"), "2010", "2011")]),
-]
+PAGE = Page("http://a.example/", "20200101000000", html("a", "one"))
+AGAIN = Page(PAGE.url, "20210101000000", PAGE.body, revisit=True)
+OTHER = Page("http://b.example/", "20210101000000", PAGE.body, revisit=True)
 
 
-def span(low: str, high: str) -> DateRange:
-    return DateRange(low + "0101000000", high + "1231235959")
+def imported(engine: Engine, *files: Path, digests: str | None = "sha256") -> None:
+    options = ImportOptions(jobs=1, digests=digests)
+    report = import_files(engine, settings_of(engine), expand(map(str, files)), options)
+    assert not report.errors
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        ("2010", "2010", "once twice"),
-        ("2013", "2013", "twice elsewhere"),
-        ("2009", "2009", "before late"),
-        ("2008", "2009", "before late"),
-        ("2011", "2012", "before elsewhere"),
-        ("2000", "2020", "once twice before elsewhere late"),
-        ("2015", "2020", ""),
-    ],
-)
-def test_a_span(archive: Engine, low: str, high: str, expected: str) -> None:
-    dates = {"date_from": f"{low}0101000000", "date_to": f"{high}1231235959"}
-    assert ask(archive, All(), **dates) == set(expected.split())
-    assert ask(archive, span(low, high)) == set(expected.split())
+def years(engine: Engine, page: Page, digest: str) -> list[str]:
+    found = engine.dates([document_id(document_key(page.url, digest))])
+    return [timestamp[:4] for one in found.values() for timestamp, _ in one.seen]
 
 
-def test_a_span_may_be_open(archive: Engine) -> None:
-    assert ask(archive, All(), date_from="20130101000000") == {"twice", "elsewhere", "late"}
-    assert ask(archive, All(), date_to="20091231235959") == {"before", "late"}
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """A file with an original, and one with revisits of it."""
+    original = write_warc(tmp_path / "original.warc.gz", [PAGE])
+    return [original, write_sha256_warc(tmp_path / "revisits.warc", [AGAIN, OTHER])]
 
 
-def test_both_ends_are_inside(archive: Engine) -> None:
-    moment = "20140630000000"
-    assert ask(archive, All(), date_from=moment, date_to=moment) == {"late"}
-    assert ask(archive, All(), date_from="20140630000001") == set()
-    assert ask(archive, DateRange(moment, moment)) == {"late"}
+@pytest.mark.parametrize("order", ["original first", "revisit first", "together"])
+def test_the_order_of_files_does_not_matter(engine: Engine, files: list[Path], order: str) -> None:
+    if order == "together":
+        imported(engine, *files)
+    else:
+        for file in files if order == "original first" else reversed(files):
+            imported(engine, file)
+    assert years(engine, PAGE, PAGE.digest) == ["2020", "2021"]
+    assert years(engine, PAGE, sha256(PAGE)) == []
+    engine.refresh()
+    assert [one.key for one in orphans(engine)] == [document_key(OTHER.url, sha256(OTHER))]
 
 
-@pytest.mark.parametrize(
-    ("collections", "year", "expected"),
-    [
-        (("web",), "2013", "twice"),
-        (("art",), "2013", "elsewhere"),
-        (("web", "art"), "2013", "twice elsewhere"),
-        (("art",), "2011", ""),
-        (("art",), "2009", "late"),
-        (("web",), "2008", "late"),
-    ],
-)
-def test_one_capture_has_the_date_and_the_collection(
-    archive: Engine, collections: tuple[str, ...], year: str, expected: str
+def test_digests_that_are_added_later_join_dates(engine: Engine, files: list[Path]) -> None:
+    imported(engine, *files, digests=None)
+    assert years(engine, PAGE, sha256(PAGE)) == ["2021"]
+    engine.refresh()
+    add_digests(engine, 1)
+    assert years(engine, PAGE, PAGE.digest) == ["2020", "2021"]
+    assert years(engine, PAGE, sha256(PAGE)) == []
+
+
+def test_what_a_killed_import_left_is_joined(engine: Engine, files: list[Path]) -> None:
+    imported(engine, files[1], digests=None)
+    imported(engine, files[0], digests="none")
+    engine.digests.add([(sha256(PAGE), PAGE.digest)])
+    with pytest.raises(ZeroDivisionError), joining_dates(engine):
+        raise ZeroDivisionError
+    if engine.traits.is_local:
+        imported(engine, files[0])
+    else:  # which has several importers
+        add_digests(engine, 1)
+    assert years(engine, PAGE, PAGE.digest) == ["2020", "2021"]
+    assert years(engine, PAGE, sha256(PAGE)) == []
+
+
+def test_an_index_is_built_of_joined_dates(
+    engine: Engine, files: list[Path], tmp_path: Path
 ) -> None:
-    filters = {"collection": collections}
-    dates = {"date_from": f"{year}0101000000", "date_to": f"{year}1231235959"}
-    assert ask(archive, All(), filters=filters, **dates) == set(expected.split())
-    assert ask(archive, All(), filters=filters | {"year": (year,)}) == set(expected.split())
-
-
-def test_a_collection_holds_what_any_capture_of_it_saw(archive: Engine) -> None:
-    assert ask(archive, All(), filters={"collection": ("art",)}) == {"elsewhere", "late"}
-    assert ask(archive, All(), filters={"collection": ("none",)}) == set()
-
-
-def test_a_year_is_that_of_any_date(archive: Engine) -> None:
-    assert ask(archive, All(), filters={"year": ("2013", "2009")}) == {
-        "twice",
-        "elsewhere",
-        "before",
-        "late",
-    }
-
-
-def test_a_year_and_a_span_meet_in_one_date(archive: Engine) -> None:
-    summer = {"date_from": "20130101000000", "date_to": "20141231235959"}
-    assert ask(archive, All(), filters={"year": ("2010",)}, **summer) == set()
-    assert ask(archive, All(), filters={"year": ("2013",)}, **summer) == {"twice", "elsewhere"}
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        (Bool(must=(span("2013", "2013"), Term("", "twice"))), "twice"),
-        (Bool(should=(span("2013", "2013"), Term("", "once"))), "twice elsewhere once"),
-        (Bool(must_not=(span("2013", "2013"),)), "once before late"),
-        (Bool(must=(All(),), must_not=(span("2009", "2010"),)), "elsewhere"),
-        (Bool(must=(span("2010", "2010"), span("2013", "2013"))), "twice"),
-        (Bool(must_not=(Bool(must_not=(span("2008", "2009"),)),)), "before late"),
-    ],
-)
-def test_spans_stand_anywhere_in_a_query(archive: Engine, query: Node, expected: str) -> None:
-    assert ask(archive, query) == set(expected.split())
-
-
-def test_hits_show_all_dates_and_collections(archive: Engine) -> None:
-    hits = {hit.url.rpartition("/")[2]: hit for hit in search(archive, All()).hits}
-    assert hits["late"].dates == ("20080101000000", "20090101000000", "20140630000000")
-    assert hits["late"].collections == ("art", "web")
-    assert hits["once"].dates == ("20100101000000",)
-    assert hits["once"].collections == ("web",)
-
-
-def test_years_and_collections_count_all_dates(archive: Engine) -> None:
-    found = search(archive, All(), facets=("year", "collection"), collapse=Collapse.URL)
-    assert facet(found, "year") == [
-        ("2008", 1),
-        ("2009", 2),
-        ("2010", 2),
-        ("2011", 1),
-        ("2012", 1),
-        ("2013", 2),
-        ("2014", 1),
-    ]
-    assert facet(found, "collection") == [("web", 5), ("art", 2)]
-
-
-def test_years_of_a_narrower_result(archive: Engine) -> None:
-    found = search(archive, Term("", "seen"), facets=("year", "collection"))
-    assert facet(found, "year") == [("2010", 2), ("2013", 1)]
-    assert facet(found, "collection") == [("web", 2)]
-    nothing = search(archive, Term("", "nothing"), facets=("year",))
-    assert facet(nothing, "year") == []
-
-
-def test_a_span_is_asked_again_after_each_change(engine: Engine) -> None:
-    first = page("http://example.org/first", "2010", "a page")
-    second = page("http://example.org/second", "2010", "another page")
-    engine.write(batch([first, second]))
-    for dated, expected in (
-        ((), set()),
-        ((also(first, "2015"),), {"first"}),
-        ((also(first, "2016"), also(second, "2016")), {"first"}),
-        ((also(second, "2015 other"),), {"first", "second"}),
-    ):
-        engine.append_dates(dated)
-        engine.refresh()
-        for _ in range(3):  # what is asked again is kept, and then only looked at
-            found = ask(engine, All(), date_from="20150101000000", date_to="20151231235959")
-            assert found == expected
+    imported(engine, files[0])
+    lines = [(PAGE.digest, "2022"), (sha256(PAGE), "2023"), ("sha256:" + "0" * 64, "2024")]
+    listed = tmp_path / "list"
+    listed.write_text("".join(f"{year}0101000000 {one} {PAGE.url}\n" for one, year in lines))
+    report = build_dates(
+        engine, [MAIN_DATES], "built", DatesLists([CdxSource(str(listed), held=True)], "web")
+    )
+    assert (report.keys, report.orphans, report.new) == (2, 1, 4)
+    engine.attach_dates("built")
+    assert years(engine, PAGE, PAGE.digest) == ["2020", "2022", "2023"]

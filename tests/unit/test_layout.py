@@ -42,6 +42,7 @@ TESTED_ELSEWHERE = {
     "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
     "nwx/dedup/redis_commands.py": "tests/cli/test_dedup_server.py",
     "nwx/engine/backups.py": "tests/unit/engine/embedded/test_backups.py",
+    "nwx/engine/joined_dates.py": "tests/conformance/test_joined_dates.py",
     "nwx/checks/holdings.py": "tests/cli/test_shared_import.py",
     "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex, EntryStore
 from nwx.errors import DigestError, UsageError
-from nwx.keys import document_id, document_key
-from nwx.model import Dates
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Boost, Node, Term
 from nwx.values.digests import normal_digest
@@ -140,31 +138,6 @@ def held_digest(engine: "Engine", digest: str) -> str:
     if len(held) > 1:
         raise UsageError(f"captures of this payload have other digests too: {', '.join(held)}")
     return held[0] if held else digest
-
-
-def dates_of_documents(
-    engine: "Engine", ids: list[str], dates: list[Dates]
-) -> tuple[list[str], list[Dates]]:
-    """Give dates without a document to one with another digest of their payload, if there is one.
-
-    Returns the ids of keys, and their dates.
-    """
-    if not engine.digests.is_made():
-        return ids, dates
-    known = engine.known(ids)
-    orphans = [one.key for id, one in zip(ids, dates, strict=True) if id not in known]
-    held = engine.digests.held({key.rpartition(" ")[2] for key in orphans})
-    others = {}
-    for orphan in orphans:
-        url, _, digest = orphan.rpartition(" ")
-        for key in (document_key(url, same) for same in held.get(digest, ())):
-            others[document_id(key)] = (orphan, key)
-    documents = dict(others[id] for id in engine.known(others))
-    seen = defaultdict[str, set[tuple[str, str]]](set)
-    for one in dates:
-        seen[documents.get(one.key, one.key)].update(one.seen)
-    joined = [Dates(key, tuple(sorted(pairs))) for key, pairs in seen.items()]
-    return [document_id(one.key) for one in joined], joined
 
 
 def _added(

@@ -1,7 +1,7 @@
 """From a documents file to parts for the engine: what `import_file` makes of an archive file."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,8 +144,9 @@ class _Load:
         files = (self._ledger_entry(part, counts),) if part.counts is not None else ()
         told = part.counts is None or self._notes.checksum or self._is_new
         pages = page_places(one.capture for one in documents) if self._with_pages else ()
+        batch = Batch(tuple(documents), tuple(held.captures), held.dates(), files if told else ())
         return FilePart(
-            Batch(tuple(documents), tuple(held.captures), held.dates(), files if told else ()),
+            batch,
             (*errors, *self._unlisted(part)),
             part.records,
             len(held.captures),
@@ -155,6 +156,7 @@ class _Load:
             tuple(pages),
             late=tuple(one.late_outlinks() for one in part.late),
             purged=held.fates[PURGED],
+            joins=tuple(held.joins),
             renders=sum(render_name(one.url) is not None for one in held.captures),
         )
 
@@ -221,6 +223,7 @@ class _Rows:
         self.fates: Counter[str] = Counter()
         self.not_extracted: set[int] = set()
         self.candidates = 0
+        self.joins: Sequence[str] = ()
 
     def add(self, row: Mapping[str, Any], place: int) -> str:
         """Take a row at a place; return why its capture is left out, "" where it is not."""
@@ -285,4 +288,6 @@ class _Rows:
 
     def dates(self) -> tuple[Dates, ...]:
         """Return the dates of all captures, of those on exclusion lists too."""
-        return tuple(Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items())
+        dates = [Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()]
+        joined, self.joins = self._lookups.joined(dates)
+        return tuple(joined)
