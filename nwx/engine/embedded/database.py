@@ -89,7 +89,10 @@ def connect(path: Path, *, read_only: bool, names: FileNames | None = None) -> s
 
     `names` are of the files that readers have met; they share them.
     """
+    is_new = not read_only and not (path.exists() and path.stat().st_size)
     db = connect_sqlite(path, read_only=read_only, factory=CaptureConnection)
+    if is_new:
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
     if not read_only:
         db.execute("PRAGMA journal_mode = WAL")
     elif isinstance(db, CaptureConnection):

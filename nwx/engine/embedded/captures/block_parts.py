@@ -108,9 +108,13 @@ class BlockPart(BlockColumns):
         except KeyError:  # other threads may forget them at any moment
             names = _file_names(self._db, set(sources), known)
         try:
-            return [names[code][place] for code in sources]
+            pairs = [names[code] for code in sources]
         except KeyError as error:
             raise BlockError(f"captures are of a file that is missing: {error}") from error
+        # Whoever keeps no names asks for both in turn, as merges do.
+        other = ("collection", "source_file")[1 - place]
+        self[other] = [one[1 - place] for one in pairs]
+        return [one[place] for one in pairs]
 
 
 def _file_names(

@@ -27,6 +27,10 @@ TURN_SECONDS = 0.5
 
 _WAIT_SECONDS = 10.0
 _DELETED_AT_ONCE = 2_000
+_FREE_SHARE = 10
+"""One page in so many may be free after long merges."""
+
+_PAGES_AT_ONCE = 500
 _DELETE = "DELETE FROM {0} WHERE id IN (SELECT id FROM {0} WHERE run = ? LIMIT {1})"
 
 
@@ -91,6 +95,25 @@ def _goes_on(
 def _all_steps(db: sqlite3.Connection) -> Iterator[None]:
     while runs := runs_to_merge(db):
         yield from _merge_steps(db, runs)
+    yield from _free_pages_returned(db)
+
+
+def _free_pages_returned(db: sqlite3.Connection) -> Iterator[None]:
+    """Return free pages to the file system, step by step, where they are many.
+
+    Those of archives made without auto_vacuum stay, for what is stored later.
+    """
+    before = -1
+    while (free := _number(db, "freelist_count")) != before:
+        if free * _FREE_SHARE <= _number(db, "page_count"):
+            return
+        before = free
+        db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        yield
+
+
+def _number(db: sqlite3.Connection, pragma: str) -> int:
+    return int(db.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
 def merge_runs(db: sqlite3.Connection, runs: Sequence[int]) -> None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -179,6 +180,34 @@ def test_few_captures_are_merged_though_many_wait(
     with closing(connect(folder.database, read_only=True)) as db:
         found = db.execute("SELECT captures FROM runs ORDER BY run").fetchall()
     assert found == [(100,), (100,), (100,), (100,), (4,)]
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_merges_return_the_pages_of_what_they_merged_to_the_file_system(
+    is_older: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merges, "FEW_CAPTURES", 0)
+    folder = Folder(tmp_path / "archive")
+    with EmbeddedEngine(folder.path) as engine:
+        engine.create()
+    with closing(connect(folder.database, read_only=False)) as db:
+        if is_older:  # an archive that was made without auto_vacuum
+            db.execute("PRAGMA auto_vacuum = NONE")
+            db.execute("VACUUM")
+        for first in range(0, 20_000, 5_000):
+            load = Loader(folder, 1.0)
+            urls = {one: sha256(b"%d" % one).hexdigest() for one in range(first, first + 5_000)}
+            load.load(chunks(capture(f"http://{url}/", offset=one) for one, url in urls.items()))
+            load.unlock()
+            load.close()
+            load.merge()
+        assert len(shown_runs(db)) == 1
+        (free,) = db.execute("PRAGMA freelist_count").fetchone()
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        assert (free > pages / 3) if is_older else (free <= pages / 10)
+        assert list(table_damage(db)) == []
+    with EmbeddedEngine(folder.path, read_only=True) as engine:
+        assert engine.count(IndexName.CAPTURES) == 20_000
 
 
 def test_a_merge_that_was_killed_is_dropped_with_no_names_of_files(
