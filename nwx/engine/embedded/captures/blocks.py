@@ -169,7 +169,6 @@ class Block:
         if number < 1:
             raise BlockError("a block of captures has none")
         self.number = number
-        self._keys = ""
         self._steps: dict[str, int] = {}
         self._same: Same | None = None
         self._texts = _columns(lines, LINE_FIELDS)
@@ -184,25 +183,21 @@ class Block:
         return begin, max(begin, self._place_of(keys, *last))
 
     def places_of_url(self, urlkey: str) -> tuple[int, int]:
-        """Return the places of the captures of a URL, which are found without a list of all."""
-        if not self._keys:
-            self._keys = self._keys_between_values()
-        one = f"{_VALUE}{urlkey}{_VALUE}"
-        place = self._keys.find(one)
-        if place < 0:
-            return 0, 0
-        begin = end = self._keys.count(_VALUE, 0, place)
-        while self._keys.startswith(one, place):
-            place, end = place + len(one) - 1, end + 1
-        return begin, end
-
-    def _keys_between_values(self) -> str:
-        text = self._texts["urlkey"]
-        if not isinstance(text, str) or text[:1] == _SAME:
-            text = _VALUE.join(self.column("urlkey"))
-        if text.count(_VALUE) != self.number - 1:
+        """Return the places of the captures of a URL in a plain block, without a list of keys."""
+        keys, one = str(self._texts["urlkey"]), f"{urlkey}{_VALUE}"
+        if keys[:1] == _SAME:
+            return (0, self.number) if keys[1:] == urlkey else (0, 0)
+        at = 0 if keys.startswith(one) else keys.find(f"{_VALUE}{one}") + 1
+        if not at and not keys.startswith(one):
+            is_last = keys.endswith(f"{_VALUE}{urlkey}")
+            return (self.number - 1, self.number) if is_last else (0, 0)
+        begin = end = keys.count(_VALUE, 0, at)
+        while keys.startswith(one, at):
+            at, end = at + len(one), end + 1
+        end += keys[at:] == urlkey
+        if end > self.number:
             raise BlockError(f"a block of captures has not {self.number} urlkeys")
-        return f"{_VALUE}{text}{_VALUE}"
+        return begin, end
 
     def _place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:
         """Return the place of the first capture, by its urlkey and timestamp, not before others."""
@@ -251,7 +246,7 @@ class Block:
         return step
 
 
-_BLOCKS_KEPT = 1_536
+_BLOCKS_KEPT = 2_048
 
 
 @lru_cache(_BLOCKS_KEPT)
