@@ -1,7 +1,7 @@
 """A CDX server without HTTP: query parameters in, streamed answer out."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nwx.cdx.rows import CdxRow
@@ -92,7 +92,8 @@ class CdxServer:
     ) -> Answer:
         """Return the answer to a query, on one collection or on all.
 
-        With `digest`, the spelling that a crawler compares, payloads have their SHA-1 where known.
+        With `digest`, the spelling that a crawler compares, payloads have the digest that it
+        computes, where known: a SHA-256 in `HEX`, else a SHA-1.
         Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
         or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
@@ -114,8 +115,7 @@ class CdxServer:
         lines = plain_lines(query, source, dialect)
         if lines is not None:
             return Answer(media_type, lines, query.urlkey)
-        told = self._with_sha1 if digest is not None and self.digests is not None else None
-        selection = SelectedRows(query, source, seen, told)
+        selection = SelectedRows(query, source, seen, self._told(digest))
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 
     def query(
@@ -131,14 +131,22 @@ class CdxServer:
         aliases = self.aliases and self.aliases.of(query.span.collection)
         return _resolved(query, aliases) if aliases else query
 
-    def _with_sha1(self, row: CdxRow) -> CdxRow:
-        """Return a row with the SHA-1 of its payload, which crawlers compare, if it is known."""
-        if self.digests is None or row.digest.startswith("sha1:"):
-            return row
-        found = self.digests.further(normal_or_same(row.digest))
-        return row._replace(
-            digest=next((one for one in found if one.startswith("sha1:")), row.digest)
-        )
+    def _told(self, digest: DigestForm | None) -> Callable[[CdxRow], CdxRow] | None:
+        """Return what gives rows the digest that a crawler compares."""
+        if digest is None or self.digests is None:
+            return None
+        further = self.digests.further
+        kind = "sha256:" if digest is DigestForm.HEX else "sha1:"
+
+        def told(row: CdxRow) -> CdxRow:
+            if row.digest.startswith(kind):
+                return row
+            found = further(normal_or_same(row.digest))
+            return row._replace(
+                digest=next((one for one in found if one.startswith(kind)), row.digest)
+            )
+
+        return told
 
     def _widened(self, query: CdxQuery) -> CdxQuery:
         """Return a question whose filters by a digest hold for all digests of the payload."""

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+import nwx
+from nwx.engine.base import open_engine
 from nwx.model import Capture
 from nwx.settings import ServerSettings, Settings
 from nwx.warc.reader import ArchiveReader, CaptureRecord
@@ -109,6 +111,24 @@ def test_a_second_crawl_writes_revisits_of_what_did_not_change(
         )
     assert sizes[1] < sizes[0] / 2
     run_nwx(place.engine, "check", **place.settings)
+
+
+def test_a_crawl_by_sha256_finds_what_one_by_sha1_wrote(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "archive"), tmp_path, {})
+    with open_engine(Settings(place.engine)) as engine:
+        engine.create()
+        engine.digests.keep(wanted=True)
+    by_sha256 = ("--digest-algorithm", "sha256", "--cdxserver-dedup")
+    with running_site(3) as site:
+        crawl(place, site, "first", "--dedup-db-file", "/dev/null")
+        with place.served() as service:
+            crawl(place, site, "second", *by_sha256, f"{service}/cdx/sha256")
+    second = captures_of(tmp_path / "second")
+    assert Counter(one.record_type for one in second) == {"revisit": site.urls}
+    assert {one.digest.partition(":")[0] for one in second} == {"sha256"}
+    assert run_nwx(place.engine, "missing", "--originals").out == ""
+    with nwx.open(place.engine) as archive:
+        assert {len(hit.dates) for hit in archive.search("*")} == {2}
 
 
 def test_a_crawl_goes_on_while_the_service_is_away(tmp_path: Path) -> None:

@@ -169,8 +169,22 @@ def test_crawlers_are_told_the_sha1_of_a_payload_known_by_another_digest(
         assert answer.text == f"{wanted}\n"
         engine.digests.add([(further, own)])
     assert client.get("/cdx/base32", query_string=asked).text == f"{further[5:]}\n"
+    assert client.get("/cdx/sha256", query_string=asked).text == f"{own}\n"
     digest = spell(further, DigestForm.HEX)
     assert ask(client, digest=digest, url=url, max_age=100_000)["found"] is True
     for mark, found in (("", own[7:]), ("!", "")):
         both = {**asked, "filter": f"{mark}digest:{digest}"}
         assert client.get("/cdx/ia", query_string=both).text.strip() == found
+
+
+def test_crawlers_are_told_the_sha256_of_a_payload_known_by_its_sha1(
+    client: FlaskClient, engine: Engine
+) -> None:
+    own, further = sha1("asked by SHA-256"), f"sha256:{'6' * 64}"
+    url = "http://a.example/asked-by-sha256"
+    engine.write(Batch(captures=(capture(url, "2018", digest=own),)))
+    engine.refresh()
+    asked = {"url": url, "fl": "digest", "limit": -1}
+    for wanted in (spell(own, DigestForm.HEX), further):
+        assert client.get("/cdx/sha256", query_string=asked).text == f"{wanted}\n"
+        engine.digests.add([(further, own)])

@@ -51,7 +51,11 @@ def origin_headers(asking: str, allowed: frozenset[str]) -> tuple[tuple[str, str
 
 
 CDX_EXTENSION = "nwx-cdx"
-SPELLINGS = {"hex": DigestForm.BARE_HEX, "base32": DigestForm.BARE_BASE32}
+SPELLINGS = {
+    "hex": DigestForm.BARE_HEX,
+    "base32": DigestForm.BARE_BASE32,
+    "sha256": DigestForm.HEX,
+}
 """What stands behind an address for crawlers that compare digests as they spell them."""
 
 DEFAULT_STREAMS = 4
