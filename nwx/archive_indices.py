@@ -290,6 +290,15 @@ class ArchiveIndices(ArchiveWork):
                 engine, sources, build, lists, documents_only=documents_only, progress=progress
             )
 
+    def dedup_scope(self, collection: str) -> str:
+        """Return whose captures crawlers of a collection are offered: archive or collection."""
+        return self._whole().digests.scope(collection)
+
+    def keep_dedup_scope(self, scope: str, collections: Sequence[str] = ()) -> None:
+        """Keep what `dedup_scope` returns for some collections, or for all others."""
+        with self._writable() as engine:
+            engine.digests.keep_scope(scope, collections or ("",))
+
     def add_digests(
         self, workers: int | None = None, progress: ShowProgress = no_progress
     ) -> "FurtherDigestsReport":

@@ -144,7 +144,8 @@ class Settings:
     SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
     is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
     Readers find the archive at `public_url`, "" is unknown.
-    Crawlers that deduplicate are offered captures of the `dedup_scope`.
+    Crawlers that deduplicate are offered captures of the `dedup_scope`; without, of that which the
+    archive keeps.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -160,7 +161,7 @@ class Settings:
     users: UserSettings = UserSettings()
     protection: ProtectionSettings = ProtectionSettings()
     public_url: str = ""
-    dedup_scope: str = DEDUP_SCOPES[0]
+    dedup_scope: str = ""
 
 
 def load_settings(
@@ -278,8 +279,8 @@ class _Texts:
         return text in _TRUE
 
     def one_of(self, name: str, values: tuple[str, ...]) -> str:
-        text = self.text(name, values[0])
-        if text not in values:
+        text = self.text(name, "")
+        if text and text not in values:
             raise self._error(name, text, " or ".join(values))
         return text
 

@@ -131,7 +131,7 @@ DEDUP = option.option_set(
     option.choice_of(
         "--scope",
         DEDUP_SCOPES,
-        "Whose captures a collection's database offers.  [NWX_DEDUP_SCOPE; archive]",
+        "Whose captures a collection's database offers.  [NWX_DEDUP_SCOPE; --keep-scope]",
     ),
     option.file_path("--dedup-file", "File of what crawlers write.  [dedup.db in the archive]"),
 )
@@ -227,7 +227,7 @@ def crawler_databases(
     scope, file = given.pop("scope"), given.pop("dedup_file")
     if port is None:
         return None
-    from webapp.server.redis_server import DedupScope, RedisSettings
+    from webapp.server.redis_server import RedisSettings
 
     databases = [one.partition("=")[::2] for one in names]
     for number, collection in databases:
@@ -237,6 +237,5 @@ def crawler_databases(
     numbered = tuple((int(number), collection) for number, collection in databases)
     path = Path(file) if file else None
     token = token or settings.cdx_token
-    return RedisSettings(
-        settings, host, port, token, numbered, DedupScope(scope or settings.dedup_scope), path
-    )
+    scope = scope or settings.dedup_scope
+    return RedisSettings(settings, host, port, token, numbered, scope, path)

@@ -180,6 +180,32 @@ def test_a_crawler_is_told_what_the_archive_holds_until_it_is_hidden(
         assert client.ask(b"SELECT", b"2") == b"-ERR DB index is out of range\r\n"
 
 
+def test_the_scope_that_the_archive_keeps_is_that_of_its_servers(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path)
+    _, digest = captured(archive)
+    databases = ("--database", "1=elsewhere", "--database", "2=apart")
+
+    def offered(*options: str, **variables: str) -> list[bool]:
+        found = []
+        with (
+            dedup_server(archive, *databases, *options, **variables) as port,
+            RawClient(port) as client,
+        ):
+            for number in (b"0", b"1", b"2"):
+                client.ask(b"SELECT", number)
+                found.append(client.ask(b"HEXISTS", b"alldupes", digest) == b":1\r\n")
+        return found
+
+    assert offered() == [True, True, True]
+    run_nwx(archive, "dedup-server", "--keep-scope", "collection", "--database", "2=apart")
+    assert offered() == [True, True, False]
+    assert offered("--scope", "archive") == [True, True, True]
+    run_nwx(archive, "dedup-server", "--keep-scope", "collection")
+    run_nwx(archive, "dedup-server", "--keep-scope", "archive", "--database", "2=apart")
+    assert offered() == [True, False, True]
+    assert offered(NWX_DEDUP_SCOPE="collection") == [True, False, False]
+
+
 def test_what_rules_hide_is_not_offered_though_crawls_wrote_it(tmp_path: Path) -> None:
     archive = made_archive(tmp_path)
     url, digest = "http://gone.example/a", b"0" * 64

@@ -43,11 +43,11 @@ class ArchiveQuestion:
 class ArchiveOffers:
     """Originals of an archive that access rules show.
 
-    With `only_own` a database of a collection offers those of its collection only.
+    The databases of `separate` collections offer those of their collection only.
     """
 
-    def __init__(self, archive: Archive, *, only_own: bool) -> None:
-        self._archive, self._only_own = archive, only_own
+    def __init__(self, archive: Archive, separate: frozenset[str]) -> None:
+        self._archive, self._separate = archive, separate
         self._numbers: dict[tuple[str, str], dict[str, int]] = {}
 
     def question(
@@ -70,7 +70,7 @@ class ArchiveOffers:
             if len(told.split(" ")) != _VALUE_PARTS:
                 return None
         crawl = "" if key == MERGED else key.removeprefix(CRAWL).decode("utf-8", "replace")
-        scope = keys.space if self._only_own else ""
+        scope = keys.space if keys.space in self._separate else ""
         is_offered = digest and (not (crawl and scope) or crawl == scope)
 
         def ask() -> "Capture | bool | None":

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +40,14 @@ _BEFORE_LOGIN = (b"auth", b"hello", b"quit")
 """HELLO, which asks for RESP3, is unknown: its client goes on with AUTH."""
 
 
-class DedupScope(StrEnum):
-    """Whose captures count for a database of a collection."""
-
-    ARCHIVE = "archive"
-    COLLECTION = "collection"
-
-
 @dataclass(frozen=True, slots=True)
 class RedisSettings:
     """Where to answer crawlers, and from what.
 
     `databases` are the collections by the numbers of their databases; 0 is the whole archive.
-    With a `token` clients must log in. `file` is where their keys are, None for the archive's
-    folder.
+    With a `token` clients must log in. `scope` is whose captures count for a database of a
+    collection, "" for what the archive keeps. `file` is where their keys are, None for the
+    archive's folder.
     """
 
     archive: Settings
@@ -62,8 +55,13 @@ class RedisSettings:
     port: int = 6379
     token: str = field(default="", repr=False)
     databases: tuple[tuple[int, str], ...] = ()
-    scope: DedupScope = DedupScope.ARCHIVE
+    scope: str = ""
     file: Path | None = None
+
+    def separate(self, archive: Archive) -> frozenset[str]:
+        """Return the collections whose databases offer only their own captures."""
+        scopes = {name: self.scope or archive.dedup_scope(name) for _, name in self.databases}
+        return frozenset(name for name, scope in scopes.items() if scope == "collection")
 
 
 _Lookup = tuple[RedisConnection, ArchiveQuestion]
@@ -74,8 +72,7 @@ class RedisServer:
 
     def __init__(self, settings: RedisSettings, store: KeyStore, archive: Archive) -> None:
         self._settings, self._store, self._archive = settings, store, archive
-        only_own = settings.scope is DedupScope.COLLECTION
-        self._offers, self._has_rules = ArchiveOffers(archive, only_own=only_own), False
+        self._offers, self._has_rules = ArchiveOffers(archive, settings.separate(archive)), False
         self._spaces = {0: "", **dict(settings.databases)}
         self._connections: set[RedisConnection] = set()
         self._awake: dict[RedisConnection, None] = {}

@@ -15,7 +15,7 @@ from nwx.engine.embedded.entries.crawler_keys import KeyKind
 from nwx.errors import SourceError, UsageError
 from nwx.values.digests import DigestForm, spell
 from webapp.server.archive_offers import CRAWL, MERGED, ArchiveOffers
-from webapp.server.redis_server import DedupScope, RedisSettings
+from webapp.server.redis_server import RedisSettings
 
 _AT_ONCE = 1_000
 _SECONDS = 60.0
@@ -82,9 +82,9 @@ def write_out(settings: RedisSettings, address: str) -> TransferReport:
             if found is not None:
                 report.keys += 1
                 report.entries += _write_key(redis, keys, name, found)
-        only_own = settings.scope is DedupScope.COLLECTION
-        offers, files = ArchiveOffers(archive, only_own=only_own), set[bytes]()
-        collection = keys.space if only_own else ""
+        separate = settings.separate(archive)
+        offers, files = ArchiveOffers(archive, separate), set[bytes]()
+        collection = keys.space if keys.space in separate else ""
         for some in _chunks(archive.originals_by_digest("sha256", collection)):
             pipe = redis.pipeline(transaction=False)
             for digest, found in some:

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.archive import Archive
 from nwx.cli import option
 from nwx.cli.options import DEDUP, LISTEN_HOST, crawler_databases
 from nwx.cli.output import clean
 from nwx.errors import UsageError
-from nwx.settings import Settings
+from nwx.settings import DEDUP_SCOPES, Settings
 
 if TYPE_CHECKING:
     from webapp.server.redis_server import RedisSettings
@@ -25,9 +26,22 @@ if TYPE_CHECKING:
 @option.string(
     "--to", "URL", "Write keys, and originals of the archive, to redis://HOST:PORT/N, and end."
 )
+@option.choice_of(
+    "--keep-scope",
+    DEDUP_SCOPES,
+    "Keep the scope of the collections of --database, or else of the archive, and end.",
+)
 @click.pass_obj
 def command(
-    settings: Settings, /, host: str, port: int, cdx_token: str, from_: str, to: str, **given: Any
+    settings: Settings,
+    /,
+    host: str,
+    port: int,
+    cdx_token: str,
+    from_: str,
+    to: str,
+    keep_scope: str | None,
+    **given: Any,
 ) -> None:
     """Answer crawlers that deduplicate by Redis' protocol, as Browsertrix does.
 
@@ -38,6 +52,10 @@ def command(
     from webapp.server.redis_server import serve_redis
 
     asked = crawler_databases(settings, given, host, port, cdx_token)
+    if keep_scope and asked:
+        with Archive(settings) as archive:
+            archive.keep_dedup_scope(keep_scope, [name for _, name in asked.databases])
+        return
     if from_ or to:
         _transfer(asked, from_, to)
         return

@@ -17,6 +17,7 @@ from nwx.engine.indices.entry_store import EntryIndex, EntryStore
 from nwx.errors import DigestError, UsageError
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Boost, Node, Term
+from nwx.settings import DEDUP_SCOPES
 from nwx.values.digests import normal_digest
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ DigestPair = tuple[str, str]
 """A further digest of a payload, and the one that its captures have; both in normal form."""
 
 _STATE = "kept"
+_SCOPE = "scope-"
 _AT_ONCE = 1_000
 
 
@@ -47,6 +49,16 @@ class DigestIndex(EntryIndex):
         """Let later imports add further digests, or no more."""
         if wanted != self.is_kept():
             self.put_state(_STATE, b"1" if wanted else b"0")
+
+    def scope(self, collection: str) -> str:
+        """Return whose captures are offered for a collection (DEDUP_SCOPES), by default all."""
+        kept = (self.state(_SCOPE + collection) or self.state(_SCOPE) or b"").decode()
+        return kept if kept in DEDUP_SCOPES else DEDUP_SCOPES[0]
+
+    def keep_scope(self, scope: str, collections: Iterable[str]) -> None:
+        """Keep the scope of collections, "" for all that have none of their own."""
+        for collection in collections:
+            self.put_state(_SCOPE + collection, scope.encode())
 
     def is_made(self) -> bool:
         """Return whether the index was ever written to."""
