@@ -329,12 +329,13 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         domain: OptionValues = (),
         collection: OptionValues = (),
         year: OptionValues = (),
+        box: str = "",
         limit: int = 50,
         offset: int = 0,
     ) -> "Rows[PictureAnswer]":
         """Return pictures by the words of pages that show them; `build("pictures")` comes first."""
         from nwx.engine.indices.picture_index import ImageSize, PictureQuestion
-        from nwx.pictures.answers import PictureAnswer, listed_picture
+        from nwx.pictures.answers import PictureAnswer, listed_picture, parse_box
 
         asked = PictureQuestion(
             query,
@@ -344,6 +345,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             texts(domain),
             texts(collection),
             texts(year),
+            parse_box(box),
             limit=limit,
             offset=offset,
         )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
         ShownPicture,
         SimilarPicture,
     )
+    from nwx.pictures.map import PictureMap
     from nwx.quality.missing_originals import MissingOriginal
     from nwx.quality.renders.page_pictures import PagePictures
     from nwx.quality.renders.stored_renders import StoredRender
@@ -279,6 +280,16 @@ class ArchivePages(ArchiveWork):
 
         order = chosen(HostOrder, sort)
         return self._kept(KeptHosts).table().chosen(name, order, reverse=reverse)
+
+    def picture_map(self) -> "PictureMap":
+        """Return where pictures were taken, of as many as pages can reach."""
+        from nwx.pictures.answers import PICTURE_WINDOW, PictureQuestion
+        from nwx.pictures.map import WORLD, picture_map
+
+        found = (
+            self._seen().picture_index().search(PictureQuestion(box=WORLD, limit=PICTURE_WINDOW))
+        )
+        return picture_map((one.picture for one in found.pictures), found.total.value)
 
     def missing_originals(self) -> "Rows[MissingOriginal]":
         """Return the originals that revisits refer to and the archive lacks, most wanted first."""

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterator
 
-from PIL import Image, ImageDraw
+from PIL import ExifTags, Image, ImageDraw
 
 from tests.warc_records import http_response, warc_bytes
 
@@ -30,6 +30,27 @@ def drawing(form: str = "PNG", size: tuple[int, int] = (400, 300), turn: int = 0
         pen.polygon([(wide // 2, 0), (wide, high), (wide // 2, high)], fill=(255, 255, 255))
     written = io.BytesIO()
     image.save(written, form)
+    return written.getvalue()
+
+
+def photograph(
+    latitude: tuple[object, ...], longitude: tuple[object, ...], signs: str = "NE", taken: str = ""
+) -> bytes:
+    """Return an image with these degrees, minutes and seconds in its EXIF."""
+    exif = Image.Exif()
+    names = ExifTags.GPS
+    exif.get_ifd(ExifTags.IFD.GPSInfo).update(
+        {
+            names.GPSLatitudeRef: signs[0],
+            names.GPSLatitude: latitude,
+            names.GPSLongitudeRef: signs[1],
+            names.GPSLongitude: longitude,
+        }
+    )
+    if taken:
+        exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = taken
+    written = io.BytesIO()
+    Image.open(io.BytesIO(drawing())).save(written, "JPEG", exif=exif)
     return written.getvalue()
 
 

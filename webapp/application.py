@@ -279,6 +279,7 @@ def _prepare_templates(app: Flask) -> None:
         moment=words.moment,
         clock=words.clock,
         iso=words.iso,
+        country=words.country,
         language=words.language,
         safe_url=words.safe_url,
         grade=grade,

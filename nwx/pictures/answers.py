@@ -7,17 +7,20 @@ from nwx.engine.indices.picture_index import (
     COLOURS,
     PICTURE_WINDOW,
     Appearance,
+    Box,
     ImageSize,
     Picture,
     PictureQuestion,
     PictureResult,
     SimilarPicture,
 )
+from nwx.errors import UsageError
 from nwx.values.records import copied
 
 __all__ = [
     "COLOURS",
     "PICTURE_WINDOW",
+    "Box",
     "ImageSize",
     "Picture",
     "PictureQuestion",
@@ -69,6 +72,9 @@ class PictureAnswer:
     height: int
     colours: tuple[str, ...]
     hash: str
+    latitude: float | None = None
+    longitude: float | None = None
+    taken: str = ""
     shown_on: AppearanceAnswer | None = None
     distance: int | None = None
 
@@ -127,3 +133,20 @@ def appearance_answer(appearance: Appearance) -> AppearanceAnswer:
     """Return a page that shows a picture."""
     url, timestamp = appearance.page_url, appearance.page_timestamp
     return copied(AppearanceAnswer, appearance, url=url, timestamp=timestamp)
+
+
+def parse_box(text: str) -> Box | None:
+    """Return the area of `west,south,east,north` in degrees, None of an empty text."""
+    if not text:
+        return None
+    try:
+        box = Box(*map(float, text.split(",")))
+    except (ValueError, TypeError):
+        box = Box(0, 1, 0, 0)
+    if not (
+        -180 <= box.west <= 180 and -180 <= box.east <= 180 and -90 <= box.south <= box.north <= 90
+    ):
+        raise UsageError.translated(
+            "box is %(text)s; write west,south,east,north in degrees", text=repr(text[:80])
+        )
+    return box

@@ -1,12 +1,15 @@
 """Stored images and pages read by their places; size, main colours and hash of an image."""
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 from nwx.engine.indices.picture_index import COLOURS
 from nwx.errors import FormatError, SourceError, UsageError
@@ -19,6 +22,7 @@ from nwx.warc.sources import ArchiveSource
 
 _SIDE = 128
 _MOST_BYTES = 64 << 20
+_MOST_EXIF_BYTES = 1 << 20
 _COLOUR_SIDE = 48
 _REDUCING_GAP = 2.0
 _PLAIN_DEVIATION = 3.0
@@ -40,12 +44,18 @@ _Pixels = NDArray[np.uint8]
 
 
 class ImageMeasures(NamedTuple):
-    """Width and height in pixels, a perceptual hash (None of a plain area), and main colours."""
+    """Width and height in pixels, a perceptual hash (None of a plain area), and main colours.
+
+    `latitude`, `longitude` and `taken` are those of EXIF, None and "" without.
+    """
 
     width: int
     height: int
     hash: int | None
     colours: tuple[str, ...]
+    latitude: float | None = None
+    longitude: float | None = None
+    taken: str = ""
 
 
 def measured(payload: bytes) -> ImageMeasures:
@@ -54,7 +64,11 @@ def measured(payload: bytes) -> ImageMeasures:
     Memory is bounded as in `nwx.quality.images`. Raises FormatError for an image that cannot be
     decoded, or is too large.
     """
-    image = opened(payload)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of damaged EXIF
+        return _measured(opened(payload))
+
+
+def _measured(image: Image.Image) -> ImageMeasures:
     width, height = image.size
     try:
         image.draft("RGB", (_SIDE, _SIDE))
@@ -65,7 +79,45 @@ def measured(payload: bytes) -> ImageMeasures:
         raise FormatError.translated(
             "the picture cannot be decoded: %(reason)s", reason=reason
         ) from error
-    return ImageMeasures(width, height, _hash(small), _colours(small))
+    return ImageMeasures(width, height, _hash(small), _colours(small), *_shot(image))
+
+
+def _shot(image: Image.Image) -> tuple[float | None, float | None, str]:
+    """Return where and when EXIF says a picture was taken, None and "" where it makes no sense."""
+    if len(image.info.get("exif") or b"") > _MOST_EXIF_BYTES:
+        return None, None, ""
+    try:
+        exif = image.getexif()
+        place, details = exif.get_ifd(ExifTags.IFD.GPSInfo), exif.get_ifd(ExifTags.IFD.Exif)
+    except PICTURE_FAILURES:
+        return None, None, ""
+    latitude = _degrees(place, ExifTags.GPS.GPSLatitude, "NS", 90)
+    longitude = _degrees(place, ExifTags.GPS.GPSLongitude, "EW", 180)
+    taken = _taken(details.get(ExifTags.Base.DateTimeOriginal))
+    if latitude is None or longitude is None or latitude == longitude == 0:
+        return None, None, taken  # cameras without a fix write 0, 0
+    return latitude, longitude, taken
+
+
+def _degrees(place: Mapping[int, Any], tag: int, signs: str, most: int) -> float | None:
+    """Return degrees, minutes and seconds as a number; the tag before says the hemisphere."""
+    try:
+        sign = signs.index(str(place[tag - 1]).strip("\0 ").upper()[:1] or "-")
+        degrees, minutes, seconds = map(float, place[tag])
+    except PICTURE_FAILURES:
+        return None
+    found = degrees + minutes / 60 + seconds / 3600
+    is_angle = degrees >= 0 and 0 <= minutes < 60 and 0 <= seconds <= 60 and found <= most
+    return round(-found if sign else found, 6) if is_angle else None
+
+
+def _taken(text: object) -> str:
+    """Return the time of `2014:03:25 12:17:32` as 14 digits, "" for anything else."""
+    try:
+        moment = datetime.strptime(str(text).strip("\0 ")[:19], "%Y:%m:%d %H:%M:%S")
+    except ValueError:
+        return ""
+    return f"{moment:%Y%m%d%H%M%S}".zfill(14)
 
 
 def hash_of_file(file: Path) -> int:
@@ -158,6 +210,9 @@ class MeasuredImage:
     height: int
     hash: int | None
     colours: tuple[str, ...]
+    latitude: float | None
+    longitude: float | None
+    taken: str
     content_length: int
 
 

@@ -14,10 +14,12 @@ from nwx.model import IndexName
 from nwx.values.urls import url_parts
 
 _TEXT, _TIME, _NUMBER, _TEXTS = "VARCHAR", "TIMESTAMP", "BIGINT", "VARCHAR[]"
+_DEGREES = "DOUBLE"
 _POLARS: Mapping[str, pl.DataType] = {
     _TEXT: pl.String(),
     _TIME: pl.String(),
     _NUMBER: pl.Int64(),
+    _DEGREES: pl.Float64(),
     _TEXTS: pl.List(pl.String()),
 }
 _PLACE = dict.fromkeys(("collection", "source_file", "record_type", "redirect_to"), _TEXT)
@@ -59,6 +61,8 @@ SQL_TABLES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("digest", "content_type"), _TEXT),
         **dict.fromkeys(("content_length", "width", "height", "hash"), _NUMBER),
         "colours": _TEXTS,
+        **dict.fromkeys(("latitude", "longitude"), _DEGREES),
+        "taken": _TIME,
     },
 }
 """The columns of each table with their types, named as the fields of searches."""

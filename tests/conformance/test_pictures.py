@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.indices.picture_index import Appearance, ImageSize, Picture, PictureQuestion
+from nwx.engine.indices.picture_index import Appearance, Box, ImageSize, Picture, PictureQuestion
 from nwx.errors import QueryError, WindowError
 from nwx.keys import document_id, document_key
 from nwx.model import Batch, Dates, Document, Extract, IndexName, SourceFile
@@ -195,6 +195,27 @@ def test_hidden_pictures_and_the_words_of_hidden_pages_do_not_show(filled: Engin
     assert _found(filled, "ships", hidden=always) == {HARBOUR_NAME, TOWER_NAME}
     always = HiddenDocuments("6", spans=(HiddenSpan("0" * 14, "9" * 14),))
     assert _found(filled, hidden=always) == set()
+
+
+def test_pictures_are_found_by_where_they_were_taken(filled: Engine) -> None:
+    index = filled.picture_index()
+    fiji = replace(PLAIN, latitude=-17.5, longitude=179.5, taken="20140325121732")
+    port = replace(HARBOUR, latitude=48.0, longitude=-0.0)
+    index.put([fiji, port])
+    assert index.pictures_of([fiji.id])[fiji.id] == fiji
+    assert _found(filled, box=Box(-10, 40, 20, 50)) == {HARBOUR_NAME}
+    assert _found(filled, box=Box(-10, 40, 0, 48)) == {HARBOUR_NAME}
+    assert _found(filled, box=Box(0.1, 40, 20, 50)) == set()
+    assert _found(filled, box=Box(170, -20, -170, 0)) == {"plain.gif"}
+    assert _found(filled, box=Box(-180, -90, 180, 90)) == {"plain.gif", HARBOUR_NAME}
+    hidden = HiddenDocuments("1", documents=frozenset({port.id}))
+    assert _found(filled, box=Box(-180, -90, 180, 90), hidden=hidden) == {"plain.gif"}
+    index.put([], [ON_FIRST, ON_SECOND])  # on servers they have their pictures' fields
+    assert _found(filled, "boats", box=Box(-1, 40, 20, 50)) == {HARBOUR_NAME}
+    index.put([replace(fiji, latitude=None, longitude=None)])
+    assert _found(filled, box=Box(-180, -90, 180, 90)) == {HARBOUR_NAME}
+    index.remove([port.id])
+    assert _found(filled, box=Box(-180, -90, 180, 90)) == set()
 
 
 def test_appearances_are_kept_by_page_and_urlkey(filled: Engine) -> None:

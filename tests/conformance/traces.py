@@ -160,6 +160,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "trends.words_api": ["/api/words?q=quarry", "/api/words?q=host:{host}"],
     "picture_pages.show": ["/pictures?q=chisel", f"/pictures?q={SECRET}"],
     "picture_api.pictures": ["/api/pictures?q=chisel", f"/api/pictures?q={SECRET}"],
+    "picture_pages.map": ["/pictures/map"],
     "picture_pages.picture": ["/pictures/{picture}"],
     "picture_pages.similar": ["/pictures/similar", "/pictures/similar?hash={hash}"],
     "picture_api.picture": ["/api/pictures/{picture}"],

@@ -31,6 +31,7 @@ ADDRESSES = {
     "compare": "/crawls/compare",
     "searches": "/searches",
     "pictures": "/pictures",
+    "map": "/pictures/map",
     "quotation": f"/quote?text=example&url={HOME}",
     "citation": f"/cite?url={HOME}",
     "sql": "/sql?query=SELECT+host,+captures+FROM+hosts",

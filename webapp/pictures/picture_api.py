@@ -58,6 +58,7 @@ PICTURE_PARAMETERS = (
     Parameter("domain", "images of one of these domains; may be repeated", _TEXTS),
     Parameter("collection", "measured in one of these collections; may be repeated", _TEXTS),
     Parameter("year", "measured at a capture of one of these years; may be repeated", _TEXTS),
+    Parameter("box", "taken within west,south,east,north, in degrees"),
     Parameter("offset", "the pictures to skip", {**COUNT, "default": 0}),
     Parameter("limit", "the pictures to return", _LIMIT),
 )

@@ -1,6 +1,7 @@
 """The pages of pictures: what matches a query, one with the pages that show it, similar ones."""
 
 from dataclasses import replace
+from math import log10
 from typing import Any, NamedTuple
 
 from flask import Blueprint, g, redirect, render_template, request, url_for
@@ -15,6 +16,7 @@ from nwx.pictures.answers import (
     ImageSize,
     PictureQuestion,
     ShownPicture,
+    parse_box,
 )
 from webapp.search.documents import ID
 from webapp.search.page import mark, page_numbers
@@ -76,7 +78,9 @@ def read_pictures(arguments: Arguments, base: str = "") -> Asked:
             for one in parameters.different("colour", arguments.getlist("colour"))
         ),
         **{name: filters.get(name, ()) for name in FILTER_FIELDS},
+        "box": parameters.text(arguments, "box", 100),
     }
+    parse_box(str(given["box"]))
     return Asked(base, given)
 
 
@@ -84,7 +88,7 @@ def picture_question(asked: Asked) -> PictureQuestion:
     """Return the question of parameters, without what says how much of the answer is wanted."""
     fields = {"q": "query", "colour": "colours", **FILTER_FIELDS}
     values: dict[str, Any] = {fields.get(name, name): one for name, one in asked.values.items()}
-    return PictureQuestion(**values)
+    return PictureQuestion(**values | {"box": parse_box(values["box"])})
 
 
 def _filters(asked: Asked) -> list[PictureFilter]:
@@ -96,7 +100,7 @@ def _filters(asked: Asked) -> list[PictureFilter]:
         )
         for name, given in values.items()
         for value in given
-    ]
+    ] + [PictureFilter(str(one), asked.address("", box="")) for one in [asked.values["box"]] if one]
 
 
 def read_hash(arguments: Arguments) -> int | None:
@@ -122,6 +126,7 @@ UPLOAD_FORM_BYTES = MOST_UPLOADED + (1 << 16)
 SIMILAR_SHOWN = 60
 _PAGES_SHOWN = 100
 _SIMILAR_BESIDE = 12
+_MAP_SECONDS = 60.0
 
 
 @blueprint.get("", endpoint="show")
@@ -155,6 +160,26 @@ def show_pictures() -> ResponseReturnValue:
         collections=shown.collections(),
         window=PICTURE_WINDOW,
         **values,
+    )
+
+
+@blueprint.get("/map", endpoint="map")
+def show_map() -> ResponseReturnValue:
+    """Show where pictures were taken: a map of the world, and a list of countries."""
+    shown = archive()
+    found = service().answers.answer(
+        ("picture map", shown.stamp()), lambda: answer_search(shown.picture_map), _MAP_SECONDS
+    )
+    # Imported here, so that whoever shows no map does not load the outlines.
+    from nwx.pictures.world import UNITS, outlines
+
+    return render_template(
+        "picture_map.html",
+        found=found,
+        outlines=outlines() if found.cells else "",
+        units=UNITS,
+        radius=lambda cell: round(8 + 4 * log10(cell.pictures), 1),
+        is_made=shown.is_built("pictures"),
     )
 
 

@@ -137,6 +137,13 @@ def language(code: str) -> str:
     return language_in(page_locale().language, code)
 
 
+def country(code: str) -> str:
+    """Return the name of a country in the language of the page; an unknown one as it is."""
+    names = page_locale().territories
+    by_name = {name: one for one, name in locale_of("en").territories.items()}
+    return str(names.get(by_name.get(code, code), code)) or gettext("elsewhere")
+
+
 def filters_in(language: str) -> dict[str, Callable[..., str]]:
     """Return the filters that templates use most, for pages in a language.
 

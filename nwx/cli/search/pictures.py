@@ -38,6 +38,7 @@ _MOST = 1_000
 @option.repeated("--domain", "DOMAIN", "Of this domain.", into="domains")
 @option.repeated("--collection", "NAME", "Captured in this collection.", into="collections")
 @option.repeated("--year", "YEAR", "Captured in this year.", into="years")
+@option.string("--box", "W,S,E,N", "Taken within these degrees of longitude and latitude.")
 @option.file_path("--similar", "Pictures that look like this image file, instead of a query.")
 @option.value("--limit", click.IntRange(1, _MOST), "N", "Pictures to list.", default=20)
 @option.value(
@@ -75,10 +76,11 @@ def command(
 
 
 def _print_found(archive: "Archive", asked: dict[str, Any], *, as_json: bool) -> None:
-    from nwx.pictures.answers import ImageSize, PictureQuestion, pictures_answer
+    from nwx.pictures.answers import ImageSize, PictureQuestion, parse_box, pictures_answer
 
     size = ImageSize(asked.pop("size")) if asked["size"] else None
-    result = archive.search_pictures(PictureQuestion(**asked | {"size": size}))
+    box = parse_box(asked.pop("box"))
+    result = archive.search_pictures(PictureQuestion(**asked | {"size": size, "box": box}))
     if as_json:
         print_json(asdict(pictures_answer(result)))
         return

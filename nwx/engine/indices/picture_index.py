@@ -63,7 +63,8 @@ class Picture:
 
     The capture is the first one that was measured. `hash` is a perceptual hash of 64 bits, None if
     the image has no distinctive features, such as a plain area. `colours` are the main ones, names
-    of COLOURS.
+    of COLOURS. The camera wrote `latitude` and `longitude` (degrees) and `taken` (14 digits, in its
+    own time zone).
     """
 
     id: str
@@ -80,6 +81,9 @@ class Picture:
     content_length: int = 0
     hash: int | None = None
     colours: tuple[str, ...] = ()
+    latitude: float | None = None
+    longitude: float | None = None
+    taken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +108,30 @@ class Appearance:
     around: str = ""
 
 
+class Box(NamedTuple):
+    """An area by the degrees of its edges; with `west` above `east` it crosses the date line."""
+
+    west: float
+    south: float
+    east: float
+    north: float
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """The longitudes from west to east, in one part or two."""
+        if self.west <= self.east:
+            return [(self.west, self.east)]
+        return [(self.west, 180.0), (-180.0, self.east)]
+
+
 @dataclass(frozen=True, slots=True)
 class PictureQuestion:
     """Search for pictures that match the query and all non-empty fields.
 
     `query` is Lucene syntax of words, phrases and prefixes, with `host`, `domain` and
     `content_type` as fields. `colours` must all be among the main ones. Collection and year (four
-    digits) belong to the measured capture. Pictures that are `hidden` documents are not found, and
-    the words of a hidden page find none (`is_hidden`).
+    digits) belong to the measured capture. Pictures with `box` were taken there. Pictures that are
+    `hidden` documents are not found, and the words of a hidden page find none (`is_hidden`).
     """
 
     query: str = ""
@@ -121,6 +141,7 @@ class PictureQuestion:
     domains: tuple[str, ...] = ()
     collections: tuple[str, ...] = ()
     years: tuple[str, ...] = ()
+    box: Box | None = None
     hidden: HiddenDocuments = NONE_HIDDEN
     limit: int = 50
     offset: int = 0
@@ -286,6 +307,9 @@ def picture_from_entry(entry: Mapping[str, Any]) -> Picture:
         content_length=entry.get("content_length", 0),
         hash=None if hash is None else unsigned(hash),
         colours=tuple(entry.get("colours", ())),
+        latitude=entry.get("latitude"),
+        longitude=entry.get("longitude"),
+        taken=entry.get("taken", ""),
     )
 
 

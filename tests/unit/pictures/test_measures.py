@@ -3,11 +3,11 @@
 import io
 
 import pytest
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 
 from nwx.errors import FormatError
 from nwx.pictures.measures import measured
-from tests.pictured import drawing
+from tests.pictured import drawing, photograph
 
 
 def _area(colour: tuple[int, ...], mode: str = "RGB") -> bytes:
@@ -48,7 +48,7 @@ def test_like_images_have_like_hashes_whatever_their_size_and_format() -> None:
     ],
 )
 def test_a_plain_area_has_a_colour_and_no_hash(colour: tuple[int, ...], name: str) -> None:
-    assert measured(_area(colour)) == (90, 30, None, (name,))
+    assert measured(_area(colour))[:4] == (90, 30, None, (name,))
 
 
 def test_what_is_transparent_has_no_colour() -> None:
@@ -59,3 +59,40 @@ def test_what_cannot_be_decoded_is_an_error() -> None:
     for payload in (b"", b"\x89PNG\r\n\x1a\nnothing", drawing("JPEG")[:300]):
         with pytest.raises(FormatError):
             measured(payload)
+
+
+def test_position_and_time_are_those_of_exif() -> None:
+    found = measured(photograph((55, 40, 34.5), (12, 34, 0), "ne", "2014:03:25 12:17:32"))
+    assert (found.latitude, found.longitude, found.taken) == (55.67625, 12.566667, "20140325121732")
+    found = measured(photograph((33, 52, 4), (151, 12, 36), "SW", "2014:13:25 12:17:32"))
+    assert (found.latitude, found.longitude, found.taken) == (-33.867778, -151.21, "")
+    assert measured(drawing())[4:] == (None, None, "")
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude", "signs"),
+    [
+        ((0, 0, 0), (0, 0, 0), "NE"),
+        ((91, 0, 0), (12, 0, 0), "NE"),
+        ((55, 0, 0), (180, 0, 1), "NE"),
+        ((55, 61, 0), (12, 0, 0), "NE"),
+        ((55, 0, 0), (12, 0, 0), "XE"),
+        ((55, 0), (12, 0, 0), "NE"),
+        ((TiffImagePlugin.IFDRational(1, 0), 0, 0), (12, 0, 0), "NE"),
+    ],
+)
+def test_impossible_positions_are_left_out(
+    latitude: tuple[object, ...], longitude: tuple[object, ...], signs: str
+) -> None:
+    found = measured(photograph(latitude, longitude, signs, "2014:03:25 12:17:32"))
+    assert (found.latitude, found.longitude, found.taken) == (None, None, "20140325121732")
+
+
+def test_exif_that_lies_about_its_lengths_harms_nothing() -> None:
+    whole = photograph((55, 40, 34.5), (12, 34, 0))
+    at = whole.index(b"Exif")
+    for place in range(at + 6, at + 120):
+        for value in (b"\xff", b"\x00"):
+            found = measured(whole[:place] + value + whole[place + 1 :])
+            assert found.latitude is None or -90 <= found.latitude <= 90
+    assert measured(drawing("JPEG")).latitude is None

@@ -75,7 +75,7 @@ INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 
 PICTURES_FORM = DatabaseForm(
     "pictures.db",
-    _SCHEMA + STATES_TABLE,
+    _SCHEMA + picture_rows.POSITIONS_TABLE + STATES_TABLE,
     # What a power cut takes is built again: no disk has to be waited for.
     ("secure_delete = 1", FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
     (CACHE_PRAGMA, "mmap_size = 268435456"),
@@ -244,7 +244,8 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
     def clear(self) -> None:
         if self.is_made():
             with changing(self.database) as db:
-                for table in ("entries", "measures", "words", "states"):
+                db.execute(picture_rows.POSITIONS_TABLE)
+                for table in ("entries", "measures", "positions", "words", "states"):
                     db.execute(f"DELETE FROM {table}")
             compact(self.database)
 

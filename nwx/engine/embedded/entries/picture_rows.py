@@ -28,6 +28,7 @@ EVERY = "picture"
 """The word that all entries have in a column of its own."""
 
 WORD_WEIGHTS = (*WORD_FIELDS.values(), 0.0)
+_IN_BOX = "SELECT num FROM positions WHERE latitude BETWEEN ? AND ? AND ({})"
 _ALL = f"every : {EVERY}"
 _COLUMNS = f"{{{' '.join(WORD_FIELDS)}}}"
 
@@ -77,6 +78,11 @@ def measure_condition(
         if wanted:
             parts.append(f"{expression} IN ({', '.join('?' * len(wanted))})")
             values += wanted
+    if question.box is not None:
+        spans = question.box.spans
+        inside = " OR ".join(["longitude BETWEEN ? AND ?"] * len(spans))
+        parts.append(f"measures.num IN ({_IN_BOX.format(inside)})")
+        values += [question.box.south, question.box.north, *(end for one in spans for end in one)]
     for field in fields:
         parts.append(f"measures.{field.field} {'<>' if field.is_not else '='} ?")
         values.append(field.value)
@@ -121,14 +127,31 @@ def hide(db: sqlite3.Connection, hidden: HiddenDocuments) -> None:
     db.create_function("is_hidden", 3, partial(is_hidden, hidden), deterministic=True)
 
 
+POSITIONS_TABLE = """
+-- Where pictures were taken, in degrees; files of an older nwx have the table after a change.
+CREATE TABLE IF NOT EXISTS positions (
+    num INTEGER PRIMARY KEY, latitude REAL NOT NULL, longitude REAL NOT NULL);
+"""
+
+
+def has_positions(db: sqlite3.Connection) -> bool:
+    """Return whether the file has the table of positions."""
+    command = "SELECT 1 FROM sqlite_master WHERE name = 'positions'"
+    return db.execute(command).fetchone() is not None
+
+
 def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
     """Store pictures, replacing the ones with the same ids."""
+    db.execute(POSITIONS_TABLE)
     for picture in pictures:
         entry = picture_entry(picture)
         values = (picture.id, 0, "", "", "", picture.urlkey, pack_entry(entry))
         (num,) = db.execute(_PUT, values).fetchone()
         db.execute("UPDATE entries SET picture = num WHERE num = ?", (num,))
         db.execute(_MEASURES, _measures(num, entry))
+        db.execute("DELETE FROM positions WHERE num = ?", (num,))
+        if (place := _position(entry)) is not None:
+            db.execute("INSERT INTO positions VALUES (?, ?, ?)", (num, *place))
         _put_words(db, num, {"name_words": entry.get("name_words", "")})
 
 
@@ -139,6 +162,10 @@ def _measures(num: int, entry: IndexEntry) -> tuple[object, ...]:
     texts = (entry.get(name, "") for name in _TEXTS)
     colours = colour_bits(tuple(entry.get("colours", ())))
     return (num, *texts, entry["long_side"], entry["area"], colours, entry.get("hash"))
+
+
+def _position(entry: IndexEntry) -> tuple[float, float] | None:
+    return (entry["latitude"], entry["longitude"]) if "latitude" in entry else None
 
 
 def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -> None:
@@ -179,6 +206,8 @@ _ORPHANS = "SELECT count(*) FROM {0} WHERE {1} NOT IN (SELECT num FROM entries{2
 
 def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """Yield the ids of entries whose rows are not those of their contents, with a message."""
+    stored = db.execute("SELECT * FROM positions") if has_positions(db) else ()
+    places = {num: (north, east) for num, north, east in stored}
     for num, id, picture, page, *row in db.execute(_STORED):
         timestamp, collection, urlkey, content, shown, shown_content, has_words, *words = row
         try:
@@ -203,6 +232,8 @@ def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
             measures = db.execute("SELECT * FROM measures WHERE num = ?", (num,)).fetchone()
             if measures != _measures(num, entry):
                 yield id, "its measures differ from its content"
+            if places.get(num) != _position(entry):
+                yield id, "its position differs from its content"
     for table, column, which in (("measures", "num", " WHERE page = ''"), ("words", "rowid", "")):
         (more,) = db.execute(_ORPHANS.format(table, column, which)).fetchone()
         if more:
@@ -211,6 +242,8 @@ def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 def count_found(db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery) -> int:
     """Return how many pictures match."""
+    if question.box is not None and not has_positions(db):
+        return 0
     condition, values = measure_condition(question, query.conditions)
     if query.words is None:
         row = db.execute(f"SELECT count(*) FROM measures WHERE {condition}", values).fetchone()
@@ -225,6 +258,8 @@ def found_numbers(
     db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery
 ) -> list[tuple[int, int]]:
     """Return the numbers of the pictures asked for, each with that of the entry found."""
+    if question.box is not None and not has_positions(db):
+        return []
     condition, values = measure_condition(question, query.conditions)
     page = (question.limit, question.offset)
     if query.words is None:
@@ -288,7 +323,8 @@ def remove_entries(db: sqlite3.Connection, ids: Iterable[str]) -> int:
         gone += db.execute(
             "SELECT num FROM entries WHERE page = ? AND page <> ''", (id,)
         ).fetchall()
-        for table, column in (("words", "rowid"), ("measures", "num"), ("entries", "num")):
+        tables = [("words", "rowid"), ("measures", "num"), ("entries", "num")]
+        for table, column in (*tables, *([("positions", "num")] if has_positions(db) else [])):
             db.executemany(f"DELETE FROM {table} WHERE {column} = ?", gone)
         removed += len(gone)
     return removed

@@ -68,6 +68,11 @@ def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
             filters.append({"terms": {name: list(wanted)}})
     if question.years:
         filters.append({"bool": {"should": [_year(year) for year in question.years]}})
+    if question.box is not None:
+        low, high = question.box.south, question.box.north
+        filters.append({"range": {"latitude": {"gte": low, "lte": high}}})
+        inside = [{"range": {"longitude": {"gte": a, "lte": b}}} for a, b in question.box.spans]
+        filters.append({"bool": {"should": inside}})
     for field in query.conditions:
         condition = {"term": {field.field: field.value}}
         (without if field.is_not else filters).append(condition)
@@ -153,7 +158,7 @@ def _bool(node: Bool) -> Body:
 
 _COPIED = (
     *("host", "domain", "collection", "timestamp", "content_type"),
-    *("colours", "long_side", "area", "name_words"),
+    *("colours", "long_side", "area", "name_words", "latitude", "longitude"),
 )
 """What an appearance has of its picture."""
 
