@@ -69,8 +69,8 @@ def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
     if question.years:
         filters.append({"bool": {"should": [_year(year) for year in question.years]}})
     if question.box is not None:
-        low, high = question.box.south, question.box.north
-        filters.append({"range": {"latitude": {"gte": low, "lte": high}}})
+        degrees = {"gte": question.box.south, "lte": question.box.north}
+        filters.append({"range": {"latitude": degrees}})
         inside = [{"range": {"longitude": {"gte": a, "lte": b}}} for a, b in question.box.spans]
         filters.append({"bool": {"should": inside}})
     for field in query.conditions:
