@@ -10,7 +10,6 @@ from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.pictures.build import build_pictures
-from nwx.pictures.world import country_at, outlines
 from nwx.settings import Settings
 from nwx.warc.sources import expand
 from tests.pictured import SITE, drawing, photograph
@@ -98,12 +97,3 @@ def test_hidden_pictures_are_not_on_the_map(client: FlaskClient, engine: Engine)
 def test_a_box_that_is_none_is_refused(client: FlaskClient, box: str) -> None:
     assert client.get(f"/api/pictures?box={box}").status_code == 400
     assert client.get(f"/pictures?box={box}").status_code == 400
-
-
-def test_countries_have_outlines() -> None:
-    places = {"HU": (47.5, 19.0), "ME": (42.4, 19.2), "MM": (16.8, 96.1), "PS": (31.9, 35.2)}
-    assert {code: country_at(*place) for code, place in places.items()} == {
-        code: code for code in places
-    }
-    assert country_at(0, -30) == ""
-    assert 50_000 < len(outlines()) < 200_000
