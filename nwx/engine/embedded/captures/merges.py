@@ -6,11 +6,18 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
+from nwx.engine.embedded.captures.block_parts import FileNames
 from nwx.engine.embedded.captures.blocks import STORED_FIELDS, BlockColumns
 from nwx.engine.embedded.captures.capture_writer import RunWriter, all_steps
-from nwx.engine.embedded.captures.runs import MERGED, CdxPlace, captures_behind, drop_runs
+from nwx.engine.embedded.captures.runs import (
+    MERGED,
+    CaptureConnection,
+    CdxPlace,
+    captures_behind,
+    drop_runs,
+)
 from nwx.engine.embedded.folder import MERGE_LOCK, MOST_PAUSE_SECONDS, Folder
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import EngineBusyError
@@ -150,9 +157,10 @@ def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
 
 def _fill(db: sqlite3.Connection, writer: RunWriter, runs: Sequence[int]) -> Iterator[None]:
     number = 0
-    while some := _next_captures(db, runs, writer.last):
-        number = yield from writer.append(some, number)
-        yield
+    with _names_kept(db):
+        while some := _next_captures(db, runs, writer.last):
+            number = yield from writer.append(some, number)
+            yield
     yield from writer.finish()
 
 
@@ -165,3 +173,16 @@ def _next_captures(db: sqlite3.Connection, runs: Sequence[int], last: CdxPlace) 
         if len(found["urlkey"]) >= MERGED_AT_ONCE:
             break
     return found
+
+
+@contextmanager
+def _names_kept(db: sqlite3.Connection) -> Iterator[None]:
+    """Look up names of files once; afterwards a writer may undo what it has named."""
+    if not isinstance(db, CaptureConnection):
+        yield
+        return
+    before, db.names = db.names, FileNames()
+    try:
+        yield
+    finally:
+        db.names = before
