@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from nwx.dedup.key_store import CommandError
@@ -124,11 +124,12 @@ class RedisConnection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, host: RedisHost) -> None:
-        self._host = host
+    def __init__(self, host: RedisHost, clock: Callable[[], float] = time.monotonic) -> None:
+        self._host, self._clock = host, clock
         self._reader = RequestReader()
-        self._since: float | None = None
-        self._is_full = self._is_ending = False
+        self._part_since: float | None = None
+        self._full_since: float | None = None
+        self._is_ending = False
         self.requests: deque[RedisRequest] = deque()
         self.space, self.may_ask, self.is_waiting = "", False, False
 
@@ -148,15 +149,16 @@ class RedisConnection(asyncio.Protocol):
         """Read commands."""
         if self._is_ending:
             return
+        before = len(self.requests)
         try:
             self.requests.extend(self._reader.feed(data))
         except CommandError as error:
             self.end(str(error))
             return
         if not self._reader.has_part:
-            self._since = None
-        elif self._since is None:
-            self._since = time.monotonic()
+            self._part_since = None
+        elif self._part_since is None or len(self.requests) > before:
+            self._part_since = self._clock()
         if len(self.requests) > _MOST_WAITING:
             self.transport.pause_reading()
         if self.requests:
@@ -165,13 +167,15 @@ class RedisConnection(asyncio.Protocol):
     @property
     def is_ready(self) -> bool:
         """Return whether a command may be run now."""
-        return bool(self.requests) and not (self.is_waiting or self._is_full)
+        return bool(self.requests) and not self.is_waiting and self._full_since is None
 
     def send(self, answers: Sequence[Any]) -> None:
         """Send answers."""
         if not self._is_ending:
             self.transport.write(b"".join(map(redis_bytes, answers)))
-            if len(self.requests) <= _MOST_WAITING:
+            if len(self.requests) <= _MOST_WAITING and not self.transport.is_reading():
+                if self._part_since is not None:
+                    self._part_since = self._clock()
                 self.transport.resume_reading()
 
     def end(self, problem: str = "") -> None:
@@ -184,14 +188,19 @@ class RedisConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Run no commands until the client has taken its answers."""
-        self._is_full, self._since = True, time.monotonic()
+        self._full_since = self._clock()
 
     def resume_writing(self) -> None:
         """Go on with commands."""
-        self._is_full, self._since = False, None
+        self._full_since = None
         self._host.wake(self)
 
-    def check_time(self, now: float) -> None:
-        """Close a connection with half a command, or unread answers, for too long."""
-        if self._since is not None and now - self._since > COMMAND_SECONDS:
+    def check_time(self) -> None:
+        """Close a connection with half a command, or unread answers, for too long.
+
+        The rest of a command cannot come while this server does not read.
+        """
+        part = self._part_since if self.transport.is_reading() else None
+        since = [one for one in (part, self._full_since) if one is not None]
+        if since and self._clock() - min(since) > COMMAND_SECONDS:
             self.transport.abort()

@@ -12,7 +12,6 @@ import signal
 import socket
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -95,7 +94,7 @@ class RedisServer:
         server = await loop.create_server(lambda: RedisConnection(self), sock=listening)
         while not stop.is_set():
             for one in list(self._connections):
-                one.check_time(time.monotonic())
+                one.check_time()
             try:
                 await asyncio.wait_for(stop.wait(), 1.0)
             except TimeoutError:
