@@ -11,11 +11,14 @@ BYTE_ORDER_MARK = "\ufeff"
 """Excel reads a file as UTF-8 if it begins with this."""
 
 TIME_COLUMNS = frozenset(
-    ("timestamp", "first_date", "last_date", "dates", "first", "last", "due", "checked")
+    ("timestamp", "first_date", "last_date", "dates", "first", "last", "due", "checked", "original")
 )
 """Columns whose 14-digit timestamps are written as ISO 8601 dates in UTC."""
 
-_TIMESTAMP = re.compile(r"\b(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\b", re.ASCII)
+LOCAL_TIME = "taken"
+"""The column of dates in the unknown time zone of a camera."""
+
+_TIMESTAMP = re.compile(r"(?<!\S)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?!\S)", re.ASCII)
 
 
 def csv_lines(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[str]:
@@ -24,21 +27,19 @@ def csv_lines(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> It
     Missing values are empty, the values of a list are separated by blanks.
     """
     names = [str(name) for name in columns]
-    times = [name in TIME_COLUMNS for name in names]
+    zones = {**dict.fromkeys(TIME_COLUMNS, "Z"), LOCAL_TIME: ""}
+    times = [zones.get(name) for name in names]
     yield csv_line(names)
     for row in rows:
         yield csv_line(map(_cell, row, times))
 
 
-def _cell(value: object, is_time: bool) -> object:
+def _cell(value: object, zone: str | None) -> object:
     if isinstance(value, list | tuple):
         value = " ".join(map(str, value))
-    return iso_dates(value) if is_time and isinstance(value, str) else value
-
-
-def iso_dates(text: str) -> str:
-    """Return a text with its timestamps as dates: 2014-03-25T12:17:32Z."""
-    return _TIMESTAMP.sub(r"\1-\2-\3T\4:\5:\6Z", text)
+    if zone is None or not isinstance(value, str):
+        return value
+    return _TIMESTAMP.sub(rf"\1-\2-\3T\4:\5:\6{zone}", value)
 
 
 def csv_line(cells: Iterable[object]) -> str:

@@ -25,6 +25,13 @@ def test_dates_are_written_as_iso_8601_in_columns_of_dates_only() -> None:
     ]
 
 
+def test_dates_of_cameras_and_within_texts() -> None:
+    row = ("20140325121732", "20140325121732 http://a.org/20140325121732 sha1:A")
+    assert list(csv_lines(("taken", "original"), [row]))[1] == (
+        "2014-03-25T12:17:32,2014-03-25T12:17:32Z http://a.org/20140325121732 sha1:A\r\n"
+    )
+
+
 def test_a_table_of_texts_with_every_separator_is_read_back() -> None:
     rows = [["a,b", 'say "x"', "two\r\nlines"], ["", "ü", "\n"]]
     lines = csv_lines(("one", "two", "three"), rows)
