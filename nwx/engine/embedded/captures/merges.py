@@ -115,7 +115,8 @@ def _free_pages_returned(db: sqlite3.Connection) -> Iterator[None]:
         if free * _FREE_SHARE <= _number(db, "page_count"):
             return
         before = free
-        db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        for _ in range(_PAGES_AT_ONCE):
+            db.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of it
         yield
 
 
