@@ -58,13 +58,16 @@ def rewrite(
     folder: Path,
     progress: ShowProgress = no_progress,
     lists: Sequence[str] = (),
+    are_met: Callable[[], bool] = lambda: True,
 ) -> Iterator[Rewritten]:
     """Rewrite each file into `folder`, under its name, and yield the result of each.
 
     Originals are searched in all of the files: the earliest capture of the same payload that is not
-    a duplicate, of the same URL if possible. A killed run continues when called with the same files
-    and `lists`; a finished run yields its reports again. Raises SourceError if a new file would
-    replace another, or a file is not a WARC that can be rewritten.
+    a duplicate, of the same URL if possible. Further digests of payloads are computed only if the
+    files have digests of several algorithms, or not all entries of the lists `are_met`. A killed
+    run continues when called with the same files and `lists`; a finished run yields its reports
+    again. Raises SourceError if a new file would replace another, or a file is not a WARC that can
+    be rewritten.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,8 +82,12 @@ def rewrite(
         if all(done):
             yield from filter(None, done)
             return
-        for source, way in _ways("reading", sources, progress):
-            catalogue.add(source, covers, way)
+        for further in (False, True):
+            for source, way in _ways("reading", sources, progress):
+                catalogue.add(source, covers, way, further=further)
+            if further or (len(catalogue.algorithms) < 2 and are_met()):
+                break
+            catalogue.clear()
         for source, way in _ways("writing", sources, progress):
             output = folder / Path(source.path).name
             report = journal.report_of(output)
@@ -119,6 +126,7 @@ class _Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.revisits: Counter[str] = Counter()
+        self.algorithms: set[str] = set()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
@@ -126,28 +134,33 @@ class _Catalogue:
             " duplicate INTEGER);"
         )
 
-    def add(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
+    def add(
+        self, source: ArchiveSource, covers: OriginalCoverage, way: Way, *, further: bool
+    ) -> None:
         """Record the captures of a file. Raises SourceError if space for them runs out."""
         with SourceError.instead_of(sqlite3.OperationalError, f"{self._path} cannot be written"):
-            self._note(source, covers, way)
+            self._note(source, covers, way, further)
 
-    def _note(self, source: ArchiveSource, covers: OriginalCoverage, way: Way) -> None:
+    def _note(
+        self, source: ArchiveSource, covers: OriginalCoverage, way: Way, further: bool
+    ) -> None:
         self._db.execute("BEGIN")
         self._db.executemany(
             "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
-            self._rows(source, covers, way),
+            self._rows(source, covers, way, further),
         )
         self._db.execute("COMMIT")
         self._db.execute("CREATE INDEX IF NOT EXISTS by_digest ON capture (digest, duplicate)")
 
     def _rows(
-        self, source: ArchiveSource, covers: OriginalCoverage, way: Way
+        self, source: ArchiveSource, covers: OriginalCoverage, way: Way, further: bool
     ) -> Iterator[tuple[object, ...]]:
-        for capture, further in digested_captures(source):
+        for capture, others_of in digested_captures(source, further=further):
             way(capture.source_file_offset)
             if not capture.digest:
                 continue
-            digests = (capture.digest, *further)
+            self.algorithms.add(capture.digest.partition(":")[0])
+            digests = (capture.digest, *others_of)
             listed = True in [covers(capture.url, one, capture.timestamp) for one in digests]
             if capture.record_type in _WITH_PAYLOAD:
                 place = location_of(source.path, capture)
@@ -157,6 +170,11 @@ class _Catalogue:
                     yield os.fsencode(source.path), *others, listed
             elif listed:
                 self.revisits[source.path] += 1
+
+    def clear(self) -> None:
+        """Forget all captures."""
+        self.revisits.clear()
+        self._db.execute("DELETE FROM capture")
 
     def duplicates(self, path: str) -> list[WarcLocation]:
         """Return the duplicates of a file, in the order of their offsets."""

@@ -60,14 +60,20 @@ def command(
         progress_bar(quiet=quiet) as progress,
         ExclusionList.load(lists, progress=progress) as excluded,
     ):
-        done = list(rewrite(sources, excluded.covers, folder, progress, lists))
-        never_met = excluded.entries - excluded.met
+
+        def never_met() -> int:
+            return excluded.entries - excluded.met
+
+        done = list(
+            rewrite(sources, excluded.covers, folder, progress, lists, lambda: not never_met())
+        )
+        unmet = never_met()
         problems, unread = excluded.problems, excluded.problems_total
     print_problems(problems, unread)
     if as_json:
-        print_json(_report(done, never_met) | {"problems_total": unread})
+        print_json(_report(done, unmet) | {"problems_total": unread})
     else:
-        _print_report(done, never_met, quiet=quiet)
+        _print_report(done, unmet, quiet=quiet)
     return 0
 
 

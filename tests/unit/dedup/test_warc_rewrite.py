@@ -3,17 +3,19 @@
 import gzip
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 import zstandard
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from nwx.dedup.revisit_records import Original, revisit_record
+from nwx.dedup import warc_rewrite
+from nwx.dedup.revisit_records import Original, digested_captures, revisit_record
 from nwx.dedup.warc_rewrite import rewrite
 from nwx.errors import SourceError
 from nwx.model import Capture
@@ -85,6 +87,23 @@ def test_duplicates_give_way_to_revisits_of_their_originals(name: str, tmp_path:
     assert {(c.refers_to_url, c.refers_to_timestamp) for c in now[1:3]} == {
         ("http://a.example/", "20200101000000")
     }
+
+
+@pytest.mark.parametrize("met", [True, False])
+def test_payloads_get_further_digests_only_where_they_can_matter(
+    met: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[bool]()
+
+    def digested(source: ArchiveSource, *, further: bool) -> Iterator[tuple[Capture, Any]]:
+        read.append(further)
+        return digested_captures(source, further=further)
+
+    monkeypatch.setattr(warc_rewrite, "digested_captures", digested)
+    write_warc(tmp_path / "crawl.warc", PAGES)
+    found = sources(tmp_path / "crawl.warc")
+    (done,) = rewrite(found, after_first_date, tmp_path / "new", are_met=lambda: met)
+    assert (done.revisits, read) == (2, [False] if met else [False, True])
 
 
 def test_what_is_no_duplicate_stays_byte_for_byte(tmp_path: Path) -> None:
