@@ -32,6 +32,11 @@ def document_id(key: str) -> str:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def id_start(key: str) -> bytes:
+    """Return the first eight bytes of the id of a document key."""
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()[:8]
+
+
 def capture_id(collection: str, source_file: str, offset: int) -> str:
     """Return the id of a capture, `<collection>/<file name>@<offset>`.
 

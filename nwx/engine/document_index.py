@@ -54,6 +54,14 @@ class DocumentIndex(ABC):
         Uses only the query, filters and dates of the question.
         """
 
+    def document_languages(self) -> Iterator[tuple[int, str]]:
+        """Stream the languages of documents that have one, with the first 63 bits of their ids."""
+        from nwx.query.question import Question
+
+        for hit in self.scroll(Question(collapse=Collapse.NONE, snippets=False)):
+            if hit.content_language:
+                yield int(hit.id[:16], 16) >> 1, hit.content_language
+
     def totals(self, questions: "Sequence[Question]") -> list[int]:
         """Return the number of documents each question finds, versions counted separately.
 

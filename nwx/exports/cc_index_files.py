@@ -3,7 +3,7 @@
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,9 +29,8 @@ from nwx.exports.cc_index import (
     cc_index_schema,
     lines_frame,
 )
-from nwx.keys import document_id, document_key
-from nwx.model import STANDARD_INPUT, Capture, Collapse
-from nwx.query.question import Question
+from nwx.keys import document_key, id_start
+from nwx.model import STANDARD_INPUT
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 20_000
 _GROUP_ROWS = 100_000
 _HELD_ROWS = 150_000
+_NO_ID = bytes(8)
 _PROBLEMS_LISTED = 100
 _PARTITIONS = ("crawl", "subset")
 _SORTED_TEXTS = ("url_surtkey", "url", "url_path")
@@ -211,36 +211,23 @@ class DocumentLanguages:
     def __init__(self, engine: Engine) -> None:
         codes, names = array("H"), {"": 0}
         ids = array("Q")
-        for hit in engine.scroll(Question(collapse=Collapse.NONE, snippets=False)):
-            if hit.content_language:
-                ids.append(_number(hit.id))
-                codes.append(names.setdefault(hit.content_language, len(names)))
-        self._names = list(names)
-        order = np.argsort(np.frombuffer(ids, np.uint64)) if ids else np.empty(0, np.int64)
-        self._ids = np.frombuffer(ids, np.uint64)[order] if ids else np.empty(0, np.uint64)
+        for id, language in engine.document_languages():
+            ids.append(id)
+            codes.append(names.setdefault(language, len(names)))
+        self._names = np.array(list(names), dtype=object)
+        found = np.frombuffer(ids, np.uint64) if ids else np.empty(0, np.uint64)
+        order = np.argsort(found)
+        self._ids = found[order]
         self._codes = np.frombuffer(codes, np.uint16)[order] if ids else np.empty(0, np.uint16)
 
-    def of_captures(self, captures: Iterable[Capture]) -> list[str]:
-        """Return the language of the document of each capture, "" where none is known."""
-        return self._of([one.document_id for one in captures])
-
     def of_columns(self, columns: CaptureColumns) -> list[str]:
-        """Return the same of captures by column, which have URLs and digests."""
-        pairs = zip(columns["url"], columns["digest"], strict=True)
+        """Return the languages of captures, which have URLs and digests, "" where none is known."""
         if not len(self._ids):
             return [""] * len(columns["url"])
-        return self._of(
-            [digest and document_id(document_key(url, digest)) for url, digest in pairs]
-        )
-
-    def _of(self, documents: Sequence[str]) -> list[str]:
-        if not len(self._ids):
-            return [""] * len(documents)
-        ids = np.array(list(map(_number, documents)), np.uint64)
+        pairs = zip(columns["url"], columns["digest"], strict=True)
+        starts = b"".join(id_start(document_key(*pair)) if pair[1] else _NO_ID for pair in pairs)
+        ids = np.frombuffer(starts, ">u8").astype(np.uint64) >> np.uint64(1)
         places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found = np.where(self._ids[places] == ids, self._codes[places], 0)
-        return [self._names[code] for code in found.tolist()]
-
-
-def _number(document_id: str) -> int:
-    return int(document_id[:16] or "0", 16)
+        languages: list[str] = self._names[found].tolist()
+        return languages

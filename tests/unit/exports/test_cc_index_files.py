@@ -125,3 +125,15 @@ def test_what_the_index_cannot_hold_is_reported(tmp_path: Path) -> None:
     path.write_text(" CDX N b a k\norg,a)/d 2015 http://a.org/d A\n")
     with pytest.raises(UsageError, match="has the fields N b a k"):
         nwx.open("nowhere").export_cc_index(tmp_path / "other", [CdxSource(str(path))])
+
+
+def test_languages_by_column_are_those_of_the_hits(tmp_path: Path) -> None:
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_(SAMPLE)
+    with EmbeddedEngine(tmp_path / "archive", read_only=True) as engine:
+        found = sorted(engine.document_languages())
+        assert found == sorted(DocumentIndex.document_languages(engine))
+        languages = DocumentLanguages(engine)
+        fields = ("url", "digest")
+        known = [one for columns in engine.capture_columns(fields) for one in languages.of_columns(columns)]
+    assert set(known) == {language for _, language in found} | {""}

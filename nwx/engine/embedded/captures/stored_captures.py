@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 FIRST_CAPTURES = 20
+_LANGUAGES = """
+SELECT id_start, value FROM documents
+JOIN facet_values ON field = 'content_language' AND code = content_language WHERE value <> ''"""
 
 
 def _near_captures(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list[Capture]:
@@ -78,6 +81,11 @@ class StoredCaptures:
                     held = {name: [] for name in fields}
             if held[fields[0]]:
                 yield dict(held)
+
+    def document_languages(self) -> Iterator[tuple[int, str]]:
+        """Stream the languages of documents, of the columns instead of the hits of a search."""
+        with self._streaming() as db, snapshot(db):
+            yield from db.execute(_LANGUAGES)
 
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
         """Stream the captures that hold a payload of this digest, the newest first."""
