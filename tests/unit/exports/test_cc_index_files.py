@@ -10,7 +10,10 @@ import pytest
 
 import nwx
 from nwx.cdx.inputs import CdxSource
+from nwx.engine.document_index import DocumentIndex
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import SourceError, UsageError
+from nwx.exports.cc_index_files import DocumentLanguages
 from tests.cc_index_table import QUESTIONS, made_lines, rows_by_hand, sorted_rows
 
 PUBLISHED = """
@@ -135,5 +138,6 @@ def test_languages_by_column_are_those_of_the_hits(tmp_path: Path) -> None:
         assert found == sorted(DocumentIndex.document_languages(engine))
         languages = DocumentLanguages(engine)
         fields = ("url", "digest")
-        known = [one for columns in engine.capture_columns(fields) for one in languages.of_columns(columns)]
-    assert set(known) == {language for _, language in found} | {""}
+        pieces = map(languages.of_columns, engine.capture_columns(fields))
+        known = {language for piece in pieces for language in piece}
+    assert known == {language for _, language in found} | {""}
