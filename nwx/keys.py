@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 
 from nwx.errors import UsageError
 from nwx.model import Capture
@@ -32,9 +33,12 @@ def document_id(key: str) -> str:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def id_start(key: str) -> bytes:
-    """Return the first eight bytes of the id of a document key."""
-    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()[:8]
+def document_ids(keys: Iterable[str]) -> bytes:
+    """Return the ids of document keys, 16 bytes each."""
+    made = hashlib.blake2b
+    return b"".join(
+        [made(key.encode("utf-8", "surrogatepass"), digest_size=16).digest() for key in keys]
+    )
 
 
 def capture_id(collection: str, source_file: str, offset: int) -> str:

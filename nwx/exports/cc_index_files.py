@@ -29,7 +29,7 @@ from nwx.exports.cc_index import (
     cc_index_schema,
     lines_frame,
 )
-from nwx.keys import document_key, id_start
+from nwx.keys import document_ids
 from nwx.model import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 20_000
 _GROUP_ROWS = 100_000
 _HELD_ROWS = 150_000
-_NO_ID = bytes(8)
 _PROBLEMS_LISTED = 100
 _PARTITIONS = ("crawl", "subset")
 _SORTED_TEXTS = ("url_surtkey", "url", "url_path")
@@ -225,8 +224,8 @@ class DocumentLanguages:
         if not len(self._ids):
             return [""] * len(columns["url"])
         pairs = zip(columns["url"], columns["digest"], strict=True)
-        starts = b"".join(id_start(document_key(*pair)) if pair[1] else _NO_ID for pair in pairs)
-        ids = np.frombuffer(starts, ">u8").astype(np.uint64) >> np.uint64(1)
+        whole = document_ids([f"{url} {digest}" for url, digest in pairs])
+        ids = np.frombuffer(whole, ">u8")[::2].astype(np.uint64) >> np.uint64(1)
         places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         found = np.where(self._ids[places] == ids, self._codes[places], 0)
         languages: list[str] = self._names[found].tolist()

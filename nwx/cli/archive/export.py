@@ -135,23 +135,9 @@ def command(settings: Settings, /, **given: Any) -> int:
             return 0
         with progress_bar(quiet=asked.quiet) as show:
             if asked.what in _EXTRACTS:
-                extracts = archive.export_extracts(
-                    asked.what,
-                    asked.folder,
-                    asked.query,
-                    collection=asked.collection,
-                    progress=show,
-                )
-                return _report_extracts(extracts, asked)
+                return _export_extracts(archive, asked, show)
             report = _export(archive, asked, show)
-    found = asdict(report)
-    print_problems(found.pop("problems", ()), found.get("problems_total", 0))
-    for damage in found.get("damaged", ()):
-        warn(damage)
-    if asked.as_json:
-        print_json(found)
-    elif not asked.quiet:
-        click.echo(_words(report))
+    _report_export(report, asked)
     return 0
 
 
@@ -171,6 +157,24 @@ def _check_use(asked: _Options) -> None:
         raise UsageError("--collection is about the files of an archive")
     elif not set(asked.formats) <= set(_FORMATS):
         raise UsageError(f"links are written as {', '.join(_FORMATS)}")
+
+
+def _report_export(report: "_Report", asked: _Options) -> None:
+    found = asdict(report)
+    print_problems(found.pop("problems", ()), found.get("problems_total", 0))
+    for damage in found.get("damaged", ()):
+        warn(damage)
+    if asked.as_json:
+        print_json(found)
+    elif not asked.quiet:
+        click.echo(_words(report))
+
+
+def _export_extracts(archive: "Archive", asked: _Options, show: "ShowProgress") -> int:
+    report = archive.export_extracts(
+        asked.what, asked.folder, asked.query, collection=asked.collection, progress=show
+    )
+    return _report_extracts(report, asked)
 
 
 def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
