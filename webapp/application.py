@@ -297,7 +297,6 @@ def _prepare_templates(app: Flask) -> None:
         static=static,
         replay=replay.address,
         form_token=form_token,
-        endpoints=app.view_functions,
     )
     prepare_hidden_marks(app)
     app.context_processor(_common)
