@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _ROWS_AT_ONCE = 20_000
-_GROUP_ROWS = 100_000
-_HELD_ROWS = 150_000
+_GROUP_ROWS = 50_000
+_HELD_ROWS = 75_000
 _PROBLEMS_LISTED = 100
 _PARTITIONS = ("crawl", "subset")
 _SORTED_TEXTS = ("url_surtkey", "url", "url_path")
@@ -132,7 +132,7 @@ def frames_of_lines(
 class CcIndexWriter:
     """Writes frames of captures into Parquet files, a folder for each crawl and subset.
 
-    `new_file` opens a file by its name; `part` is its number. At most 150,000 rows are held.
+    `new_file` opens a file by its name; `part` is its number. At most 75,000 rows are held.
     """
 
     def __init__(
