@@ -39,13 +39,21 @@ class ArchiveRules(ArchiveWork):
             return engine.access_index().put([rule], by)[0]
 
     def load_rules(
-        self, stream: BinaryIO, reason: str = "", action: str | None = None, by: str = ""
+        self,
+        stream: BinaryIO,
+        reason: str = "",
+        action: str | None = None,
+        by: str = "",
+        collection: str = "",
     ) -> "RuleFileReport":
-        """Store the rules in a file of pywb (.aclj), of nwx, or of URLs with an action."""
+        """Store the rules in a file of pywb (.aclj), of nwx, or of URLs with an action.
+
+        With `collection`, each holds for that collection only.
+        """
         from nwx.access.rule_requests import load_rules
 
         with self._writable() as engine:
-            return load_rules(engine, stream, reason, action, by)
+            return load_rules(engine, stream, reason, action, by, collection)
 
     def remove_rules(self, ids: Iterable[str], by: str = "") -> tuple[int, list[str]]:
         """Remove access rules; return how many, and which kept purged captures out of imports."""

@@ -127,13 +127,24 @@ class RuleFileReport:
 
 
 def load_rules(
-    engine: Engine, stream: BinaryIO, reason: str, action: str | None, by: str
+    engine: Engine,
+    stream: BinaryIO,
+    reason: str,
+    action: str | None,
+    by: str,
+    collection: str = "",
 ) -> RuleFileReport:
-    """Store the rules in a file of pywb, of nwx or of URLs; other lines are reported."""
+    """Store the rules in a file of pywb, of nwx or of URLs; other lines are reported.
+
+    With `collection`, each holds for that collection only.
+    """
     read = list(rules_of_file(stream, reason, Action(action) if action else None))
     access = engine.access_index()
     known = {rule.id for rule in access.rules().rules}
-    stored = access.put([one.rule for one in read if one.rule], by)
+    found = [one.rule for one in read if one.rule]
+    if collection:
+        found = [replace(rule, scope=replace(rule.scope, collection=collection)) for rule in found]
+    stored = access.put(found, by)
     new = sum(rule.id not in known for rule in stored)
     return RuleFileReport(len(stored), new, [one for one in read if one.rule is None])
 

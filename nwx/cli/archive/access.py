@@ -245,10 +245,11 @@ def _change_cells(change: "AccessChange") -> tuple[str, ...]:
     "FILE is a list of URLs and SURT prefixes, for all that begins with these.",
 )
 @option.string("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
+@option.string("--collection", "NAME", "The rules hold for this collection only.")
 @option.JSON
 @click.pass_obj
 def import_rules(
-    settings: Settings, file: str, action: str | None, reason: str, as_json: bool
+    settings: Settings, file: str, action: str | None, reason: str, collection: str, as_json: bool
 ) -> int:
     """Add the rules in FILE (- is standard input): a .aclj file of pywb, or one of `export --json`.
 
@@ -258,7 +259,7 @@ def import_rules(
     place = _STANDARD_INPUT if file == STANDARD_INPUT else file
     reason = reason or f"imported from {Path(place).name}"
     with _opened(file) as stream, opened_archive(settings) as archive:
-        found = archive.load_rules(stream, reason, action, command_user())
+        found = archive.load_rules(stream, reason, action, command_user(), collection)
     if as_json:
         lines = [{"line": each.line, "problem": each.problem} for each in found.problems]
         print_json({"rules": found.rules, "new": found.new, "problems": lines})
