@@ -12,7 +12,7 @@ from typing import Any
 
 from nwx.errors import SourceError, UsageError
 
-CONFIG = "config.yaml"
+_CONFIG = "config.yaml"
 _SHOWN = ("", "allow", "allow_ignore_embargo")
 _UNREAD = ("sequence", "index_group")
 
@@ -38,12 +38,12 @@ def pywb_collections(folder: Path) -> list[PywbCollection]:
 
     Raises SourceError where there are none, UsageError where `config.yaml` cannot be read.
     """
-    config = _config(folder / CONFIG)
+    config = _config(folder / _CONFIG)
     root = folder / str(config.get("collections_root", "collections"))
     found = {one.name: one for one in _in_folders(root, config)}
     named = config.get("collections") or {}
     if not isinstance(named, Mapping):
-        raise UsageError(f"{folder / CONFIG}: `collections` has to map names to collections")
+        raise UsageError(f"{folder / _CONFIG}: `collections` has to map names to collections")
     for name, one in named.items():
         if one != "$all":
             settings = one if isinstance(one, Mapping) else {"index": one}
@@ -93,7 +93,7 @@ def _in_config(
         left.append(f"index {index}: captures without archive files; nwx cdx-load takes CDX files")
     paths = [folder / text for text in _texts(one.get("acl_paths"))]
     rules = [file for path in paths for file in (path.glob("*.aclj") if path.is_dir() else (path,))]
-    action, unread = _access(config | one)
+    action, unread = _access({**config, **one})
     years, more = _embargo(one.get("embargo"))
     return PywbCollection(
         name, tuple(archives), tuple(sorted(rules)), action, years, (*left, *unread, *more)
