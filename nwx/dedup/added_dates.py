@@ -275,6 +275,8 @@ def add_dates(
     report = DatesReport()
     with temporary_folder(lists.folder) as folder:
         for _, listed in _read(lists, folder, report, progress):
+            if not report.keys:
+                engine.append_dates((), into)  # makes an archive that is missing
             dates, orphaned = dates_of_documents(engine, listed)
             kept = _unpurged(engine, dates, report)
             report.new += engine.append_dates(kept, into)

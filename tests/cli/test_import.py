@@ -10,6 +10,7 @@ from tests.renders import ALL_RENDERS, write_rendered
 from tests.warcs import Page, html, many_pages, write_warc
 
 REPORT = {
+    "stale",
     "files",
     "outcomes",
     "records",

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ from nwx.assistants.tools import TOOLS
 from tests.cli.conftest import COMMAND, QUARRY, environment, run_nwx
 
 
+def _run(conversation: Callable[[], Awaitable[None]]) -> None:
+    """Run in a thread of its own: that of the tests may have the loop of a browser."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(anyio.run, conversation).result()
+
+
 def talk(
     engine: Path, conversation: Callable[[Client], Awaitable[None]], *options: str, **more: str
 ) -> None:
@@ -33,7 +40,7 @@ def talk(
         async with Client(server) as client:
             await conversation(client)
 
-    anyio.run(run)
+    _run(run)
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
@@ -159,7 +166,7 @@ def over_http(
             async with Client(transport, mode=mode) as client:
                 await conversation(client)
 
-    anyio.run(run)
+    _run(run)
 
 
 def test_a_token_opens_the_server_over_http(quarry: Path) -> None:

@@ -344,7 +344,7 @@ QUIET: Mapping[str, str] = {
     "serve": "serves the routes",
     "mcp": "for assistants; tests/conformance/test_assistants.py compares its answers",
     "build": "writes",
-    "migrate": "writes",
+    "migrate pywb": "writes",
     "build-facets": "writes",
     "invert-links": "writes",
     "check-playback": "writes",

@@ -7,10 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 from PIL import Image
 
-from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from tests.web.addresses import FIRST, SECOND
-from tests.web.archive import HOME
 from tests.web.checked_archive import (
     BROKEN_SCORE,
     HOME_SCORE,
@@ -137,22 +135,6 @@ def test_an_archive_without_scores(tmp_path_factory: pytest.TempPathFactory) -> 
     with EmbeddedEngine(tmp_path_factory.mktemp("none") / "archive") as engine:
         engine.create()
         client = create_app(engine).test_client()
-        assert 'href="/quality"' not in client.get("/").text
         assert "nwx check-playback" in client.get("/quality").text
         assert client.get("/api/quality").get_json()["mean_score"] is None
         assert client.get("/quality/scores.json").get_json() == []
-
-
-def test_scores_are_looked_for_again(
-    tmp_path_factory: pytest.TempPathFactory, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nwx.quality.scores.PRESENCE_SECONDS", 0.0)
-    with EmbeddedEngine(tmp_path_factory.mktemp("none") / "archive") as other:
-        other.create()
-        client = create_app(other).test_client()
-        assert 'href="/quality"' not in client.get("/").text
-        score = engine.quality_index().score(HOME_SCORE)
-        assert score is not None
-        assert score.url == HOME
-        other.quality_index().put([score])
-        assert 'href="/quality"' in client.get("/").text
