@@ -18,6 +18,7 @@ class FieldKind(StrEnum):
     COUNT = "count"
     BYTES = "bytes"
     RATIO = "ratio"
+    SHARE = "share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,12 @@ _MONTH_LABEL = (
     "length(domain('x')) <= 24 ? datum.label"
     " : slice(datum.label, 5) == '01' ? slice(datum.label, 0, 4) : ''"
 )
-_FORMATS = {FieldKind.COUNT: ",", FieldKind.BYTES: ",", FieldKind.RATIO: ",.2f"}
+_FORMATS = {
+    FieldKind.COUNT: ",",
+    FieldKind.BYTES: ",",
+    FieldKind.RATIO: ",.2f",
+    FieldKind.SHARE: ".1%",
+}
 
 
 def value_axis(field: Field) -> Spec:
@@ -67,6 +73,8 @@ def value_axis(field: Field) -> Spec:
         axis["labelExpr"] = _BYTES_LABEL
     elif field.kind is FieldKind.COUNT:
         axis |= {"labelExpr": _COUNT_LABEL, "tickMinStep": 1}
+    elif field.kind is FieldKind.SHARE:
+        axis["format"] = ".2~%"
     return axis
 
 
@@ -78,6 +86,7 @@ def name_axis(field: Field) -> Spec:
             "title": None,
             **label,
             "labelAngle": 0,
+            "labelPadding": 6,
             "labelOverlap": "greedy",
             "labelSeparation": 4,
             "ticks": False,

@@ -16,26 +16,35 @@ ROW_STEP = 24
 _PLACE = "place_in_stack"
 
 
-def bars(category: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return bars: columns along months or years, rows of names in the order of the data."""
+def bars(category: Field, value: Field, *, clickable: bool = False, bands: float = 1) -> Spec:
+    """Return bars: columns along months or years, rows of names in the order of the data.
+
+    A column is as wide as `bands` periods where their neighbours are empty.
+    """
     encoding = {
         **_along(category, value),
         "tooltip": fields.tooltip(category, value),
     }
-    return _spec(_rounded_bar(), encoding, clickable)
+    return _spec(_bar(category, encoding, bands, cornerRadiusEnd=2), encoding, clickable)
 
 
 def stacked(
-    category: Field, series: Field, value: Field, *, share: bool = False, clickable: bool = False
+    category: Field,
+    series: Field,
+    value: Field,
+    *,
+    share: bool = False,
+    clickable: bool = False,
+    bands: float = 1,
 ) -> Spec:
-    """Return stacked bars, or with `share` stacked bars of the shares of the whole."""
+    """Return stacked bars, or with `share` of the shares of the whole; `bands` as of `bars`."""
     encoding = _along(category, value, stack="normalize" if share else "zero")
     if share:
         side = _value_side(category)
         encoding[side]["axis"] = {"title": f"Share of {value.title.lower()}", "format": ".0%"}
     encoding["color"] = fields.colour(series)
     encoding["tooltip"] = fields.tooltip(category, series, value)
-    bar: Spec = {"type": "bar", "minBandSize": 2}
+    bar = _bar(category, encoding, bands)
     if not series.order:
         return _spec(bar, encoding, clickable)
     # Vega-Lite stacks by name unless told otherwise; the first is to be at the axis.
@@ -51,13 +60,13 @@ def grouped_bars(category: Field, series: Field, value: Field, *, clickable: boo
     encoding[offset] = {"field": series.name, "type": "nominal", "sort": list(series.order) or None}
     encoding["color"] = fields.colour(series)
     encoding["tooltip"] = fields.tooltip(category, series, value)
-    return _spec(_rounded_bar(), encoding, clickable)
+    return _spec(_bar(category, encoding, cornerRadiusEnd=2), encoding, clickable)
 
 
 def lines(
     month: Field, value: Field, series: Field | None = None, *, clickable: bool = False
 ) -> Spec:
-    """Return a line over months or years, or one a series, with gaps for missing values."""
+    """Return a line over months or years, or one a series, dotted over missing values."""
     encoding: Spec = {
         "x": {"field": month.name, "type": "ordinal", "axis": fields.name_axis(month)},
         "y": {
@@ -66,12 +75,20 @@ def lines(
             "axis": fields.value_axis(value),
             "scale": {"zero": value.kind is not FieldKind.RATIO},
         },
-        "tooltip": fields.tooltip(*filter(None, (month, series, value))),
     }
     if series:
         encoding["color"] = fields.colour(series)
-    mark = {"type": "line", "point": {"size": 36}, "strokeWidth": 2, "invalid": None}
-    return _spec(mark, encoding, clickable)
+    known = {"filter": f"isValid(datum.{value.name})"}
+    dotted = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 4]}
+    mark = {
+        "type": "line",
+        "point": {"size": 36},
+        "strokeWidth": 2,
+        "invalid": "break-paths-show-domains",
+    }
+    told = {"tooltip": fields.tooltip(*filter(None, (month, series, value)))}
+    layers = [{"transform": [known], "mark": dotted}, _spec(mark, told, clickable)]
+    return {"encoding": encoding, "layer": layers}
 
 
 def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = False) -> Spec:
@@ -85,9 +102,10 @@ def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = Fals
             "legend": fields.legend(value),
             "scale": {"type": "sqrt"},
         },
+        "opacity": {"condition": {"test": f"isValid(datum.{value.name})", "value": 1}, "value": 0},
         "tooltip": fields.tooltip(across, down, value),
     }
-    return _spec({"type": "rect"}, encoding, clickable)
+    return _spec({"type": "rect", "invalid": None}, encoding, clickable)
 
 
 def spec_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
@@ -129,9 +147,14 @@ def _names(field: Field) -> Spec:
     }
 
 
-def _rounded_bar() -> Spec:
+def _bar(category: Field, encoding: Spec, bands: float = 1, **more: int) -> Spec:
+    """Return the mark of bars; wide ones need room at both ends of the axis."""
     # Months of many years are thinner than a pixel otherwise.
-    return {"type": "bar", "cornerRadiusEnd": 2, "minBandSize": 2}
+    bar: Spec = {"type": "bar", "minBandSize": 2, "invalid": None, **more}
+    if category.is_period and bands > 1:
+        bar["width"] = {"band": bands}
+        encoding["x"]["scale"] = {"paddingOuter": bands / 2}
+    return bar
 
 
 def _spec(mark: Spec, encoding: Spec, clickable: bool) -> Spec:
@@ -144,12 +167,7 @@ _Point = TypeVar("_Point")
 
 
 def curves(across: Field, value: Field, series: Field) -> Spec:
-    """Return a line a series along a number; a ratio is shown in percent, from 0 on."""
-    axis = fields.value_axis(value)
-    told = fields.tooltip(series, across, value)
-    if value.kind is FieldKind.RATIO:
-        axis["format"] = ".0%"
-        told[-1]["format"] = ".1%"
+    """Return a line a series along a number."""
     encoding: Spec = {
         "x": {
             "field": across.name,
@@ -157,9 +175,14 @@ def curves(across: Field, value: Field, series: Field) -> Spec:
             "axis": {**fields.value_axis(across), "grid": False},
             "scale": {"nice": False},
         },
-        "y": {"field": value.name, "type": "quantitative", "axis": axis, "scale": {"zero": True}},
+        "y": {
+            "field": value.name,
+            "type": "quantitative",
+            "axis": fields.value_axis(value),
+            "scale": {"zero": True},
+        },
         "color": fields.colour(series),
-        "tooltip": told,
+        "tooltip": fields.tooltip(series, across, value),
     }
     return {"mark": {"type": "line", "strokeWidth": 2, "clip": True}, "encoding": encoding}
 
@@ -221,7 +244,7 @@ def rates(value: Field, series: Field) -> Spec:
 
 
 PAGES = Field("pages", "Pages fetched", FieldKind.COUNT)
-HARVEST_RATE = Field("harvest_rate", "Harvest rate", FieldKind.RATIO)
+HARVEST_RATE = Field("harvest_rate", "Harvest rate", FieldKind.SHARE)
 RELEVANT = Field("relevant", "Relevant pages", FieldKind.COUNT)
 
 

@@ -1,8 +1,10 @@
 """What is wrong with a page: a strict look at its HTML."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 VOID = {"meta", "link", "input", "br", "hr", "img", "source", "path", "rect", "circle"}
 SCRIPTS = ("/static/", "/explore/vega.js")
@@ -119,3 +121,10 @@ class Page(HTMLParser):
             self.faults.append("no title")
         if not self.all("html")[0].attributes.get("lang"):
             self.faults.append("no language")
+
+
+def chart_rows(page: str) -> list[dict[str, Any]]:
+    """Return the rows that the chart of a page is drawn of."""
+    spec = page.partition('id="chart-spec" type="application/json">')[2].partition("</script>")[0]
+    rows: list[dict[str, Any]] = json.loads(spec)["data"]["values"]
+    return rows

@@ -5,7 +5,7 @@ from html import unescape
 
 from flask.testing import FlaskClient
 
-from tests.web.html import Page
+from tests.web.html import Page, chart_rows
 
 
 def test_queries_are_compared(client: FlaskClient) -> None:
@@ -21,6 +21,16 @@ def test_queries_are_compared(client: FlaskClient) -> None:
     assert csv[0].startswith("period,query,captures")
     picture = client.get("/trends.svg?q=quarry&by=month&show=documents")
     assert (picture.status_code, picture.mimetype) == (200, "image/svg+xml")
+
+
+def test_periods_without_captures_are_gaps_and_shares_come_first(client: FlaskClient) -> None:
+    address = "/trends?q=quarry&q=nowhere&by=month&from=2010&to=2020"
+    page = client.get(address).text
+    shares = {row["value"] for row in chart_rows(page) if row["query"] == "nowhere"}
+    assert shares == {0.0, None}
+    assert 'value="share" selected' in page
+    counts = {row["value"] for row in chart_rows(client.get(f"{address}&show=captures").text)}
+    assert None in counts
 
 
 def test_links_of_trends_lead_somewhere(client: FlaskClient) -> None:

@@ -20,7 +20,7 @@ from nwx.steering.comparison.comparison_json import AGES, ages, comparison_json
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
 from nwx.steering.comparison.quality import QualityCounts
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, with_words
-from webapp.explore.page import extended, schemes
+from webapp.explore.page import chart_values
 from webapp.quality.labels import fault_label
 from webapp.site import parameters
 from webapp.site.context import archive, service
@@ -216,8 +216,7 @@ def show_comparison() -> ResponseReturnValue:
         score_labels=score_labels(),
         fault_label=fault_label,
         hosts_shown=HOSTS_SHOWN,
-        shown_schemes=schemes(),
-        extended=extended,
+        **chart_values(),
         **shown,
     )
 

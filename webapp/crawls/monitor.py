@@ -19,7 +19,7 @@ from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport, 
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.explore.charts import asked_picture
-from webapp.explore.page import schemes
+from webapp.explore.page import chart_values
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_search
@@ -330,7 +330,7 @@ def monitor_values(report: MonitorReport) -> dict[str, Any]:
         "reload_seconds": RELOADED_SECONDS,
         "narrow": NARROW,
         "spans": tuple(Span),
-        "shown_schemes": schemes(),
+        **chart_values(),
         "rate_of": rate_of,
         "status_name": status_name,
         "statuses": top_statuses(report),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from flask import Response, request
@@ -112,6 +113,8 @@ TITLES = {
 PICTURE_WIDTH = 960
 FILLED_YEARS = 40
 _MOST_ROWS = 4_000
+_BARS_BESIDE = 40
+"""A bar is never wider than if so many stood side by side, unless there are fewer places."""
 SELECTION = Field("selection", "Selection", FieldKind.CATEGORY)
 COMPARED_COLOURS = ("#1f9384", "#e0a030")
 
@@ -177,8 +180,9 @@ def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
         )
     elif len(view.by) == 2:
         series = _series(view.by[1], grid.columns)
+    bands = _bar_bands(_filled(view, grid))
     if kind is Chart.BARS:
-        return specs.bars(first, value, clickable=clickable)
+        return specs.bars(first, value, clickable=clickable, bands=bands)
     if kind is Chart.TREEMAP:
         return treemap.treemap(first, value, clickable=clickable)
     if kind is Chart.LINES:
@@ -189,9 +193,16 @@ def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
     if kind is Chart.HEAT:
         return specs.heat_map(*_across_and_down(first, series), value, clickable=clickable)
     shared = kind is Chart.SHARE
-    spec = specs.stacked(first, series, value, share=shared, clickable=clickable)
+    spec = specs.stacked(first, series, value, share=shared, clickable=clickable, bands=bands)
     told = gettext("Share of %(name)s", name=in_sentence(value.title))
     return with_words(spec, {f"Share of {value.title.lower()}": told}) if shared else spec
+
+
+def _bar_bands(lines: Sequence[Line]) -> float:
+    """Return over how many places a bar goes: among many months those with captures may be few."""
+    places = [place for place, line in enumerate(lines) if line.whole.captures]
+    nearest = min((after - place for place, after in pairwise(places)), default=1)
+    return min(0.9 * nearest, len(lines) / _BARS_BESIDE)
 
 
 def _criterion(criterion: Criterion) -> Field:
@@ -233,13 +244,11 @@ def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]
     Where there are very many, one without captures has one row only.
     """
     first = view.by[0]
-    lines = grid.lines
-    if _is_period(first):
-        lines = with_gaps(lines, len(grid.columns))
+    lines = _filled(view, grid)
     sparse = len(lines) * len(grid.columns) > _MOST_ROWS
     for line in lines:
         if not grid.columns:
-            yield _row(view, {first: line.value}, line.whole)
+            yield _row(view, {first: line.value}, line.whole, line)
             continue
         cells = list(zip(grid.columns, line.cells, strict=True))
         if sparse and not line.whole.captures:
@@ -247,14 +256,24 @@ def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]
         for column, cell in cells:
             if view.compares:
                 name = column if column == grid.columns[0] else other_name
-                yield _row(view, {first: line.value}, cell) | {SELECTION.name: name}
+                yield _row(view, {first: line.value}, cell, line) | {SELECTION.name: name}
             else:
-                yield _row(view, {first: line.value, view.by[1]: column}, cell)
+                yield _row(view, {first: line.value, view.by[1]: column}, cell, line)
 
 
-def _row(view: ExplorerView, chosen: dict[Criterion, str], features: Features | None) -> ChartRow:
+def _filled(view: ExplorerView, grid: Grid) -> tuple[Line, ...]:
+    return with_gaps(grid.lines, len(grid.columns)) if _is_period(view.by[0]) else grid.lines
+
+
+def _row(
+    view: ExplorerView, chosen: dict[Criterion, str], features: Features | None, line: Line
+) -> ChartRow:
+    """Return a row of a chart; a period in which nothing was captured is a gap, not a zero."""
     row: ChartRow = {criterion.value: _shown(value) for criterion, value in chosen.items()}
-    empty = 0 if view.feature in ADDITIVE else None
+    counted = view.feature in ADDITIVE or FEATURES[view.feature].unit == "count"
+    empty = 0 if counted and line.whole.captures else None
+    if not line.whole.captures:
+        features = None
     value = cell_value(features, view.feature)
     row[view.feature.value] = empty if value is None else value
     return row

@@ -92,8 +92,6 @@ def show_explorer() -> ResponseReturnValue:
         grid=grid,
         chart=chart,
         spec=chart.page_spec(),
-        looks={scheme: chart_looks(scheme) for scheme in fields.SCHEMES},
-        shown_schemes=schemes(),
         chips=_chips(to),
         ways=[WAYS[way] for way in grid.answered_by],
         other_label=label_of(view.other),
@@ -173,10 +171,9 @@ def _common(view: ExplorerView) -> dict[str, object]:
         "narrowed": lambda *chosen: refine(view, *chosen).where,
         "captures_page": url_for(".captures"),
         "others": OTHERS,
-        "extended": extended,
+        **chart_values(),
         "ratio": ratio,
         "in_sentence": in_sentence,
-        "bundle_version": bundle_version(),
         "criteria": {one: NamedCriterion(str(label)) for one, label in CRITERION_LABELS.items()},
         "features": {one: described_feature(one) for one in Feature},
         "kinds": TITLES,
@@ -199,10 +196,15 @@ def extended(address: str, **more: object) -> str:
     return f"{address}{'&' if '?' in address else '?'}{urlencode(more)}"
 
 
-def schemes() -> tuple[str, ...]:
-    """Return the schemes that a reader may see charts in: the chosen one, or both."""
+def chart_values() -> dict[str, object]:
+    """Return what the templates of charts need: schemes the reader may see them in, looks."""
     chosen = preferences().theme
-    return fields.SCHEMES if chosen is Theme.AUTO else (str(chosen),)
+    return {
+        "shown_schemes": fields.SCHEMES if chosen is Theme.AUTO else (str(chosen),),
+        "looks": {scheme: chart_looks(scheme) for scheme in fields.SCHEMES},
+        "bundle_version": bundle_version(),
+        "extended": extended,
+    }
 
 
 def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:

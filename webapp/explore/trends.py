@@ -17,7 +17,7 @@ from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Tren
 from nwx.values.csv_cells import csv_lines
 from nwx.values.timestamps import Period
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
-from webapp.explore.page import extended, schemes
+from webapp.explore.page import chart_values
 from webapp.search.addresses import read_question, read_selection
 from webapp.search.api import FILTER_PARAMETERS
 from webapp.search.page import mark
@@ -65,7 +65,6 @@ TRENDS_OPERATIONS = (
 
 blueprint = Blueprint("trends", __name__)
 
-_PICTURE_HEIGHT = 360
 _SIZES = 6
 _SHOWN_WORDS = 60
 
@@ -87,9 +86,9 @@ class TrendMeasure(StrEnum):
 
 
 SHOWN_LABELS = {
+    TrendMeasure.SHARE: lazy_gettext("Share of all captures"),
     TrendMeasure.CAPTURES: lazy_gettext("Captures"),
     TrendMeasure.DOCUMENTS: lazy_gettext("Documents"),
-    TrendMeasure.SHARE: lazy_gettext("Share of all captures"),
 }
 PERIOD_LABELS = {Period.YEAR: lazy_gettext("Year"), Period.MONTH: lazy_gettext("Month")}
 
@@ -125,7 +124,7 @@ def _selection() -> dict[str, Any]:
 @blueprint.get("/trends", endpoint="show")
 def show_trends() -> ResponseReturnValue:
     """Show queries over time: a form, a chart and a table whose cells lead to the hits."""
-    queries, error = _queries(), None
+    queries, shown, error = _queries(), _measure(), None
     found = None
     try:
         found = _found(queries) if queries else None
@@ -138,7 +137,7 @@ def show_trends() -> ResponseReturnValue:
         error=error,
         mark=mark(error) if error else None,
         by=parameters.choice(request.args, "by", Period.YEAR),
-        shown=parameters.choice(request.args, "show", TrendMeasure.CAPTURES),
+        shown=shown,
         question=read_selection(request.args),
         shown_labels=SHOWN_LABELS,
         period_labels=PERIOD_LABELS,
@@ -146,8 +145,9 @@ def show_trends() -> ResponseReturnValue:
         hits_address=_hits_address,
         address=_address,
         filters=FILTERS,
-        shown_schemes=schemes(),
-        extended=extended,
+        period_name=_period_name,
+        spec=_chart(found, shown, "container") if found else None,
+        **chart_values(),
     )
     return (page, 400) if error else page
 
@@ -168,15 +168,18 @@ def trends_file(form: str) -> ResponseReturnValue:
         lines = csv_lines(TREND_COLUMNS, found.rows())
         return Response("".join(lines), mimetype="text/csv", headers=headers)
     asked = asked_picture(form)
-    shown = parameters.choice(request.args, "show", TrendMeasure.CAPTURES)
-    return asked.of_chart(_chart(_found(_queries()), shown), "trends")
+    return asked.of_chart(_chart(_found(_queries()), _measure(), PICTURE_WIDTH), "trends")
 
 
-def _chart(found: Trends, shown: TrendMeasure) -> Spec:
+def _measure() -> TrendMeasure:
+    return parameters.choice(request.args, "show", TrendMeasure.SHARE)
+
+
+def _chart(found: Trends, shown: TrendMeasure, width: int | str) -> Spec:
+    """Return the chart of queries; periods in which nothing was captured are gaps."""
     kind = FieldKind.YEAR if found.by is Period.YEAR else FieldKind.MONTH
     period = Field("period", str(PERIOD_LABELS[found.by]), kind)
-    is_share = shown is TrendMeasure.SHARE
-    value_kind = FieldKind.RATIO if is_share else FieldKind.COUNT
+    value_kind = FieldKind.SHARE if shown is TrendMeasure.SHARE else FieldKind.COUNT
     value = Field("value", str(SHOWN_LABELS[shown]), value_kind)
     names = tuple(drawable(one.query) for one in found.trends)
     series = Field("query", gettext("Query"), FieldKind.CATEGORY, names)
@@ -184,13 +187,13 @@ def _chart(found: Trends, shown: TrendMeasure) -> Spec:
         {
             period.name: _period_name(point.period),
             series.name: drawable(one.query),
-            value.name: _value(point, shown),
+            value.name: _value(point, shown) if total.captures else None,
         }
         for one in found.trends
-        for point in one.points
+        for point, total in zip(one.points, found.all.points, strict=True)
     ]
     spec = specs.spec_with_rows(specs.lines(period, value, series), rows)
-    return {**spec, "width": PICTURE_WIDTH, "height": _PICTURE_HEIGHT}
+    return specs.sized_spec(spec, width, 0)
 
 
 def _period_name(period: str) -> str:

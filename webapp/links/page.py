@@ -11,9 +11,8 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
 from nwx import Rows
-from nwx.charts import fields
 from nwx.charts.fields import Spec, drawable
-from nwx.charts.pictures import PictureFormat, bundle_version, draw_picture
+from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.links.host_graph import Neighbourhood
 from nwx.links.kept_links import LinkGraph
@@ -22,7 +21,7 @@ from nwx.values.csv_cells import csv_lines
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, chart_looks, with_words
-from webapp.explore.page import extended, schemes
+from webapp.explore.page import chart_values
 from webapp.search.history import year_bars
 from webapp.site import parameters
 from webapp.site.context import archive
@@ -181,10 +180,7 @@ def show_links() -> ResponseReturnValue:
         levels=LEVELS,
         sizes=SIZES,
         tops=GRAPH_TOPS,
-        looks={scheme: chart_looks(scheme) for scheme in fields.SCHEMES},
-        shown_schemes=schemes(),
-        extended=extended,
-        bundle_version=bundle_version(),
+        **chart_values(),
     )
 
 

@@ -19,7 +19,7 @@ from nwx.sql.query import SqlLimits
 from nwx.sql.tables import all_columns
 from nwx.values.csv_cells import csv_line
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
-from webapp.explore.page import schemes
+from webapp.explore.page import chart_values
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_facets
@@ -71,7 +71,7 @@ def show_sql() -> ResponseReturnValue:
         examples=_EXAMPLES,
         tables=all_columns(),
         longest=LONGEST_PAGE_SQL,
-        shown_schemes=schemes(),
+        **chart_values(),
     )
     return page, status
 

@@ -51,7 +51,7 @@ async function draw() {
 // On a phone the tiles and the choices are rows to be pushed along: begin at what is chosen.
 for (const link of document.querySelectorAll(".tiles [aria-current], .explore-tools [aria-current]")) {
   const row = link.closest(".tiles, .choices");
-  row.scrollLeft = link.getBoundingClientRect().left - row.getBoundingClientRect().left - 48;
+  row.scrollLeft = link.getBoundingClientRect().left - row.getBoundingClientRect().left - 96;
 }
 
 // The slider of years asks for its year when it is let go; the button does so without scripts.

@@ -15,6 +15,8 @@ for (const button of document.querySelectorAll("button.copy")) {
     button.classList.add("copied");
   });
 }
+// Of years that do not fit, the latest are in view.
+for (const bars of document.querySelectorAll(".bars")) bars.scrollLeft = bars.scrollWidth;
 // Menus close by a click elsewhere and by Escape.
 const close = (kept) => {
   for (const menu of document.querySelectorAll(".menu[open]")) if (menu !== kept) menu.open = false;

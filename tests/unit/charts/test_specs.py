@@ -1,10 +1,15 @@
-from nwx.charts import fields
+import re
+
+import pytest
+
+from nwx.charts import fields, specs
 from nwx.charts.fields import Field, FieldKind
 from nwx.charts.pictures import draw_picture
 from nwx.charts.specs import curves, sized_spec, spec_with_rows, thinned
 
+YEAR = Field("year", "Year", FieldKind.YEAR)
 PAGES = Field("pages", "Pages", FieldKind.COUNT)
-SHARE = Field("share", "Share", FieldKind.RATIO)
+SHARE = Field("share", "Share", FieldKind.SHARE)
 NAMES = Field("crawl", "Crawl", FieldKind.CATEGORY, ("one", "two"))
 
 
@@ -25,3 +30,35 @@ def test_of_many_points_some_are_kept_and_always_the_last() -> None:
     assert (kept[0], kept[-1]) == ((0, 0), (1000, 1000))
     assert thinned([7, 8]) == [(0, 7), (1, 8)]
     assert thinned([]) == []
+
+
+def _labels(picture: str) -> list[str]:
+    return re.findall(r">(\d{4})</text>", picture)
+
+
+@pytest.mark.parametrize("form", ["bars", "lines", "stacked", "heat_map"])
+def test_periods_without_values_keep_their_places(form: str) -> None:
+    """They are gaps: a line does not fall to zero there."""
+    rows = [
+        {"year": str(year), "share": None if year % 2 else year % 9 / 10, "crawl": "one"}
+        for year in range(2000, 2009)
+    ]
+    value = Field("share", "Share", FieldKind.SHARE)
+    fields_of = {"bars": (YEAR, value), "lines": (YEAR, value), "stacked": (YEAR, NAMES, value)}
+    chart = getattr(specs, form)(*fields_of.get(form, (YEAR, NAMES, value)))
+    picture = draw_picture(
+        sized_spec(spec_with_rows(chart, rows), 600, 0), fields.config("light"), "svg"
+    ).decode()
+    assert _labels(picture) == [str(year) for year in range(2000, 2009)]
+    if form == "lines":
+        assert 'stroke-dasharray="2,4"' in picture
+
+
+def test_bars_may_be_wider_than_their_periods() -> None:
+    rows = [{"year": str(year), "pages": 5} for year in (2000, 2024)]
+    chart = specs.bars(YEAR, PAGES, bands=5)
+    assert chart["mark"]["width"] == {"band": 5}
+    assert "width" not in specs.bars(NAMES, PAGES, bands=5)["mark"]
+    assert draw_picture(
+        sized_spec(spec_with_rows(chart, rows), 600, 0), fields.config("light"), "svg"
+    )

@@ -7,6 +7,7 @@ from flask.testing import FlaskClient
 
 from nwx.facets.question import Features
 from tests.web.explore.views import CAPTURES, sound_page
+from tests.web.html import chart_rows
 from webapp.explore.answers import Line
 from webapp.explore.charts import with_gaps
 
@@ -31,6 +32,13 @@ def test_months_without_captures_stand_between_those_with_some() -> None:
 def test_years_without_captures_stand_between_those_with_some() -> None:
     values = [line.value for line in with_gaps(_months("1997", "2001", "9999", "unknown"), 0)]
     assert values == ["1997", "1998", "1999", "2000", "2001", "9999", "unknown"]
+
+
+def test_months_without_captures_are_gaps_and_no_zeros(client: FlaskClient) -> None:
+    rows = chart_rows(client.get("/explore?chart=lines").text)
+    months = {f"{one.timestamp[:4]}-{one.timestamp[4:6]}" for one in CAPTURES}
+    assert {row["month"] for row in rows if row["captures"] is not None} <= months
+    assert any(row["captures"] is None for row in rows)
 
 
 def test_years_are_drawn_along_time(client: FlaskClient) -> None:
