@@ -2,12 +2,14 @@
 
     python -m benchmarks.endurance --hours 8 [--files FOLDER ...] [--only kills|files]
     python -m benchmarks.endurance --only kills --seed 1234 --rounds 1
+    python -m benchmarks.endurance --only store --rounds 12
 
 Kills: commands on small archives are killed by SIGKILL at random moments
 (the command, one of its children, or all), several times; then the work is
 finished, and its result is compared with that of undisturbed work and
 checked by `nwx check`. The workers of `nwx serve` and `nwx queue` are
-killed while clients ask.
+killed while clients ask. Store: loads, POSTs, imports and backups of one
+archive are killed (`benchmarks/endurance_store.py`), some 10 in a round.
 
 Files: real files are changed at random (`benchmarks/mutated_files.py`) and
 go, many at a time, through `nwx import`, `check`, `cdx`, `dedup-cdx`,
@@ -32,6 +34,7 @@ from pathlib import Path
 
 import nwx
 from benchmarks.endurance_kills import SAMPLE, KilledWork
+from benchmarks.endurance_store import KilledStore
 from benchmarks.mutated_files import MutatedFiles
 from nwx.bulk.process_limits import limit_memory, set_deadline
 from tests.cli.conftest import Ran, run_nwx
@@ -51,20 +54,23 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=0, help="end after so many")
     parser.add_argument("--seed", type=int, default=0, help="of the first round or file")
-    parser.add_argument("--only", choices=("kills", "files"))
+    parser.add_argument("--only", choices=("kills", "store", "files"))
     parser.add_argument("--files", type=Path, action="append", default=[SAMPLE])
     parser.add_argument("--batch", type=int, default=500, help="files at a time")
     options = parser.parse_args()
     limit_memory(MEMORY_BYTES)
     seed = options.seed or random.randrange(1 << 40)
     counts: Counter[str] = Counter()
-    mutated = MutatedFiles(options.files) if options.only != "kills" else None
+    mutated = MutatedFiles(options.files) if options.only in (None, "files") else None
     inputs = Path(tempfile.mkdtemp(prefix="nwx-endurance-inputs-"))
-    killed = KilledWork(inputs) if options.only != "files" else None
+    killed = KilledWork(inputs) if options.only in (None, "kills") else None
+    store = KilledStore() if options.only in (None, "store") else None
     end = time.monotonic() + 3600 * options.hours
     while time.monotonic() < end and not (options.rounds and counts["rounds"] >= options.rounds):
         if killed is not None:
             _try(counts, seed, lambda folder, seed=seed: counts.update(killed.round(seed, folder)))
+        if store is not None:
+            _try(counts, seed, lambda folder, seed=seed: counts.update(store.round(seed, folder)))
         if mutated is not None:
             _file_round(counts, mutated, range(seed, seed + options.batch))
             counts["mutated files"] += options.batch

@@ -27,7 +27,7 @@ from tests.warcs import many_pages, write_warc
 
 SAMPLE = CHECKOUT / "sample" / "archive"
 _WAIT_SECONDS = 180
-_TOKEN = "secret"
+TOKEN = "secret"
 _NOTES = ".nwx-"
 """Files with times in them, by which a command knows what it has done."""
 
@@ -131,7 +131,7 @@ class KilledWork:
             self.begin(self.works[name], place)
             for command in self.works[name].commands:
                 began = time.monotonic()
-                _finish(place, command)
+                finished(place, command)
                 seconds.append(time.monotonic() - began)
             self._results[name] = _written(self.works[name], place), seconds
             shutil.rmtree(place)
@@ -158,10 +158,10 @@ class KilledWork:
         for command, took in zip(work.commands, seconds, strict=True):
             for _ in range(chance.randint(4, 10)):
                 how = chance.choice(("command", "command", "all", "child"))
-                met = _killed(place, command, how, chance.random() * took)
+                met = killed_once(place, command, how, chance.random() * took) is None
                 counts[f"kills of {name}"] += met
                 counts["kills"] += met
-            _finish(place, command)
+            finished(place, command)
         found = _written(work, place)
         assert found == expected, f"{name}: {_difference(found, expected)}"
         if work.indices:
@@ -169,13 +169,15 @@ class KilledWork:
         return counts
 
 
-def _finish(place: Path, command: Sequence[object]) -> None:
-    ran = _popen(place, command)
+def finished(place: Path, command: Sequence[object]) -> None:
+    """Run a command to its end, which must be a good one."""
+    ran = started(place, command)
     _, err = ran.communicate(timeout=_WAIT_SECONDS)
     assert ran.returncode == 0, f"{command}: code {ran.returncode}: {err.decode()[-3000:]}"
 
 
-def _popen(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]":
+def started(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]":
+    """Start a command on the archive of a folder, in a group of processes of its own."""
     (place / "tmp").mkdir(exist_ok=True)
     return subprocess.Popen(
         [COMMAND, *map(str, command)],
@@ -186,7 +188,7 @@ def _popen(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]":
             PYTHONWARNINGS="default",
             PYTHONUNBUFFERED="1",
             TMPDIR=str(place / "tmp"),
-            NWX_QUEUE_TOKEN=_TOKEN,
+            NWX_QUEUE_TOKEN=TOKEN,
         ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -194,14 +196,17 @@ def _popen(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]":
     )
 
 
-def _killed(place: Path, command: Sequence[object], how: str, after: float) -> bool:
-    """Run a command and kill it, or a process of it, after seconds; return whether it was met."""
+def killed_once(place: Path, command: Sequence[object], how: str, after: float) -> int | None:
+    """Run a command and kill it, or a process of it, after seconds.
+
+    Returns its exit code if it ended before, else None.
+    """
     if "--once" in command:
         command = [part for part in command if part != "--once"] + ["--interval", 0.1]
-    process = _popen(place, command)
+    process = started(place, command)
     try:
         process.communicate(timeout=after)
-        return False
+        return process.returncode
     except subprocess.TimeoutExpired:
         pass
     children = [pid for pid in list(family_pids(process.pid))[1:] if not _is_tracker(pid)]
@@ -223,8 +228,8 @@ def _killed(place: Path, command: Sequence[object], how: str, after: float) -> b
     assert b"Traceback" not in err or b"multiprocessing/spawn" in err, (
         f"{command}, killed: {how}: {err.decode()[-3000:]}"
     )
-    _wait_for_end(process.pid)
-    return True
+    wait_for_end(process.pid)
+    return None
 
 
 def _is_tracker(pid: int) -> bool:
@@ -235,7 +240,7 @@ def _is_tracker(pid: int) -> bool:
         return True
 
 
-def _wait_for_end(group: int) -> None:
+def wait_for_end(group: int) -> None:
     """Wait until no process of a group is left."""
     end = time.monotonic() + _WAIT_SECONDS
     while time.monotonic() < end:
@@ -277,8 +282,9 @@ def _difference(found: dict[str, Any], expected: dict[str, Any]) -> str:
     return "none"
 
 
-def _ask(address: str, path: str, data: bytes | None = None) -> bytes:
-    headers = {"Authorization": f"Bearer {_TOKEN}"}
+def ask_server(address: str, path: str, data: bytes | None = None) -> bytes:
+    """Return an answer without what differs each time."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
     with _OPENER.open(urllib.request.Request(address + path, data, headers), timeout=60) as answer:
         found: bytes = answer.read()
     return _CHANGING.sub(b"", found)
@@ -289,7 +295,7 @@ def _served_round(chance: random.Random, name: str, archive: Path, place: Path) 
     place.mkdir(exist_ok=True)
     shutil.copytree(archive, place / "archive")
     options = ["--port", 0, "--workers", 2, *["--no-replay"] * (name == "serve")]
-    process = _popen(place, (name, *options))
+    process = started(place, (name, *options))
     assert process.stdout is not None
     found = re.search(rb"http://[^/\s]+", process.stdout.readline())
     assert found
@@ -329,7 +335,7 @@ class _Clients:
         self._wrong: list[str] = []
         self._ended = threading.Event()
         questions = ("/health",) if self._asks_queue else _QUESTIONS
-        self._expected = {path: _ask(address, path) for path in questions}
+        self._expected = {path: ask_server(address, path) for path in questions}
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -345,7 +351,7 @@ class _Clients:
     def check(self) -> None:
         """Raise AssertionError after a wrong answer, now or before."""
         for path, expected in self._expected.items():
-            assert _ask(self._address, path) == expected, path
+            assert ask_server(self._address, path) == expected, path
         assert not self._wrong, self._wrong[:5]
 
     def _go_on(self, number: int) -> None:
@@ -367,13 +373,13 @@ class _Clients:
 
     def _read(self, number: int) -> None:
         path = sorted(self._expected)[number % len(self._expected)]
-        answer = _ask(self._address, path)
+        answer = ask_server(self._address, path)
         if answer != self._expected[path]:
             self._wrong.append(f"{path}: {answer[:300]!r}")
 
     def _post(self, number: int) -> None:
         urls = [f"http://h{number % 9}.example/{number}/{n}" for n in range(20)]
-        _ask(
+        ask_server(
             self._address, "/urls", json.dumps([{"url": u, "priority": 0.5} for u in urls]).encode()
         )
         self.acknowledged.update(urls)
