@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
 from nwx.bulk.pool import Pool
 from nwx.bulk.sorted_file import LineBatch, merged_lines
@@ -50,17 +49,6 @@ class SortedRun:
     name: str
     size: int
     marks: tuple[RunMark, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the run as JSON values."""
-        marks = [[mark.start.decode("latin-1"), mark.offset] for mark in self.marks]
-        return {"name": self.name, "size": self.size, "marks": marks}
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
-        """Return a run from JSON values."""
-        marks = tuple(RunMark(start.encode("latin-1"), offset) for start, offset in found["marks"])
-        return cls(found["name"], found["size"], marks)
 
 
 class ExternalSort:

@@ -1,9 +1,12 @@
 """CDX sources cut into tasks, and the broken lines that reading them meets."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from nwx.bulk.pool import TaskResult
 from nwx.bulk.whole_files import writing
@@ -16,6 +19,8 @@ _TASK_BYTES = 64 << 20
 _LEAST_TASK_BYTES = 8 << 20
 _EXPANSION = 8
 _COPY_BYTES = 1 << 20
+
+_Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +236,24 @@ class Problems:
                 raise CdxError(f"{first.file}:{first.line}: {first}", first.file, first.line)
 
 
-def problems_json(problems: Iterable[CdxError]) -> list[dict[str, Any]]:
-    """Return broken lines as programs read them."""
-    return [{"file": each.file, "line": each.line, "message": str(each)} for each in problems]
+def record_json(record: object) -> Any:
+    """Return a record as JSON values; a broken line has file, line and message."""
+    return msgspec.to_builtins(record, enc_hook=_plain)
+
+
+def record_from_json(kind: type[_Record], found: Any) -> _Record:
+    """Return the record of JSON values that `record_json` made."""
+    return msgspec.convert(found, kind, dec_hook=_made)
+
+
+def _plain(value: Any) -> Any:
+    """Return a broken line, or counts, as JSON values."""
+    if isinstance(value, CdxError):
+        return {"file": value.file, "line": value.line, "message": str(value)}
+    return dict(value)
+
+
+def _made(kind: Any, plain: Any) -> Any:
+    if kind is CdxError:
+        return CdxError(plain["message"], plain["file"], plain["line"])
+    return Counter(plain)

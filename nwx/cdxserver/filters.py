@@ -101,7 +101,6 @@ def _of_columns(
 
 
 MOST_FILTER_CHARACTERS = 1_000
-_MARKS = {"ia": "~!", "outback": "~!"}
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False

@@ -1,7 +1,7 @@
 """Builds a cluster from CDX files in any order: sorted runs, split points, shards."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -18,8 +18,9 @@ from nwx.cdx.inputs import (
     Problems,
     expanded_bytes,
     plan_tasks,
-    problems_json,
     ready_inputs,
+    record_from_json,
+    record_json,
 )
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, UsageError
@@ -36,7 +37,7 @@ from nwx.zipnum.publication import (
 )
 from nwx.zipnum.shards import data_name, format_splits, part_name, shard_writer
 
-_PLAN_FORM = 2
+_PLAN_FORM = 3
 """Raised when the files of unfinished work change, so that none of another version goes on."""
 
 
@@ -68,20 +69,6 @@ class ClusterBuildReport:
         """Whether there was something to read, and no line of it could be."""
         return not (self.lines + self.repeated) and bool(self.problems_total or self.damaged)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        problems = problems_json(self.problems)
-        counts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "problems"}
-        return {**counts, "problems": problems}
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
-        """Return a report from JSON values."""
-        problems = [
-            CdxError(each["message"], each["file"], each["line"]) for each in found["problems"]
-        ]
-        return cls(**{**found, "problems": problems})
-
 
 def build_cluster(
     folder: Path,
@@ -99,7 +86,7 @@ def build_cluster(
     is_new = not folder.exists()
     plan = plan_of(sources, options, resources)
     if found := recover(folder) or finished_work(folder, plan):
-        return ClusterBuildReport.from_json(found)
+        return record_from_json(ClusterBuildReport, found)
     if any(folder.glob("*.idx")):
         raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
     report = ClusterBuildReport()
@@ -110,7 +97,7 @@ def build_cluster(
                 _write(workers, runs, work, options, report)
         if report.shards:
             _publish(folder, work, options, report)
-            note_finished(folder, plan, report.as_json())
+            note_finished(folder, plan, record_json(report))
     if is_new and not report.shards:
         folder.rmdir()
     return report
@@ -157,7 +144,7 @@ def _publish(
         [part_name(number) for number in numbers],
         {data_name(number): (data_name(number),) for number in numbers},
         summary=options.summary,
-        report=report.as_json(),
+        report=record_json(report),
     )
 
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from nwx.bulk.sorted_runs import ExternalSort, SortedRun
 from nwx.bulk.whole_files import done_once
 from nwx.cdx.blocks import PAD_BYTES, raw_blocks
 from nwx.cdx.files import MAX_LINE_BYTES, open_cdx
-from nwx.cdx.inputs import FilePiece, FileReading, ReadTask
+from nwx.cdx.inputs import FilePiece, FileReading, ReadTask, record_from_json, record_json
 from nwx.cdx.layouts import parse_header
 from nwx.cdx.zipnum_index import block_key
 from nwx.errors import CdxError, SourceError
@@ -39,40 +38,13 @@ class TaskRuns:
     runs: list[SortedRun] = field(default_factory=list)
     readings: list[FileReading] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "runs": [run.as_json() for run in self.runs],
-            "readings": [
-                {
-                    "file": each.file,
-                    "line": each.line,
-                    "problems_total": each.problems_total,
-                    "problems": [[problem.line, str(problem)] for problem in each.problems],
-                    "damage": each.damage,
-                }
-                for each in self.readings
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
-        """Return it from JSON values."""
-        readings = []
-        for each in found["readings"]:
-            problems = [CdxError(text, each["file"], line) for line, text in each["problems"]]
-            counts = each["line"], problems, each["problems_total"]
-            readings.append(FileReading(each["file"], *counts, damage=each["damage"]))
-        return cls([SortedRun.from_json(run) for run in found["runs"]], readings)
-
 
 def make_runs(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
     """Return the runs of a task; a completed earlier call's runs are reused."""
     keep_memory()
     report = folder / f"task-{task.number:05d}.json"
-    return TaskRuns.from_json(
-        done_once(report, lambda: _made(folder, task, memory_bytes).as_json())
-    )
+    found = done_once(report, lambda: record_json(_made(folder, task, memory_bytes)))
+    return record_from_json(TaskRuns, found)
 
 
 def _made(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:

@@ -11,7 +11,7 @@ from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_file import Distinct, LineBatch, merged_lines
 from nwx.bulk.sorted_runs import SortedRun, read_runs
 from nwx.bulk.whole_files import done_once, whole_file
-from nwx.cdx.inputs import CdxSource
+from nwx.cdx.inputs import CdxSource, record_json
 from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
 from nwx.errors import FormatError, UsageError
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
@@ -286,7 +286,7 @@ def _publish(
         locations,
         stem=index.stem,
         obsolete=sorted({*obsolete} - {*parts}),
-        report=report.as_json(),
+        report=record_json(report),
     )
 
 

@@ -10,7 +10,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import whole_file, writing
-from nwx.cdx.inputs import CdxSource
+from nwx.cdx.inputs import CdxSource, record_json
 from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 from nwx.errors import FormatError, SourceError, UsageError
 from nwx.zipnum import LINES_A_BLOCK
@@ -214,7 +214,7 @@ def _write_index(
         names,
         {part.name: (_path(part.path, folder),) for part in parts},
         stem=index.stem,
-        report=report.as_json(),
+        report=record_json(report),
     )
 
 
@@ -258,5 +258,5 @@ def _write_anew(
         {name: (name,) for name in names},
         stem=stem,
         obsolete=sorted(old),
-        report=report.as_json(),
+        report=record_json(report),
     )

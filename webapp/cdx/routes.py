@@ -19,7 +19,7 @@ from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
 from nwx.cdxserver.wayback_xml import answer_xml
 from nwx.errors import NwxError
 from nwx.values.urls import url_parts
-from webapp.cdx import replication, writes
+from webapp.cdx import outback
 from webapp.cdx.gate import BEGUN, Gate, asked
 from webapp.cdx.service import (
     CDX_EXTENSION,
@@ -122,18 +122,17 @@ def as_outback(collection: str) -> ResponseReturnValue:
 
 def _no_page() -> Response:
     """Return a page that says so where there are pages, else a line of text."""
-    message = f"there is no page {request.path}"
-    return (responses.error_answer if SERVICE_EXTENSION in current_app.extensions else _failure)(
-        404, message
-    )
+    if SERVICE_EXTENSION in current_app.extensions:
+        return responses.no_page()
+    return _failure(404, f"there is no page {request.path}")
 
 
 for _path, _method, _view in (
-    ("", "POST", writes.add_lines),
-    ("/delete", "POST", writes.delete_lines),
-    ("/changes", "GET", replication.changes),
-    ("/sequence", "GET", replication.sequence),
-    ("/aliases", "GET", replication.aliases),
+    ("", "POST", outback.add_lines),
+    ("/delete", "POST", outback.delete_lines),
+    ("/changes", "GET", outback.changes),
+    ("/sequence", "GET", outback.sequence),
+    ("/aliases", "GET", outback.aliases),
 ):
     _rule = f"/<collection:collection>{_path}"
     blueprint.add_url_rule(_rule, view_func=with_token(_view), methods=[_method])

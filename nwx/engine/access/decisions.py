@@ -88,6 +88,17 @@ class AccessSubject(Protocol):
         """The timestamp, 14 digits."""
 
 
+class AskedCapture(NamedTuple):
+    """A capture that may not exist, to be decided about; what is not known of it is ""."""
+
+    urlkey: str
+    url: str
+    digest: str = ""
+    collection: str = ""
+    source_file: str = ""
+    timestamp: str = ""
+
+
 class Decision(NamedTuple):
     """What a viewer may do with a capture: `allow` or the action that hides it, and the rule."""
 

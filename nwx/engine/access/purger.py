@@ -2,9 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.decisions import AccessRules, AskedCapture
 from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.errors import FormatError
 from nwx.model import Dates
@@ -62,17 +61,6 @@ class Purger(ABC):
         return ()
 
 
-class DatedKey(NamedTuple):
-    """What rules look at in a date: all that a capture has, but for its file."""
-
-    urlkey: str
-    url: str
-    digest: str
-    collection: str
-    timestamp: str
-    source_file: str = ""
-
-
 def purged_seen(rules: AccessRules, dates: Dates) -> tuple[tuple[str, str], ...]:
     """Return the pairs of timestamp and collection of a key that rules purge."""
     url, _, digest = dates.key.rpartition(" ")
@@ -83,7 +71,7 @@ def purged_seen(rules: AccessRules, dates: Dates) -> tuple[tuple[str, str], ...]
     return tuple(
         (timestamp, collection)
         for timestamp, collection in dates.seen
-        if rules.purges(DatedKey(key, url, digest, collection, timestamp))
+        if rules.purges(AskedCapture(key, url, digest, collection, timestamp=timestamp))
     )
 
 

@@ -25,7 +25,7 @@ from nwx.engine.embedded.checks.stored_files import segment_files
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.dates.folder import locked
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.segments import META
+from nwx.engine.embedded.text_writer import META
 from nwx.engine.facet_store import CURRENT_BUILD
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError, UsageError

@@ -9,9 +9,10 @@ import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nwx import mappings
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -82,6 +83,7 @@ class Folder:
         self.segments = path / "segments"
         self.numbers = self.segments / "numbers"
         self.format = FORMAT
+        self.stores: frozenset[str] = frozenset()
         self.names = FileNames()
         self.progress = progress
         self.upgrade = Upgrade()
@@ -104,6 +106,7 @@ class Folder:
             found = unsealed_json((self.path / _MANIFEST).read_text(encoding="utf-8"))
             versions = dict(found["mappings"])
             self.format = int(found["format"])
+            self.stores = frozenset(found.get("stores", ()))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError.translated(
                 "%(path)s is damaged (%(reason)s); restore it from a copy",
@@ -149,17 +152,26 @@ class Folder:
     def finish(self) -> None:
         """Mark the archive as complete; called last, so that half a folder does not count."""
         if not self.exists():
-            self.write_manifest()
+            self.write_manifest({"format": FORMAT, "mappings": _versions()})
 
-    def write_manifest(self) -> None:
-        """Say that the archive is there, in the format and with the mappings of this version."""
-        manifest = self.path / f"{_MANIFEST}.new"
-        manifest.write_text(
-            sealed_json({"format": FORMAT, "mappings": _versions()}, indent=2) + "\n",
-            encoding="utf-8",
-        )
-        manifest.rename(self.path / _MANIFEST)
-        self.format = FORMAT
+    def write_manifest(self, changes: Mapping[str, Any]) -> None:
+        """Change the manifest that says that the archive is there."""
+        path, new = self.path / _MANIFEST, self.path / f"{_MANIFEST}.new"
+        with self.commit_lock(), new.open("w", encoding="utf-8") as file:
+            before = unsealed_json(path.read_text(encoding="utf-8")) if self.exists() else {}
+            stores = sorted({*before.get("stores", ()), *changes.get("stores", ())})
+            found = {**before, **changes, "stores": stores}
+            file.write(f"{sealed_json(found, indent=2)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+            new.rename(path)
+        self.format = found["format"]
+
+    def note_store(self, name: str) -> None:
+        """Note that a file of small entries was made; `nwx check` reports it if it is deleted."""
+        if name not in self.stores:
+            self.write_manifest({"stores": [name]})
+            self.stores |= {name}
 
     def lock(self, wait_seconds: float = 0.0, name: str = LOCK) -> int:
         """Return the handle that keeps other writers out until it is closed.
@@ -371,6 +383,6 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     with transaction(db):
         for migration in pending_migrations(MIGRATIONS, folder.format):
             migration.apply(db)
-    folder.write_manifest()
+    folder.write_manifest({"format": FORMAT, "mappings": _versions()})
     if shutil.disk_usage(folder.path).free > folder.database.stat().st_size:
         database.erase_deleted(db, 0)

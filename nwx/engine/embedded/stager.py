@@ -13,8 +13,8 @@ from nwx.engine.base import StagedBatch, Staging
 from nwx.engine.embedded.documents.tantivy_index import Packer
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_nums
-from nwx.engine.embedded.segments import SegmentMaker
 from nwx.engine.embedded.staged_rows import BatchRows, DocumentRow, Numbers, StagedRows, batch_rows
+from nwx.engine.embedded.text_writer import SegmentMaker
 from nwx.model import Batch, SourceFile
 
 SEGMENT_DOCUMENTS = 50

@@ -29,9 +29,8 @@ from nwx.engine.embedded.database import (
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
-from nwx.engine.embedded.segments import segment_entries
 from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows
-from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index
+from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index, segment_entries
 from nwx.errors import EngineError
 from nwx.model import Dates, IndexName, Written
 

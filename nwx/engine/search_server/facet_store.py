@@ -26,7 +26,7 @@ from nwx.engine.facet_store import (
 )
 from nwx.engine.search_server import limits
 from nwx.engine.search_server.blobs import ServerBlobs
-from nwx.engine.search_server.captures.entries import (
+from nwx.engine.search_server.captures.store import (
     PLACE_ORDER,
     ascending,
     captures_of,

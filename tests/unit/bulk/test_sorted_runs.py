@@ -17,6 +17,7 @@ from nwx.bulk.sorted_runs import (
     read_runs,
     split_points,
 )
+from nwx.cdx.inputs import record_from_json, record_json
 from nwx.errors import SourceError
 
 SIGNS = b"ab \x00\xff"
@@ -85,8 +86,8 @@ def test_a_range_is_read_without_the_rest(
 
 def test_runs_go_through_json_and_are_read_later(tmp_path: Path, chance: random.Random) -> None:
     lines = made(chance, 300)
-    noted = json.dumps([run.as_json() for run in runs_of(tmp_path, lines)])
-    runs = [SortedRun.from_json(each) for each in json.loads(noted)]
+    noted = json.dumps(record_json(runs_of(tmp_path, lines)))
+    runs = record_from_json(list[SortedRun], json.loads(noted))
     assert flat(read_runs(tmp_path, runs, 1_000, b"k")) == sorted(
         line for line in lines if line >= b"k"
     )

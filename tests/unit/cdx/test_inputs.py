@@ -19,9 +19,9 @@ from nwx.cdx.inputs import (
     ReadTask,
     expanded_bytes,
     plan_tasks,
-    problems_json,
     read_in_tasks,
     ready_inputs,
+    record_json,
 )
 from nwx.errors import CdxError, SourceError
 
@@ -129,7 +129,7 @@ def test_lines_are_numbered_over_the_pieces_of_a_file() -> None:
     )
     assert [problem.line for problem in report.problems] == [3, 7, 11, 2]
     assert report.problems_total == 4
-    assert problems_json(report.problems)[0] == {"file": "a.cdx", "line": 3, "message": "broken"}
+    assert record_json(report.problems)[0] == {"file": "a.cdx", "line": 3, "message": "broken"}
 
 
 def test_the_first_are_listed_and_all_are_counted() -> None:

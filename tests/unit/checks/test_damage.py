@@ -309,6 +309,10 @@ FILES: dict[str, tuple[Damaging, str]] = {
     "truncated columns": (truncated("archive/columns.arrays"), "columns.arrays: .*delete it"),
     "truncated database": (truncated("archive/archive.sqlite"), "archive.sqlite.*damaged"),
     "missing database": (missing("archive/archive.sqlite"), "archive.sqlite.*restore"),
+    **{
+        f"missing {index}": (missing(f"archive/{index}.db"), rf"{index} .*{index}\.db: is missing")
+        for index in ("access", "crawls", "pictures", "quality", "queue")
+    },
     "truncated pictures": (truncated("archive/pictures.db"), "pictures .*build-pictures"),
     "no pictures": (foreign("archive/pictures.db", "*.warc.gz"), "pictures .*build-pictures"),
     "manifest": (flipped("archive/nwx.json", 0.1), "nwx.json is damaged"),

@@ -51,6 +51,14 @@ def test_a_look_up_inflates_no_more_than_it_needs() -> None:
     assert kept.size == first
 
 
+def test_a_block_that_is_asked_for_again_is_kept_as_text_alone() -> None:
+    recent = RecentBlocks(1 << 20)
+    for number, line in enumerate((LINES[2], LINES[1], LINES[-1])):
+        kept = recent.get(ZipNumBlock(b"", "part", 0, 1), lambda: BlockText(STORED, "here"))
+        assert (200_000 < kept.size <= sum(map(len, LINES)) + len(LINES)) == (number > 0)
+        assert next(kept.lines(line)) == line
+
+
 def test_of_a_large_block_only_the_first_megabytes_are_kept() -> None:
     lines = LINES * 30
     kept = BlockText(gzip.compress(b"\n".join(lines)), "here")
@@ -96,10 +104,12 @@ def index_of(path: Path) -> Iterator[BlockIndex]:
         yield BlockIndex(stored)
 
 
+@pytest.mark.parametrize("listed", [0, 1 << 20])
 @pytest.mark.parametrize("write", [write_cluster, write_wacz_index])
 def test_blocks_between_two_keys_are_those_of_a_walk(
-    tmp_path: Path, write: Callable[..., Path]
+    tmp_path: Path, write: Callable[..., Path], listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("nwx.zipnum.blocks._LISTED_BYTES", listed)
     with index_of(write(tmp_path, cdxj_lines(600), 5)) as index:
         check(index)
 

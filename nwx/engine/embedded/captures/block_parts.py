@@ -83,8 +83,12 @@ class BlockPart(BlockColumns):
         return chosen_captures({name: self[name] for name in fields}, which[first:last])
 
     def __missing__(self, name: str) -> Sequence[Any]:
+        found: Sequence[Any]
         if name in ("collection", "source_file"):
-            found = self._names(name == "source_file")
+            place = name == "source_file"
+            found = [one[place] for one in self["file"]]
+        elif name == "file":
+            found = self._files()
         elif name in ("digest", "bare_digest"):
             found = self._digests(bare=name == "bare_digest")
         else:
@@ -100,21 +104,18 @@ class BlockPart(BlockColumns):
             return digests
         return [one[one.find(":") + 1 :] for one in digests]
 
-    def _names(self, place: int) -> Sequence[str]:
+    def _files(self) -> list[tuple[str, ...]]:
+        """Return collection and name of the file of each capture."""
         sources = self["source"]
         known: FileNames | None = getattr(self._db, "names", None)
         try:
-            return [(known or {})[code][place] for code in sources]
+            return list(map((known or {}).__getitem__, sources))
         except KeyError:  # other threads may forget them at any moment
             names = _file_names(self._db, set(sources), known)
         try:
-            pairs = [names[code] for code in sources]
+            return list(map(names.__getitem__, sources))
         except KeyError as error:
             raise BlockError(f"captures are of a file that is missing: {error}") from error
-        # Whoever keeps no names asks for both in turn, as merges do.
-        other = ("collection", "source_file")[1 - place]
-        self[other] = [one[1 - place] for one in pairs]
-        return [one[place] for one in pairs]
 
 
 def _file_names(

@@ -226,5 +226,6 @@ def _known_in(db: sqlite3.Connection, run: int, keys: KeyArray) -> NDArray[np.bo
     met, begins = np.unique(rows, return_index=True)
     for row, some in zip(met.tolist(), np.split(order, begins[1:]), strict=True):
         if row >= 0:
-            known[some] = np.isin(keys[some], unpacked_entries(db, heads[row][0])[0])
+            stored, wanted = unpacked_entries(db, heads[row][0])[0], keys[some]
+            known[some] = stored[np.searchsorted(stored, wanted, "right") - 1] == wanted
     return known

@@ -35,6 +35,7 @@ def folder_damage(
     folder: Folder, separate: SeparateIndices, dates: EmbeddedDatesIndices
 ) -> Iterator[Damage]:
     """Yield what is damaged in an archive, and what cannot be checked."""
+    folder.check()
     found = list(_database_damage(folder.database, IndexName.CAPTURES))
     yield from found
     yield from document_damage(folder.documents)
@@ -46,7 +47,7 @@ def folder_damage(
     yield from blob_damage(separate.facet_store(), IndexName.FACETS)
     yield from blob_damage(separate.inlink_blobs(), IndexName.INLINKS)
     for index in indices_of(IndexKind.ENTRIES):
-        yield from _entries_damage(separate, index)
+        yield from _entries_damage(folder, separate, index)
 
 
 def _database_damage(path: Path, index: IndexName, advice: str = RESTORE) -> Iterator[Damage]:
@@ -68,10 +69,15 @@ def _attached_damage(dates: EmbeddedDatesIndices) -> Iterator[Damage]:
                     yield Damage(one.index, f"{name}: {one.place}", one.message, one.kind)
 
 
-def _entries_damage(separate: SeparateIndices, index: IndexName) -> Iterator[Damage]:
+def _entries_damage(
+    folder: Folder, separate: SeparateIndices, index: IndexName
+) -> Iterator[Damage]:
     path = separate.path(index)
     advice = INDICES[index].made_by or RESTORE
     if not path.exists():
+        # Who wants no followers any more deletes the changes (docs/cdx-server.md).
+        if path.name in folder.stores and index is not IndexName.CHANGES:
+            yield Damage(index, str(path), f"is missing; {advice}")
         return
     found = list(_database_damage(path, index, advice))
     yield from found

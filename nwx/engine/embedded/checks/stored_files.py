@@ -13,7 +13,7 @@ from nwx.engine.capabilities import RESTORE, UNCHECKED, Damage
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.documents.stored_columns import load_columns_file
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.embedded.segments import META, read_meta
+from nwx.engine.embedded.text_writer import META, read_meta
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineError
 from nwx.model import IndexName

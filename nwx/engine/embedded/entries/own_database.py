@@ -30,7 +30,7 @@ class DatabaseForm:
     `pragmas` are set for writing, `read_pragmas` for reading. `keeps_reader` is for files read by
     many short questions: one connection is kept instead of one per question. `steps` convert a file
     from each older format to the next. `before_erasing` runs before deleted data is erased from the
-    file.
+    file. Nobody uses an archive that has lost a file that `must_stay`.
     """
 
     name: str
@@ -38,6 +38,7 @@ class DatabaseForm:
     pragmas: tuple[str, ...]
     read_pragmas: tuple[str, ...] = ()
     keeps_reader: bool = False
+    must_stay: bool = False
     format: int = 1
     before_erasing: str = ""
     steps: tuple[Callable[[sqlite3.Connection], None], ...] = ()
@@ -80,6 +81,7 @@ class OwnDatabase:
         self._read_file = (0, 0, 0)
         self._is_current = False  # the file that the kept reader reads
         self._is_checked = False
+        self._was_read = False
 
     @contextmanager
     def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
@@ -92,11 +94,24 @@ class OwnDatabase:
                 yield db
 
     def is_missing(self) -> bool:
-        """Return whether nothing was written; cheaper than asking a connection for it."""
+        """Return whether nothing was written; cheaper than asking a connection for it.
+
+        Raises EngineError if a file that must stay was written and is lost: an empty file in its
+        place says that nothing is wanted of it any more.
+        """
         try:
             self.path.stat()
-        except OSError as error:
-            return isinstance(error, FileNotFoundError)
+        except FileNotFoundError:
+            known = self._was_read or self._form.name in self._folder.stores
+            if self._form.must_stay and known:
+                raise EngineError.translated(
+                    "%(path)s is damaged (%(reason)s); restore it from a copy",
+                    path=self.path,
+                    reason="it was written, and is missing",
+                ) from None
+            return True
+        except OSError:
+            return False
         return False
 
     @contextmanager
@@ -114,10 +129,9 @@ class OwnDatabase:
                     yield from _one_state(db if found else None)
 
     def _kept_reader(self) -> sqlite3.Connection | None:
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
+        if self.is_missing():
             return None
+        found = self.path.stat()
         last = 0 if self._is_current else self._last_write()
         if self._reader is None or self._read_file != (found.st_dev, found.st_ino, last):
             self._close_reader()
@@ -171,7 +185,9 @@ class OwnDatabase:
         if self._db is None:
             self._make_archive()
             self._folder.check(writing=True)
+            self.is_missing()
             self._db = self._opened_to_write()
+            self._folder.note_store(self._form.name)
         return self._db
 
     def _opened_to_write(self) -> sqlite3.Connection:
@@ -195,6 +211,7 @@ class OwnDatabase:
             self._folder.check(writing=True)
             self._is_checked = True
         db = connect_sqlite(self.path, self._read_pragmas, read_only=True)
+        self._was_read = True
         found = file_format(db, self.path, self._form.format)
         is_older = 0 < found < self._form.format
         return self._brought_forward(db, found) if is_older else db, found

@@ -96,7 +96,6 @@ def colour_bits(colours: tuple[str, ...]) -> int:
     return sum(1 << COLOURS.index(colour) for colour in colours if colour in COLOURS)
 
 
-_KNOWN = "SELECT num FROM entries WHERE id = ?"
 _PUT = """
 INSERT INTO entries (id, picture, page, page_timestamp, page_collection, urlkey, content)
 VALUES (?, ?, ?, ?, ?, ?, ?)

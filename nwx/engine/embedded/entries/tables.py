@@ -241,6 +241,7 @@ def entry_form(index: IndexName) -> DatabaseForm:
         (DURABLE if fields.is_durable else FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
         (CACHE_PRAGMA, "mmap_size = 268435456"),
         keeps_reader=fields.has_version,
+        must_stay=bool(fields.log),
         format=1 + len(steps),
         steps=steps,
     )

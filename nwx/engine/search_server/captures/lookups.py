@@ -10,7 +10,7 @@ from typing import Any
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
-from nwx.engine.search_server.captures.entries import (
+from nwx.engine.search_server.captures.store import (
     CDX_ORDER,
     PLACE_ORDER,
     ascending,

@@ -10,7 +10,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.captures import values_of
 from nwx.engine.capabilities import BULK_LOADING, ShardHealth, Shards
 from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.captures.entries import capture_action, captures_of, read_fields
+from nwx.engine.search_server.captures.store import capture_action, captures_of, read_fields
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import (
     allow_writes,

@@ -152,9 +152,6 @@ _ATTEMPTS = 20
 _EXPIRED_AT_ONCE = 1_000
 _MOST_CRAWLS = 10_000
 
-_Changed = list[tuple[QueueEntry, QueueEntry]]
-"""Entries before and after a change."""
-
 
 class ServerCrawlQueue(CrawlQueue):
     """The queue in the index `<prefix>-queue`.

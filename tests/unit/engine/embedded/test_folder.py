@@ -265,7 +265,7 @@ def test_writing_takes_the_steps(older: Path) -> None:
 def test_a_step_is_taken_again_where_the_process_was_killed_behind_it(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder.Folder, "write_manifest", lambda self: None)
+    monkeypatch.setattr(folder.Folder, "write_manifest", lambda *_: None)
     for _ in range(2):
         with EmbeddedEngine(older) as engine:
             engine.create()

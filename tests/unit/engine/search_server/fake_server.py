@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.server import Server
 from nwx.settings import ServerSettings
 

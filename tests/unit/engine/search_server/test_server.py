@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from nwx.engine.elastic.server import ElasticEngine
+from nwx.engine.elastic import ElasticEngine
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh

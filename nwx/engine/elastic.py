@@ -1,4 +1,4 @@
-"""A connection to Elasticsearch by its own client."""
+"""The Elasticsearch engine: an archive in the indices of a server."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
 from elasticsearch.serializer import JsonSerializer
 
+from nwx.bulk.progress import ShowProgress
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.refusals import (
     PROXY_STATUSES,
@@ -30,7 +31,7 @@ from nwx.engine.search_server.server import (
 )
 from nwx.engine.work import current_work
 from nwx.errors import SettingsError
-from nwx.settings import RankingSettings, ServerSettings
+from nwx.settings import RankingSettings, ServerSettings, Settings
 
 _EXACT_SECONDS = 2.0
 # The form that servers of version 8 and 9 both speak, whatever the client's own version.
@@ -152,3 +153,11 @@ class ElasticEngine(SearchServerEngine):
         self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
     ) -> None:
         super().__init__(ElasticServer(address, settings), settings, ranking)
+
+
+__all__ = ["ElasticEngine", "open_engine"]
+
+
+def open_engine(settings: Settings, *, read_only: bool, progress: ShowProgress) -> ElasticEngine:
+    """Return the archive on the server at `settings.engine`; the server says who may write."""
+    return ElasticEngine(settings.engine, settings.server, settings.ranking)
