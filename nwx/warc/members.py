@@ -200,10 +200,18 @@ def _magic(front: bytes) -> bytes | None:
     """Return the magic of a file's compression, b"" if uncompressed, None if unknown."""
     if front.startswith(GZIP_MAGIC[:2]):
         return GZIP_MAGIC
-    if front.startswith(ZSTD_MAGIC) or SKIPPABLE.match(front) or has_dictionary(front):
+    if front.startswith(ZSTD_MAGIC, _skipped(front)) or has_dictionary(front):
         return ZSTD_MAGIC
     filling = _FILLING.match(front)
     return b"" if RECORD_START.match(front, filling.end() if filling else 0) else None
+
+
+def _skipped(front: bytes) -> int:
+    """Return where the skippable frames of zstd end that a file begins with."""
+    place = 0
+    while SKIPPABLE.match(front, place) and len(front) >= place + 8:
+        place += 8 + struct.unpack_from("<I", front, place + 4)[0]
+    return place
 
 
 def _magic_behind(raw: Raw, handle: BinaryIO) -> bytes:

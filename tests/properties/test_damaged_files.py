@@ -6,10 +6,11 @@ import re
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import accumulate
 
 import zstandard
 from fastwarc.warc import ArchiveIterator
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nwx.warc.reader import ArchiveReader, CaptureRecord
@@ -55,6 +56,7 @@ def _urls(data: bytes) -> set[str]:
 
 
 @given(KINDS, SPOTS, st.sampled_from(sorted(DAMAGES)), st.floats(0, 0.999), st.binary(min_size=1))
+@example("gzip", 0, "inserted", 0.0, b"P*M\x18")  # so begins a skippable frame of zstd
 @settings(deadline=None, max_examples=400)
 def test_damage_to_a_record_costs_no_other(
     kind: str, spot: int, damage: str, share: float, data: bytes
@@ -65,6 +67,17 @@ def test_damage_to_a_record_costs_no_other(
     assert _urls(b"".join(members)) >= {*URLS} - {URLS[spot]}
 
 
+def _are_contents(records: list[bytes], lie: bytes, length: int) -> bool:
+    """Return whether a length says that whole records are the content of one, as may be true."""
+    starts = list(accumulate(map(len, records), initial=0))
+    ends = [
+        starts[place] + lie.index(b"\r\n\r\n") + 4 + length
+        for place, record in enumerate(records)
+        if record is lie
+    ]
+    return any(start - 4 <= end <= start for start in starts[2:] for end in ends)
+
+
 @given(KINDS, SPOTS, st.one_of(st.integers(0, 3000), st.integers(0, 10**19)), st.booleans())
 @settings(deadline=None, max_examples=200)
 def test_a_lying_length_costs_nothing(kind: str, spot: int, length: int, doubled: bool) -> None:
@@ -72,6 +85,7 @@ def test_a_lying_length_costs_nothing(kind: str, spot: int, length: int, doubled
     records = [*RECORDS[:spot], lie, *RECORDS[spot + 1 :]]
     if doubled:
         records.insert(spot, lie)
+    assume(kind != "plain" or not _are_contents(records, lie, length))
     assert _urls(b"".join(map(PACKERS[kind], records))) == {*URLS}
 
 
