@@ -11,6 +11,7 @@ from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError
 from nwx.model import IndexName, LinkCell
+from nwx.values.timestamps import date_bound
 from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.repair_list import RepairList
     from nwx.quality.stored_blocks import StoredBlock
     from nwx.query.question import Question
+    from nwx.searching.page_changes import SiteChange
     from nwx.searching.suggestions import Suggestions
     from nwx.steering.triples.entity_questions import EntityQuestions
     from nwx.steering.triples.triple_store import (
@@ -49,6 +51,15 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 class ArchivePages(ArchiveWork):
     """Questions whose answers are made for a page, of a part of a list and what is around it."""
+
+    def changes(
+        self, site: str, *, since: str = "", to: str = "", limit: int | None = None
+    ) -> "Rows[SiteChange]":
+        """Return the pages of a site that are gone, new or changed since a date."""
+        from nwx.searching.page_changes import SiteChange, page_changes
+
+        dates = (date_bound(since, 0), date_bound(to, 1))
+        return Rows(SiteChange, lambda: first_of(page_changes(self._seen(), site, *dates), limit))
 
     def hits(self, question: "Question") -> "Hits":
         """Return the hits of a question that is ready; its own page is their `page()`."""

@@ -281,6 +281,8 @@ def _prepare_templates(app: Flask) -> None:
         iso=words.iso,
         country=words.country,
         language=words.language,
+        named=words.named,
+        number=words.number,
         safe_url=words.safe_url,
         grade=grade,
         error_text=error_text,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import QueryError
 from nwx.model import Collapse, IndexName
+from nwx.query.fields import resolve_field
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Node, Term, Wildcard
 from nwx.query.words import LEAST_LETTERS
@@ -98,12 +99,14 @@ _TIMES = 5
 _PIECE = re.compile(r'"[^"]*"|\[[^\]]*\]|\S+')
 _PLAIN = re.compile(rf"[^\W\d_]{{{LEAST_LETTERS},40}}")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
+_LAST_FIELD = re.compile(r"(?<!\S)\w+:$")
 
 
 def corrected_query(engine: Engine, query: str) -> str:
     """Return a query with rare words replaced by frequent similar ones, "" if unchanged.
 
-    Only plain words are replaced: no phrases, patterns, fields or operators. The returned query
+    Only plain words are replaced: no phrases, patterns, fields or operators. Operators in small
+    letters become capitals, and a field without a value at the end takes any. The returned query
     finds more documents than the original.
     """
     words = dict.fromkeys(match[0] for match in _plain_words(query))
@@ -112,12 +115,17 @@ def corrected_query(engine: Engine, query: str) -> str:
         for word in list(words)[:_MOST_WORDS]
         if (other := _better_word(engine, word)) != word
     }
-    if not better:
-        return ""
+    better |= {word.lower(): word for word in _OPERATORS}
     corrected = query
-    for match in reversed(list(_plain_words(query))):
-        if match[0] in better:
-            corrected = corrected[: match.start()] + better[match[0]] + corrected[match.end() :]
+    for match in reversed(list(_PIECE.finditer(query))):
+        other = better.get(match[0], match[0])
+        if other in _OPERATORS and not 0 < match.start() < match.end() < len(query):
+            continue
+        corrected = corrected[: match.start()] + other + corrected[match.end() :]
+    if _LAST_FIELD.search(corrected) and resolve_field(corrected.split()[-1][:-1]):
+        corrected += "*"
+    if corrected == query:
+        return ""
     try:
         found, before = _count(engine, corrected), _count(engine, query)
     except QueryError:

@@ -78,7 +78,9 @@ def _shared(counts: Counter[Record]) -> set[Record]:
 def _section(title: str, context: click.Context, shared: set[Record]) -> str:
     command = context.command
     usage = " ".join(command.collect_usage_pieces(context))
-    lines = [f"## {title}", "", f"`{title} {usage}`", "", *_description(command)]
+    is_usual = usage in ("[OPTIONS]", "[OPTIONS] COMMAND [ARGS]...")
+    called = [] if is_usual else [f"`{title} {usage}`", ""]
+    lines = [f"## {title}", "", *called, *_description(command)]
     own = [one for one in _records(context) if one not in shared and one[0] != _HELP]
     lines += [_item(one) for one in own]
     if also := [_option(name) for name, text in _records(context) if (name, text) in shared]:

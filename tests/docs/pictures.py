@@ -47,6 +47,12 @@ PAGES = {
     "search": Shot("/search?q=lamp", "main h2"),
     "explorer": Shot("/explore?by=month,status", _CHART),
     "explorer-dark": Shot("/explore?by=month,type&feature=bytes&chart=heat", _CHART, "dark"),
+    "document": Shot("/documents/of?url=http://www.lantern.example/museum/", "#captures"),
+    "trends": Shot("/trends?q=herring&q=lamp", _CHART),
+    "links": Shot("/links?host=www.lantern.example", "main table"),
+    "pictures": Shot("/pictures", "main img"),
+    "words": Shot("/words?q=herring", "main table"),
+    "hosts": Shot("/hosts", "main table"),
     "explorer-phone": Shot("/explore?by=month,type&feature=bytes&chart=share", _CHART, size=PHONE),
 }
 
@@ -70,6 +76,7 @@ def sample() -> Iterator[Engine]:
         place = Path(folder) / "archive"
         run_nwx(place, "import", ROOT / "sample" / "archive")
         run_nwx(place, "build-facets", "--min-captures", 1)
+        run_nwx(place, "build", "links", "pictures")
         with open_engine(Settings(str(place)), read_only=True) as engine:
             yield engine
 

@@ -34,6 +34,7 @@ _TAG = re.compile(r"<[^>]*>")
 _READ_ATTRIBUTE = re.compile(r'\b(?:aria-label|placeholder|alt|title)="([^"]*)"')
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _BARE_PLURAL = re.compile(r"\{\{[^{}]*'[a-z ]+' if [^{}]+ == 1 else '[a-z ]+'[^{}]*\}\}")
+_BARE_DEFAULT = re.compile(r"\{\{[^{}]* or '[A-Za-z][a-z ]+'[^{}]*\}\}")
 SAME_EVERYWHERE = re.compile(
     r"\b(?:nwx|SVG|PNG|CSV|JSON|TOML|XML|TXT|WARC|WACZ|URL|URI|ms|[a-z]+\.example\.org|example\.org)\b"
 )
@@ -60,7 +61,7 @@ def catalogue(language: str) -> Catalog:
 
 def plain_texts(template: str) -> Iterator[str]:
     """Yield texts and read-out attributes of a template that are no messages."""
-    for bare in _BARE_PLURAL.findall(template):
+    for bare in (*_BARE_PLURAL.findall(template), *_BARE_DEFAULT.findall(template)):
         yield bare
     bare = _TAGS_AND_CODE.sub(" ", template)
     for text in (*_READ_ATTRIBUTE.findall(bare), *_TAG.split(bare)):

@@ -10,6 +10,9 @@ from flask.testing import FlaskClient
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES
 from nwx.model import Total
+from nwx.steering.analysis.link_classifier import LinkRole
+from nwx.steering.specifications.specification import EntityKind
+from nwx.values.urls import KINDS
 from tests.web.html import Page
 from tests.web.messages import CATALOGUES, TEMPLATES, catalogue, plain_texts, source_messages
 from webapp.explore.answers import CRITERION_LABELS, described_feature
@@ -19,6 +22,12 @@ from webapp.site.preferences import PAGE_LANGUAGES
 TRANSLATED = [language for language in PAGE_LANGUAGES if language != "en"]
 _PLACEHOLDER = re.compile(r"%\(\w+\)s")
 _TAG = re.compile(r"</?[a-z]+")
+_NOT_USED = {
+    "de": r"Aufzeichnung|Embargo|Ankertext|Wortlaut|Nutzdaten|Bewertung|umgekehrt\b|^Setzen$",
+    "fr": r"\b[gG]raines?\b|\bliante?s?\b|\bcrawl\b|condensat|relecture|’|d'abord.;| [;:?!»]|« ",
+    "es": r"representaci[oó]n|\btriples\b(?! build)|\bresumen\b|archivos? (de imagen|o error)",
+}
+"""What the terms of docs/contributing.md replace; French punctuation has no space that breaks."""
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +67,12 @@ def test_translations_have_the_values_and_tags_of_their_messages(language: str) 
             assert '"' not in re.sub("<[^>]*>", "", text), "an attribute would end there"
             assert "%" not in _PLACEHOLDER.sub("", text).replace("%%", ""), text
         assert [str(error) for error in message.check()] == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_use_the_agreed_terms(language: str) -> None:
+    other = re.compile(_NOT_USED[language])
+    assert [text for one in catalogue(language) for text in _texts(one) if other.search(text)] == []
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -120,6 +135,15 @@ def test_the_setting_goes_before_the_browser(client: FlaskClient) -> None:
     client.post("/settings", data={"language": ""})
     answer = client.get("/settings", headers={"Accept-Language": "de"})
     assert "<h1>Einstellungen</h1>" in answer.text
+
+
+def test_kinds_and_missing_pages_are_in_the_language_of_the_page(client: FlaskClient) -> None:
+    answer = client.get("/nowhere", headers={"Accept-Language": "de"})
+    assert (answer.status_code, "es gibt keine Seite /nowhere" in answer.text) == (404, True)
+    with client.application.test_request_context(headers={"Accept-Language": "es"}):
+        for kind in (*KINDS, *EntityKind, *LinkRole, *Criterion.STATUS.definition.values):
+            assert kind == "script" or words.named(kind) != kind
+    assert words.named("unheard") == "unheard"
 
 
 def test_programs_are_answered_in_english(client: FlaskClient) -> None:

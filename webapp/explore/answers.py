@@ -334,9 +334,12 @@ def value_labels(condition: FacetCondition) -> str:
     return gettext("not %(values)s", values=told) if condition.negated else told
 
 
+_STATUSES = frozenset(("ok", "redirection", "request_error", "server_error", "ignored"))
+
+
 def readable(value: str) -> str:
-    """Return a value without the underscore that names in addresses have."""
-    return value.replace("_", " ") if value in ("request_error", "server_error") else value
+    """Return a class of status in words, another value as it is."""
+    return words.named(value) if value in _STATUSES else value
 
 
 def number_label(features: Features | None, feature: Feature) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from itertools import chain, islice
-from json import dumps
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -18,6 +17,7 @@ from nwx.links.host_graph import Neighbourhood
 from nwx.links.kept_links import LinkGraph
 from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
 from nwx.values.csv_cells import csv_lines
+from nwx.values.records import json_array
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, chart_looks, with_words
@@ -156,7 +156,6 @@ def _direction(around: Neighbourhood, source: int, target: int, back: int) -> st
 blueprint = Blueprint("links", __name__, url_prefix="/links")
 
 LINKS_A_PAGE = 50
-_MOST_PAGES = 10_000
 LEVELS = {Level.HOSTS: lazy_gettext("Hosts"), Level.DOMAINS: lazy_gettext("Domains")}
 SIZES = {PointSize.INLINKS: lazy_gettext("Inlinks"), PointSize.DOCUMENTS: lazy_gettext("Documents")}
 
@@ -293,14 +292,6 @@ def _csv_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
     return csv_lines(MISSING_COLUMNS, ((one.url, one.kind, one.pages, one.status) for one in found))
 
 
-def _json_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
-    opening = "["
-    for one in found:
-        yield f"{opening}\n{dumps(asdict(one), ensure_ascii=False)}"
-        opening = ","
-    yield "[]\n" if opening == "[" else "\n]\n"
-
-
 def _url_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
     for one in found:
         yield f"{one.url}\n"
@@ -308,6 +299,6 @@ def _url_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
 
 MISSING_FORMATS = {
     "csv": ("text/csv", _csv_lines),
-    "json": ("application/json", _json_lines),
+    "json": ("application/json", json_array),
     "txt": ("text/plain", _url_lines),
 }

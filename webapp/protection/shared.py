@@ -14,8 +14,7 @@ from nwx.bulk.whole_files import writing
 from nwx.settings import ProtectionSettings
 from webapp.protection.client_limits import ClientLimits, limit_clients
 from webapp.protection.metrics import show_metrics
-from webapp.protection.request_counts import RequestCounts
-from webapp.protection.request_log import RequestLog
+from webapp.protection.request_counts import RequestCounts, RequestLog
 from webapp.protection.token_buckets import TokenBuckets
 
 

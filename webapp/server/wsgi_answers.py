@@ -23,8 +23,7 @@ from urllib.parse import unquote_to_bytes
 
 from webapp.headers import Application, ShortAnswers
 from webapp.protection.client_limits import ROUTE
-from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts
-from webapp.protection.request_log import request_id
+from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts, request_id
 from webapp.server.connections import Headers
 from webapp.server.http_connection import CONNECTION, ENVIRON, HttpConnection
 

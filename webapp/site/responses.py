@@ -124,12 +124,17 @@ def _http(error: HTTPException) -> Response | HTTPException:
         return error
     message = error.description or error.name
     if error.code == 404 and "URL was not found" in message:
-        message = gettext("there is no page %(path)s", path=request.path)
+        return no_page()
     answered = error_answer(error.code, message)
     for name, value in error.get_headers():
         if name in ("Allow", "Retry-After"):
             answered.headers[name] = value
     return answered
+
+
+def no_page() -> Response:
+    """Return that there is no page at the address that was asked for."""
+    return error_answer(404, gettext("there is no page %(path)s", path=request.path))
 
 
 def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:

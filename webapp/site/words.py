@@ -14,7 +14,7 @@ from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
 from flask import Flask, has_request_context, request, url_for
 from flask.templating import Environment
-from flask_babel import get_locale, gettext
+from flask_babel import get_locale, gettext, lazy_gettext
 from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator
 from jinja2.visitor import NodeTransformer
@@ -142,6 +142,49 @@ def country(code: str) -> str:
     names = page_locale().territories
     by_name = {name: one for one, name in locale_of("en").territories.items()}
     return str(names.get(by_name.get(code, code), code)) or gettext("elsewhere")
+
+
+_NAMES = {
+    "a": lazy_gettext("link"),
+    "area": lazy_gettext("area of an image"),
+    "refresh": lazy_gettext("redirection"),
+    "redirection": lazy_gettext("redirection"),
+    "form": lazy_gettext("form"),
+    "img": lazy_gettext("image"),
+    "script": lazy_gettext("script"),
+    "stylesheet": lazy_gettext("style sheet"),
+    "icon": lazy_gettext("icon"),
+    "frame": lazy_gettext("frame"),
+    "media": lazy_gettext("audio or video"),
+    "css": lazy_gettext("in a style sheet"),
+    "canonical": lazy_gettext("canonical URL"),
+    "alternate": lazy_gettext("other form of the page"),
+    "link": lazy_gettext("other reference"),
+    "embedded": lazy_gettext("resources"),
+    "pages": lazy_gettext("pages"),
+    "person": lazy_gettext("person"),
+    "organisation": lazy_gettext("organisation"),
+    "place": lazy_gettext("place"),
+    "event": lazy_gettext("event"),
+    "other": lazy_gettext("other"),
+    "ok": lazy_gettext("ok"),
+    "request_error": lazy_gettext("request error"),
+    "server_error": lazy_gettext("server error"),
+    "ignored": lazy_gettext("other or none"),
+    "advertisement": lazy_gettext("advertisement"),
+    "login": lazy_gettext("login"),
+    "action": lazy_gettext("action"),
+    "pagination": lazy_gettext("pagination"),
+    "comment": lazy_gettext("comment"),
+    "calendar": lazy_gettext("calendar"),
+    "navigation": lazy_gettext("navigation"),
+    "content": lazy_gettext("content"),
+}
+
+
+def named(kind: str) -> str:
+    """Return a kind of link, entity or status in words, an unknown one as it is."""
+    return str(_NAMES.get(kind, kind))
 
 
 def filters_in(language: str) -> dict[str, Callable[..., str]]:

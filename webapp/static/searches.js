@@ -74,7 +74,9 @@ function entry(name, one) {
   const time = document.createElement("time");
   const date = new Date(Number(one.time) || 0);
   time.dateTime = date.toISOString();
-  time.textContent = date.toLocaleString(document.documentElement.lang);
+  const page = document.documentElement.lang;
+  const own = navigator.languages.find((one) => one.split("-")[0] === page) ?? page;
+  time.textContent = date.toLocaleString(own, { dateStyle: "medium", timeStyle: "short" });
   const remove = document.createElement("button");
   remove.type = "button";
   remove.textContent = section.dataset.remove;

@@ -32,7 +32,7 @@ _MOST = 1_000
     "--size", _SIZES, "By the longer side: below 64, below 300, below 1000 pixels, or longer."
 )
 @click.option(
-    "--colour", "colours", type=click.Choice(_COLOURS), multiple=True, help="A main colour."
+    "--colour", "colours", type=option.HintedChoice(_COLOURS), multiple=True, help="A main colour."
 )
 @option.repeated("--host", "HOST", "Images of this host.", into="hosts")
 @option.repeated("--domain", "DOMAIN", "Of this domain.", into="domains")

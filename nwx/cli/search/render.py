@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, warn
 from nwx.cli.quality.playback_tools import (
     browser_option,
     browser_options,

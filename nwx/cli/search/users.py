@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _ROLES = ("reader", "curator", "administrator")
-_ROLE = click.Choice(_ROLES)
+_ROLE = option.HintedChoice(_ROLES)
 _NAME = click.argument("name")
 _FROM_INPUT = option.flag(
     "--password-stdin", "Read the password from standard input.", into="from_input"

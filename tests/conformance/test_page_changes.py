@@ -1,0 +1,53 @@
+"""Pages of a site that are gone, new or changed since a date, without the noise of numbers."""
+
+import pytest
+
+from nwx.engine.base import Engine
+from nwx.errors import UsageError
+from nwx.searching.page_changes import page_changes
+from tests.conformance.archive import batch, page
+
+_SITE = "http://www.town.test"
+BATCHES = [
+    batch(
+        [
+            page(f"{_SITE}/same", "2010", "the harbour is open, visitor 17 of 2010-05-03"),
+            page(f"{_SITE}/same", "2015", "The harbour is open, visitor 983 of 2015-01-09"),
+            page(f"{_SITE}/changed", "2010", "the ferry sails at noon"),
+            page(f"{_SITE}/changed", "2015", "the ferry sails at night"),
+            page(f"{_SITE}/gone", "2010", "a museum of lamps"),
+            page(f"{_SITE}/gone", "2015", "not here", status=404),
+            page(f"{_SITE}/new", "2015", "a new page"),
+            page(f"{_SITE}/old", "2010", "never captured again"),
+            page(f"{_SITE}/picture.png", "2015", "no page", content_type="image/png"),
+            page("http://town.test.example/new", "2015", "another site"),
+        ]
+    )
+]
+
+
+@pytest.mark.parametrize("site", ["town.test", f"{_SITE}/*", "*.town.test"])
+def test_pages_are_gone_new_and_changed(archive: Engine, site: str) -> None:
+    found = page_changes(archive, site, "20120101000000", "")
+    assert [(one.change, one.url.rpartition("/")[2]) for one in found] == [
+        ("gone", "gone"),
+        ("new", "new"),
+        ("changed", "changed"),
+    ]
+    gone, new, changed = found
+    assert (gone.before[:4], gone.after[:4]) == ("2010", "2015")
+    assert new.before == ""
+    assert changed.share == pytest.approx(0.2)
+
+
+def test_without_a_date_the_first_capture_is_compared_with_the_last(archive: Engine) -> None:
+    found = page_changes(archive, "town.test", "", "")
+    assert [one.change for one in found] == ["gone", "changed"]
+    assert page_changes(archive, "town.test", "", "20111231235959") == []
+    assert page_changes(archive, "nowhere.test", "", "") == []
+
+
+@pytest.mark.parametrize("text", ["*", "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43", "a.warc.gz"])
+def test_what_is_no_site_is_an_error(archive: Engine, text: str) -> None:
+    with pytest.raises(UsageError, match="is no site"):
+        page_changes(archive, text, "", "")
