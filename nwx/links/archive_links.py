@@ -8,7 +8,7 @@ import polars as pl
 
 from nwx.engine.base import Engine
 from nwx.engine.inlinks import entries
-from nwx.engine.inlinks.entries import AnchoredTarget, LinkRow
+from nwx.engine.inlinks.entries import LinkRow
 from nwx.engine.inlinks.links import HostInlinks, target_links
 from nwx.errors import NotBuiltError, UrlError, UsageError
 from nwx.keys import capture_key, document_id
@@ -78,10 +78,6 @@ class ArchiveLinks:
     def host_graph(self, cell: LinkCell = ALL_LINKS) -> HostGraph:
         """Return the graph of the hosts that link and are linked to in a cell."""
         return graph_of_cell(self.table, cell)
-
-    def anchored_targets(self) -> Iterator[AnchoredTarget]:
-        """Stream all linked URLs with their counts and anchors, in the order of urlkeys."""
-        return entries.anchored_targets(self.table)
 
 
 _SCHEME = "://"

@@ -40,7 +40,6 @@ class StyleSheets:
     """The style sheets among the linking documents, and the pages that load each."""
 
     def __init__(self, table: InlinkTable, documents: Array) -> None:
-        self._table = table
         self.documents = documents
         numbers = SourceNumbers(table)
         sources = table.documents["source"]

@@ -4,9 +4,8 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from json import dumps
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from nwx.errors import EngineError, UsageError
 from nwx.keys import capture_id, holds
 from nwx.model import Capture, Document, IndexName
 from nwx.values.csv_cells import csv_lines
-from nwx.values.records import copied
+from nwx.values.records import copied, json_array
 from nwx.values.urls import host_parts
 
 __all__ = ["Fault", "PlaybackScore", "QualityOrder", "QualityTotals"]
@@ -239,11 +238,7 @@ def _score_rows(scores: Iterable[PlaybackScore]) -> Iterator[list[object]]:
 
 def json_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
     """Stream scores as a JSON array, an object a line."""
-    opening = "["
-    for score in scores:
-        yield f"{opening}\n{dumps(asdict(score_answer(score)), ensure_ascii=False)}"
-        opening = ","
-    yield "[]\n" if opening == "[" else "\n]\n"
+    return json_array(map(score_answer, scores))
 
 
 ScoreProblem = tuple[str, str, str]

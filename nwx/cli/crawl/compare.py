@@ -3,8 +3,7 @@
 import click
 
 from nwx.cli import option
-from nwx.cli.output import print_json
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import print_json, progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, date_words, json_text, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, date_words, json_text, progress_bar, warn
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 

@@ -16,8 +16,7 @@ from nwx.cli.crawl.monitor_options import (
     tell_problem,
     without_hidden_hosts,
 )
-from nwx.cli.output import counted, json_text, print_json
-from nwx.cli.progress import stop_signals
+from nwx.cli.output import counted, json_text, print_json, stop_signals
 from nwx.keys import check_collection
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings

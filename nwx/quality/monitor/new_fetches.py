@@ -153,7 +153,6 @@ class NewLogLines:
 
     def __init__(self, path: Path) -> None:
         self._follower = LogFollower(path, line_time)
-        self._path = path
 
     def take(self, state: MonitorState) -> bool:
         """Count the next lines of the log, some megabytes; return whether there were any.

@@ -37,8 +37,12 @@ ROLE_WORTH = {
     LinkRole.CALENDAR: 0.1,
     LinkRole.ADVERTISEMENT: 0.0,
     LinkRole.LOGIN: 0.0,
+    LinkRole.ACTION: 0.0,
 }
 """How much a role counts for the relevance of a link."""
+
+ROLE_FACTOR = {LinkRole.ADVERTISEMENT: 0.25, LinkRole.LOGIN: 0.1, LinkRole.ACTION: 0.1}
+"""What the other parts are multiplied by where a role says that no page on a subject follows."""
 
 ANCHOR, LINE, HEADING, AROUND = 1.0, 0.6, 0.4, 0.25
 """How much a term counts in the anchor or the URL, in the same line, the heading above, around."""
@@ -89,11 +93,12 @@ class RelevanceFormula:
 
     def relevance(self, evidence: LinkEvidence) -> tuple[float, dict[str, float]]:
         """Return the relevance of a link, in [0, 1], and its parts, which add up to it."""
-        document = self._document
-        near = round(self._near * evidence.near, _DIGITS)
+        factor = ROLE_FACTOR.get(evidence.role, 1.0)
+        document = round(self._document * factor, _DIGITS)
+        near = round(self._near * evidence.near * factor, _DIGITS)
         role = round(self._role * ROLE_WORTH[evidence.role], _DIGITS)
         preferred = self._preferred if evidence.preferred else 0.0
-        novelty = self._novelty if evidence.new else 0.0
+        novelty = round(self._novelty * factor, _DIGITS) if evidence.new else 0.0
         total = round(document + near + role + preferred + novelty, _DIGITS)
         parts = {
             "document": document,
@@ -107,6 +112,12 @@ class RelevanceFormula:
 
 _SEPARATORS = re.compile(r"[-_./?&=+:;,~|]+")
 _LONGEST_URL = 300
+# Parameters with the address of another page, to return to after a login for instance.
+_OTHER_PAGE = re.compile(
+    r"(?<=[?&;])(?:next|return_?(?:to|url)?|redirect(?:_?(?:to|ur[il]))?|ur[il]|goto|back(?:_?url)?"
+    r"|dest(?:ination)?|continue|ref(?:err?er)?|came_from|service)=[^&;#]*",
+    re.IGNORECASE,
+)
 
 
 def text_without(content: str, links: Iterable[PageLink]) -> str:
@@ -148,8 +159,10 @@ def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
 
 
 def words_of_url(url: str, host: str) -> str:
-    """Return the words of a URL, without the host's if it is `host`."""
+    """Return the words of a URL, without the host's if it is `host`, and those of other pages."""
     rest = url[:_LONGEST_URL].partition("://")[2]
+    if "=" in rest:
+        rest = _OTHER_PAGE.sub("", rest)
     if rest.startswith(host):
         rest = rest[len(host) :]
     if "%" in rest:

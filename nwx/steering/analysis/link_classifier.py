@@ -41,6 +41,7 @@ class LinkRole(StrEnum):
 
     ADVERTISEMENT = "advertisement"
     LOGIN = "login"
+    ACTION = "action"
     PAGINATION = "pagination"
     COMMENT = "comment"
     CALENDAR = "calendar"
@@ -60,6 +61,9 @@ _END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
 _ANY_SITE = {
     LinkRole.LOGIN: rf"(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)|register|registration"
     rf"|lost-?password|create-?account|(?:user|account)/(?:register|password)){_END}",
+    LinkRole.ACTION: r"(?:(?:shopping-?)?cart|basket|checkout|warenkorb|panier|carrito|print"
+    r"|print(?:able|friendly)|share)(?:\.[a-z]+)?/?(?:[?&;]|$)|(?:add-to-cart|share)=\w"
+    r"|(?:print|printable)=(?:1|y|true)|sharer?(?:\.php|/sharer)|share-?article|intent/(?:tweet|post)",
     LinkRole.COMMENT: rf"comments?{_END}|comment-page-\d",
     LinkRole.CALENDAR: rf"(?:calendar|kalender|calendrier|calendario){_END}"
     r"|(?:month|monat|mois|tribe-bar-date)=\d",
@@ -318,6 +322,8 @@ class LinkClassifier:
         return LinkVerdict(preferred=preferred, reason=reason) if preferred else _NOTHING
 
     def _spam_host(self, host: str) -> str:
+        if host in self._spam_hosts:
+            return host
         names = covering_hosts(host.partition(":")[0])
         return next((name for name in names if name in self._spam_hosts), "")
 
@@ -325,16 +331,18 @@ class LinkClassifier:
 def read_spam_hosts(path: Path) -> frozenset[str]:
     """Return the hosts of a list: one a line, hosts file format allowed; `#` is a comment.
 
-    Each host includes its subdomains. Raises SourceError if the file cannot be read.
+    Each host includes its subdomains and all ports, one with a port stands for itself. Raises
+    SourceError if the file cannot be read.
     """
     hosts: set[str] = set()
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 words = line.partition("#")[0].split()
-                host = normal_host(words[-1][:300]) if words else ""
-                if "." in host:
-                    hosts.add(host)
+                name, _, port = words[-1][:300].partition(":") if words else ("", "", "")
+                host = normal_host(name)
+                if "." in host or port.isdecimal():
+                    hosts.add(f"{host}:{port}" if port.isdecimal() else host)
                 if len(hosts) >= MOST_SPAM_HOSTS:
                     break
     except OSError as error:

@@ -140,6 +140,18 @@ def test_a_link_with_all_in_its_favour_has_relevance_one() -> None:
     assert set(parts) == {"document", "near", "role", "preferred", "novelty"}
 
 
+def test_a_login_beside_the_best_text_is_worth_less_than_a_page_without_any() -> None:
+    formula = RelevanceFormula(ScoreWeights(), 0.1, 0.9)
+    page = formula.relevance(LinkEvidence(0.0, LinkRole.CONTENT))[0]
+    for role in (LinkRole.LOGIN, LinkRole.ADVERTISEMENT, LinkRole.ACTION):
+        assert formula.relevance(LinkEvidence(1.0, role))[0] < page / 2
+
+
+def test_the_address_of_another_page_has_no_words() -> None:
+    url = "http://a.example/login?lang=en&returnto=/the/Flood_of_2002&redirect_to=http%3A//x/flood"
+    assert words_of_url(url, "a.example").split() == ["login", "lang", "en"]
+
+
 def test_a_link_with_nothing_in_its_favour_has_relevance_zero() -> None:
     formula = RelevanceFormula(ScoreWeights(), 0.1, 0.0)
     assert formula.relevance(LinkEvidence(0.0, LinkRole.LOGIN, new=False))[0] == 0

@@ -96,6 +96,16 @@ def test_spam_hosts_cover_their_subdomains(tmp_path: Path) -> None:
     assert verdict("http://mycasino.example/", spam=spam) == LinkVerdict()
 
 
+def test_a_spam_host_with_a_port_is_that_port_alone(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("127.0.0.1:8612\nlocalhost:81\n")
+    spam = read_spam_hosts(path)
+    reason = verdict("http://127.0.0.1:8612/x", spam=spam).reason
+    assert reason == "spam host 127.0.0.1:8612"
+    assert verdict("http://localhost:81/", spam=spam).blacklisted
+    assert verdict("http://127.0.0.1:8613/", spam=spam) == LinkVerdict()
+
+
 def test_traps_are_blacklisted_and_session_ids_taken_off() -> None:
     assert verdict("http://a.example/x/x/x/").reason == "trap: repeated path segment x"
     found = verdict("http://a.example/x?sid=0123456789abcdef")
@@ -134,6 +144,11 @@ def role(url: str, site: SiteType = SiteType.UNKNOWN, classes: str = "", text: s
         ("/story/comments/", "comment"),
         ("/calendar/2024/05", "calendar"),
         ("https://ad.doubleclick.net/x", "advertisement"),
+        ("/shop/cart/", "action"),
+        ("/news/floods?print=1", "action"),
+        ("https://www.facebook.com/sharer/sharer.php?u=x", "action"),
+        ("/news/print/floods.html", "content"),
+        ("/share-prices", "content"),
         ("/", "navigation"),
         ("http://other.example/", "content"),
     ],
