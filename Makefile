@@ -22,7 +22,7 @@ INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python
   $(BIN)/python -m pip install --quiet "$$@"; }; install
 PORT ?= 8080
 
-.PHONY: demo install test run-tests unit dev lint weight docs messages format browser redis node elasticsearch crawlers lock audit wheel clean
+.PHONY: demo install test run-tests unit dev lint weight docs messages format browser redis node elasticsearch crawlers lock audit wheel release clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -126,6 +126,18 @@ audit: dev
 
 wheel: dev
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# The wheel, a zipapp with all libraries, and the parts list (CycloneDX) of the pinned ones: the same bytes each time.
+release: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
+release: dev
+	rm -rf dist
+	$(MAKE) wheel
+	$(INSTALL) --quiet shiv cyclonedx-bom
+	$(BIN)/shiv --reproducible --constraint requirements.lock --console-script nwx \
+	  --output-file dist/nwx.pyz dist/nwx-*.whl
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+	  --output-file dist/nwx.cdx.json requirements.lock
+	cd dist && sha256sum nwx* > SHA256SUMS
 
 clean:
 	rm -rf .venv .cache build dist demo archive

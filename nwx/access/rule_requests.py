@@ -18,7 +18,7 @@ from nwx.engine.access.aclj import (
     scope_words,
     url_scope,
 )
-from nwx.engine.access.decisions import Decision
+from nwx.engine.access.decisions import AskedCapture, Decision
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
@@ -41,18 +41,6 @@ __all__ = [
 ]
 
 _NAMING = ("url", "prefix", "digest", "source_file")
-
-
-@dataclass(frozen=True, slots=True)
-class AskedCapture:
-    """A capture that may not exist, to be decided about."""
-
-    urlkey: str
-    url: str
-    digest: str
-    collection: str
-    source_file: str
-    timestamp: str
 
 
 def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str = "") -> Scope:

@@ -133,7 +133,6 @@ _ROOM = 0.08
 DIRECTIONS = ("links here", "links from here", "both", "among others")
 _COLOURS = ("#3f8fc0", "#e0a030", "#7a9e3f", "#8a969a")
 _MOST_POINT = 900
-_STATES = {"captured": "#1f9384", "never captured": "#c9506c"}
 
 GraphRow = Mapping[str, Any]
 

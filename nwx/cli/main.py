@@ -40,6 +40,7 @@ GROUPS = {
         "sql": "Query the archive in SQL, answered by DuckDB (nwx[sql]).",
         "trends": "Compare up to six queries over time.",
         "words": "List the words that tell the results of a query from the whole archive.",
+        "changes": "List the pages of a site that are gone, new or changed since a date.",
         "quote": "Show in which captures quoted words stand, since when and until when.",
         "cite": "Print the citation of a capture.",
         "show": "Show a document with its dates and the places of its records.",
@@ -113,9 +114,11 @@ _FOLDERS = {
 
 _MODULES = {
     "import": "import_",
-    **dict.fromkeys(("stats", "files", "dump", "reshard", "upgrade"), "indices"),
+    **dict.fromkeys(("stats", "files", "closure", "dump", "reshard", "upgrade"), "indices"),
     "restore": "backup",
     "words": "trends",
+    **dict.fromkeys(("quote", "cite"), "show"),
+    "add-digests": "digests",
     "build-facets": "facets",
     "build-pictures": "build",
     "invert-links": "links",
@@ -126,7 +129,7 @@ _MODULES = {
 
 
 _MOST_NEAR = 5
-_ALLOCATIONS = 50_000
+_ALLOCATIONS = 100_000
 """So many objects are made between two searches for cycles."""
 
 PROGRAMS = ("dedup-cdx", "revisits", "add-dates")
@@ -257,6 +260,7 @@ def run(command: click.Command, name: str) -> None:
         click.echo(f"{name}: {clean(str(what))}: {error.strerror or error}", err=True)
         _drop_output()
         code = 1
+    gc.disable()  # the end of a process needs no search for cycles: it took a tenth of a search
     sys.exit(code)
 
 

@@ -15,6 +15,20 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 PLACE = click.Path(path_type=Path)
 
 
+class HintedChoice(click.Choice[str]):
+    """One of several values; a mistake is answered with the value that may be meant."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the values, and the one that begins with or is like what was given."""
+        from difflib import get_close_matches
+
+        text = str(value).lower()
+        begun = [one for one in self.choices if text and one.startswith(text)]
+        near = begun or get_close_matches(text, self.choices, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return super().get_invalid_choice_message(value, ctx) + hint
+
+
 class Decorator(Protocol):
     """Adds an option, or several, to a command."""
 
@@ -115,7 +129,7 @@ def choice_of(
 ) -> Decorator:
     """Return an option for one of several values."""
     shown = [str(one) for one in values]
-    return value(name, click.Choice(shown), None, help, into, default=default and str(default))
+    return value(name, HintedChoice(shown), None, help, into, default=default and str(default))
 
 
 JSON = flag("--json", "Print JSON.", into="as_json")
@@ -146,7 +160,7 @@ CSV = option_set(
 )
 QUIET = flag("--quiet", "Show only errors.")
 NO_PROGRESS = flag("--quiet", "Show no progress.")
-JSON_REPORT = option_set(flag("--json", "Print the report as JSON.", into="as_json"), QUIET)
+JSON_REPORT = option_set(flag("--json", "Print JSON.", into="as_json"), QUIET)
 INTO_COLLECTION = string(
     "--collection",
     "NAME",

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.cli.output import clean, size_words
-from nwx.cli.progress import progress_counts
+from nwx.cli.output import clean, progress_counts, size_words
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -121,6 +120,7 @@ def _two_lines(screen: Console, counts: Callable[[], str]) -> "Progress":
         TimeRemainingColumn(compact=True),
         console=screen,
         transient=True,
+        speed_estimate_period=300,  # files differ: half a minute makes the time left jump
         expand=True,
         # what is printed meanwhile goes above the bar, unless it goes elsewhere
         redirect_stdout=sys.stdout.isatty(),

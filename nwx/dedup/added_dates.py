@@ -20,8 +20,8 @@ from nwx.cdx.inputs import (
     FileReading,
     Problems,
     expanded_bytes,
-    problems_json,
     ready_inputs,
+    record_json,
 )
 from nwx.engine.access.purger import unpurged_dates
 from nwx.engine.base import Engine
@@ -363,7 +363,7 @@ def dates_report_json(report: DatesReport) -> dict[str, Any]:
         "not_captures": report.lists.not_captures,
         "without_digest": report.lists.without_digest,
         "problems_total": report.lists.problems_total,
-        "problems": problems_json(report.lists.problems),
+        "problems": record_json(report.lists.problems),
     }
 
 

@@ -307,8 +307,8 @@ def _json_frame(lines: LineBatch, on_error: Callable[[CdxError], None]) -> pl.Da
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     """Return all text fields; values that are missing are null."""
     texts = [pl.Series(name, values, pl.String) for name, values in columns.items()]
-    frame = pl.DataFrame(texts).with_columns(pl.all().replace(("", NO_VALUE), (None, None)))
-    return _completed(frame)
+    is_known = (pl.all() != "") & (pl.all() != NO_VALUE)
+    return _completed(pl.DataFrame(texts).with_columns(pl.when(is_known).then(pl.all())))
 
 
 def _completed(frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -25,9 +25,10 @@ _CAPTURES_AT_ONCE = 50
 class WaczSelection:
     """Captures of the documents of a query and of URLs; without both, all captures.
 
-    `collections`, dates (14 digits, both inclusive, "" for none) and `filters` of a question, by
-    name, restrict these. `with_resources` adds what the pages need for playback, of any collection
-    and date. Without `with_originals` those of revisits are left out.
+    `limit` takes only the best documents of the query. `collections`, dates (14 digits, both
+    inclusive, "" for none) and `filters` of a question, by name, restrict these.
+    `with_resources` adds what the pages need for playback, of any collection and date. Without
+    `with_originals` those of revisits are left out.
     """
 
     query: str = ""
@@ -38,6 +39,7 @@ class WaczSelection:
     with_resources: bool = False
     with_originals: bool = True
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    limit: int | None = None
 
     @property
     def has_question(self) -> bool:
@@ -120,7 +122,9 @@ def _of_query(engine: Engine, selection: WaczSelection) -> Iterator[Capture]:
         collapse=Collapse.NONE,
         snippets=False,
     )
-    for hit in engine.scroll(question):
+    limit = selection.limit
+    hits = engine.search(replace(question, limit=limit)).hits if limit else engine.scroll(question)
+    for hit in hits:
         for capture in engine.captures(urlkey(hit.url)):
             if capture.document_id == hit.id:
                 yield capture

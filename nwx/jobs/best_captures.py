@@ -11,14 +11,11 @@ The rows store the words of the entries of `nwx.dedup.capture_filter` as signed 
 Spark has no unsigned ones.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any, Self
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -36,7 +33,6 @@ from nwx.dedup.tasks import (
     list_lines,
     selected_columns,
 )
-from nwx.errors import CdxError
 
 _Batches = Iterator[pa.RecordBatch]
 
@@ -74,33 +70,6 @@ class TaskFound:
     lines: int = 0
     spared: int = 0
     savings: Savings = field(default_factory=Savings)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        found: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_plain)
-        return found
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
-        """Return the result from JSON values."""
-        return msgspec.convert(found, cls, dec_hook=_made)
-
-
-def _plain(value: Any) -> Any:
-    """Return an error, or counts, as JSON values."""
-    if isinstance(value, CdxError):
-        return [str(value), value.file, value.line]
-    return dict(value)
-
-
-def _made(kind: Any, plain: Any) -> Any:
-    return CdxError(*plain) if kind is CdxError else Counter(plain)
-
-
-def savings_json(savings: Savings) -> dict[str, Any]:
-    """Return savings as JSON values."""
-    found: dict[str, Any] = msgspec.to_builtins(savings, enc_hook=_plain)
-    return found
 
 
 def bests_of_task(plan: DedupPlan, task: ReadTask, found: TaskFound) -> _Batches:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.cdx.inputs import CdxSource, FilePiece, LayoutChangedError, Problems, ReadTask
+from nwx.cdx.inputs import (
+    CdxSource,
+    FilePiece,
+    LayoutChangedError,
+    Problems,
+    ReadTask,
+    record_from_json,
+    record_json,
+)
 from nwx.cdx.rows import CdxRow, format_cdx
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.policies import Revisits
@@ -31,7 +39,6 @@ from nwx.jobs.best_captures import (
     bests_of_task,
     compared_bests,
     duplicates_of_task,
-    savings_json,
 )
 from nwx.jobs.inputs import in_one_piece, task_is_far, task_name
 from nwx.jobs.output import (
@@ -130,7 +137,7 @@ class _BestReader:
             yield from bests_of_task(self.plan, task, found)
         except SourceError as error:
             _note_unread(task, found, error, report)
-        report.values[_FOUND] = found.as_json()
+        report.values[_FOUND] = record_json(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +154,7 @@ class _RevisitWriter:
         except SourceError as error:
             found.lines = 0
             _note_unread(task, found, error, report)
-        report.values[_FOUND] = found.as_json()
+        report.values[_FOUND] = record_json(found)
         yield from ()
 
     def _lines(self, task: ReadTask, found: TaskFound) -> Iterator[bytes]:
@@ -205,7 +212,7 @@ def _written(
                 found, task = TaskFound(), shared.value[number]
                 _write_part(folder, task, duplicates_of_task(plan, task, answered, found))
                 found.readings.clear()
-                row = {"keys": 0, _FOUND: json.dumps(found.as_json())}
+                row = {"keys": 0, _FOUND: json.dumps(record_json(found))}
             yield pa.RecordBatch.from_pylist([row], _WRITTEN)
 
     by_task = answers.repartition(max(1, min(len(tasks), MOST_TASKS)), "task")
@@ -277,7 +284,7 @@ class _Run:
         for number, piece in pieces.items():
             self._unread.add(piece)
             if _FOUND in piece.values:
-                found = TaskFound.from_json(piece.values[_FOUND])
+                found = record_from_json(TaskFound, piece.values[_FOUND])
                 problems.add(tasks[number].pieces, found.readings)
                 self.report.add(found.passed)
                 self._add_lines(found)
@@ -287,7 +294,7 @@ class _Run:
         for row in rows:
             self.report.keys += row["keys"]
             if row[_FOUND]:
-                self._add_lines(TaskFound.from_json(json.loads(row[_FOUND])))
+                self._add_lines(record_from_json(TaskFound, json.loads(row[_FOUND])))
 
     def _add_lines(self, found: TaskFound) -> None:
         self.report.duplicates += found.lines
@@ -316,7 +323,7 @@ class _Run:
         report.add_errors(listed)
         report.errors_total += found.problems_total - len(listed)
         if self.plan.summary:
-            content = json.dumps(savings_json(found.savings)).encode()
+            content = json.dumps(record_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)
         if not found.duplicates:  # a list of no line, for whoever puts the parts together
             self.output.folder.write(_part_name(0), b"")

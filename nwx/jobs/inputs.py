@@ -17,6 +17,8 @@ from nwx.cdx.inputs import (
     Problems,
     ReadTask,
     plan_tasks,
+    record_from_json,
+    record_json,
 )
 from nwx.cdx.layouts import Layout
 from nwx.errors import CdxError, SourceError, UsageError
@@ -24,7 +26,7 @@ from nwx.jobs.output import JobReport, PieceReport, absolute_place, fsspec_addre
 from nwx.jobs.pieces import UnreachableError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.sources import ArchiveSource, expand, is_archive_name
-from nwx.zipnum.input_runs import TaskRuns, sound_lines
+from nwx.zipnum.input_runs import sound_lines
 
 _GLOB = re.compile(r"[*?\[]")
 _CDX_NAME = re.compile(r"\.cdxj?(?:\.(?:gz|zst|zstd))?$", re.I)
@@ -249,7 +251,7 @@ def task_lines(task: ReadTask, report: PieceReport) -> Iterator[LineBatch]:
             if task_is_far(task):
                 raise UnreachableError(str(error)) from error
             raise
-    report.values[READINGS] = TaskRuns([], readings).as_json()[READINGS]
+    report.values[READINGS] = record_json(readings)
 
 
 def task_name(task: ReadTask) -> str:
@@ -283,12 +285,10 @@ def add_readings(
     for task in tasks:
         piece = pieces[task.number]
         report.add(piece)
-        found = TaskRuns.from_json({"runs": [], READINGS: piece.values.get(READINGS, [])})
-        problems.add(task.pieces, found.readings)
+        found = record_from_json(list[FileReading], piece.values.get(READINGS, []))
+        problems.add(task.pieces, found)
         damaged += [
-            ReadError(each.file, None, "damage", each.damage)
-            for each in found.readings
-            if each.damage
+            ReadError(each.file, None, "damage", each.damage) for each in found if each.damage
         ]
     report.add_errors(damaged)
     listed = [

@@ -17,27 +17,25 @@ MAX_CHARACTERS = 8_000
 MAX_DEPTH = 30
 MAX_TOKENS = 1_000
 
-_TOKEN = re.compile(
-    r"""
-    (?P<phrase>"(?:[^"\\]|\\.)*")
-  | (?P<quote>")
-  | (?P<address>[A-Za-z][A-Za-z0-9+.-]*://[^\s"()]*)
-  | (?P<range>[\[{]\s*(?:"[^"]*"|[^\s"\[\]{}]+)\s+TO\s+(?:"[^"]*"|[^\s"\[\]{}]+)\s*[\]}])
-  | (?P<field>[A-Za-z_]+:(?=\S))
-  | (?P<compare>(?<=:)[<>]=?(?=[^\s()<>=]))
-  | (?P<alone>(?<!\S)(?:[-+!&|]+)(?!\S))
-  | (?P<not>(?<![^\s(:])!(?=[^\s!]))
-  | (?P<sign>(?<![^\s(:])[-+](?=[^\s()+-]|\())
-  | (?P<open>\()
-  | (?P<close>\))
-  | (?P<degree>(?<=[^\s(:~^])[~^](?:\d+(?:\.\d+)?|\.\d+)?(?=[\s)~^]|$))
-  | (?P<escaped>\\.)
-  | (?P<space>\s+)
-  | (?P<word>[^\s"():^~\\\[\]{}<>/'+!-][^\s"():^~\\\[\]{}]*)
-  | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+# Compiled by the first query that needs the grammar.
+_TOKEN = r"""(?xs)
+  (?P<phrase>"(?:[^"\\]|\\.)*")
+| (?P<quote>")
+| (?P<address>[A-Za-z][A-Za-z0-9+.-]*://[^\s"()]*)
+| (?P<range>[\[{]\s*(?:"[^"]*"|[^\s"\[\]{}]+)\s+TO\s+(?:"[^"]*"|[^\s"\[\]{}]+)\s*[\]}])
+| (?P<field>[A-Za-z_]+:(?=\S))
+| (?P<compare>(?<=:)[<>]=?(?=[^\s()<>=]))
+| (?P<alone>(?<!\S)(?:[-+!&|]+)(?!\S))
+| (?P<not>(?<![^\s(:])!(?=[^\s!]))
+| (?P<sign>(?<![^\s(:])[-+](?=[^\s()+-]|\())
+| (?P<open>\()
+| (?P<close>\))
+| (?P<degree>(?<=[^\s(:~^])[~^](?:\d+(?:\.\d+)?|\.\d+)?(?=[\s)~^]|$))
+| (?P<escaped>\\.)
+| (?P<space>\s+)
+| (?P<word>[^\s"():^~\\\[\]{}<>/'+!-][^\s"():^~\\\[\]{}]*)
+| (?P<other>.)
+"""
 _SPECIAL = re.compile(r"[^\w*?\s]", re.ASCII)
 _OPERATORS = ("AND", "OR", "NOT", "TO")
 _OPERATOR_NAMES = frozenset(_OPERATORS)
@@ -78,8 +76,8 @@ def escape(query: str) -> EscapedQuery:
             most=MAX_CHARACTERS,
         )
     tamed, opened, after_field = EscapedQuery(), list[int](), False
-    only_words = not any(_is_content(match) for match in _TOKEN.finditer(query))
-    for count, match in enumerate(_TOKEN.finditer(query)):
+    only_words = not any(_is_content(match) for match in re.finditer(_TOKEN, query))
+    for count, match in enumerate(re.finditer(_TOKEN, query)):
         if count > 2 * MAX_TOKENS:
             raise QueryError.translated(
                 "the query has too many words; %(most)s are the most", most=MAX_TOKENS

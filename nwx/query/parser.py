@@ -1,7 +1,6 @@
 """The parser from Lucene syntax to the query tree.
 
-All words must match. Input not meant as syntax (URLs, times, hyphens, empty quotation marks) is
-text: see `escapes`.
+All words must match. Input not meant as syntax (URLs, times, hyphens) is text: see `escapes`.
 """
 
 import re
@@ -12,7 +11,6 @@ from typing import Any
 
 from luqum import tree as lucene
 from luqum.exceptions import ParseError
-from luqum.thread import parse as parse_lucene
 
 from nwx.errors import DigestError, ErrorText, QueryError, TimestampError, UrlError
 from nwx.query.cost import check_cost
@@ -70,6 +68,9 @@ def _all_words(query: str) -> Node | None:
 
 
 def _by_grammar(query: str) -> Node:
+    # Imported here: the lexer is made on import, and plain words do without.
+    from luqum.thread import parse as parse_lucene
+
     tamed = escape(query)
     if not tamed.text.strip():
         return All()

@@ -20,6 +20,7 @@ from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
 from nwx.settings import Settings
 from nwx.takedown.documents import LedgerCounts, PurgedDocuments, page_of, rebuild, remove_graphs
+from nwx.takedown.sheet import TakenCaptures, takedown_sheet, taken_captures
 from nwx.takedown.targets import (
     RecordPlace,
     ScopeCaptures,
@@ -246,12 +247,19 @@ class Takedown:
     """The rule that excludes captures, and what a purge removed."""
 
     rule: AccessRule
+    taken: TakenCaptures
     purge: PurgeReport | None
+    by: str = ""
 
     def values(self) -> dict[str, Any]:
         """Return it as JSON values."""
         rule = rule_entry(self.rule) | {"id": self.rule.id}
-        return {"rule": rule, "purge": asdict(self.purge) if self.purge else None}
+        purge = asdict(self.purge) if self.purge else None
+        return {"rule": rule, "taken": asdict(self.taken), "purge": purge}
+
+    def sheet(self) -> str:
+        """Return a sheet in Markdown for the owner: what, where, when, by whom, verified how."""
+        return takedown_sheet(self.rule, self.taken, self.purge is not None, self.by)
 
 
 def take_down(
@@ -266,7 +274,9 @@ def take_down(
 ) -> Takedown:
     """Exclude the captures of a scope, and purge them if that is asked for."""
     rule = takedown_rule(engine, scope, reason, purged=purge, by=by)
+    taken = taken_captures(engine, rule, progress)
     if not purge:
-        return Takedown(rule, None)
+        return Takedown(rule, taken, None, by)
     opening = partial(open_engine, settings, read_only=True)
-    return Takedown(rule, Purge(engine, settings, opening, rule, progress).run())
+    report = Purge(engine, settings, opening, rule, progress).run()
+    return Takedown(rule, taken, report, by)

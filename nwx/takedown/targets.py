@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.aclj import between, scope_of
-from nwx.engine.access.decisions import AccessRules
+from nwx.engine.access.decisions import AccessRules, AskedCapture
 from nwx.engine.access.matches import SUBJECT_STARTS, reached_keys
 from nwx.engine.access.purger import Purger, purged_seen
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
@@ -63,18 +63,6 @@ def takedown_rule(
 _BEHIND = chr(0x10FFFF)
 
 
-@dataclass(frozen=True, slots=True)
-class _AnyCapture:
-    """A capture of a URL that may never have been made, to be asked about."""
-
-    urlkey: str
-    url: str
-    digest: str = ""
-    collection: str = ""
-    source_file: str = ""
-    timestamp: str = ""
-
-
 class ScopeCaptures:
     """The captures in a rule's scope, regardless of other rules."""
 
@@ -98,7 +86,7 @@ class ScopeCaptures:
         if self._scope.digest or not self.has_whole_documents:
             return False
         try:
-            return self._rules.purges(_AnyCapture(urlkey(url), url))
+            return self._rules.purges(AskedCapture(urlkey(url), url))
         except UrlError:
             return False
 

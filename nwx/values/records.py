@@ -1,7 +1,8 @@
-"""Records (dataclasses, named tuples) made from others and from entries by names of fields."""
+"""Records (dataclasses, named tuples) made from others and from entries, and as JSON."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from json import dumps
 from typing import Any, TypeVar
 
 _Record = TypeVar("_Record")
@@ -34,6 +35,15 @@ def add_counts(total: object, other: object) -> None:
     """Add each field of a dataclass of counts, numbers or Counters, to that of another."""
     for name in _field_names(type(other)):
         setattr(total, name, getattr(total, name) + getattr(other, name))
+
+
+def json_array(records: Iterable[Any]) -> Iterator[str]:
+    """Stream dataclasses as a JSON array, an object a line."""
+    opening = "["
+    for record in records:
+        yield f"{opening}\n{dumps(asdict(record), ensure_ascii=False)}"
+        opening = ","
+    yield "[]\n" if opening == "[" else "\n]\n"
 
 
 def _field_names(kind: Any) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from nwx.cli.main import cli
 from nwx.errors import UsageError
-from tests.cli.conftest import Nwx, Ran
+from tests.cli.conftest import Nwx, Ran, run_nwx
 
 URL = "http://example.com/secret"
 ACLJ = b'com,b)/ - {"access": "block"}\ncom,a)/secret### - {"access": "exclude"}\n'
@@ -110,3 +110,19 @@ def test_removing_a_rule_that_purges_warns(here: Nwx) -> None:
     }
     rule = here("takedown", URL, "--json").json["rule"]
     assert here("access", "remove", rule["id"]).err == ""
+
+
+def test_rules_that_are_lost_are_not_taken_for_none(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    run_nwx(archive, "access", "add", "exclude", URL, "--reason", "a judgement")
+    (archive / "access.db").unlink()
+    for command in (
+        ["search", "x"],
+        ["dump", "captures"],
+        ["access", "add", "block", URL, "--reason", "x"],
+    ):
+        ran = run_nwx(archive, *command, code=1)
+        assert "access.db is damaged (it was written, and is missing); restore it" in ran.err
+    assert "access.db: is missing" in run_nwx(archive, "check", code=1).out
+    (archive / "access.db").touch()
+    assert run_nwx(archive, "access", "list", "--json").json == []

@@ -35,13 +35,15 @@ FIELDS = [b"", b"f", b"g", b"\x00\r\n*3\r\n", b"-9223372036854775808"]
 NUMBERS = [b"0", b"1", b"-1", b"2", b"-3", b"01", b"x", b"", b"9223372036854775807"]
 SHAPES = """
 DEL k k|EXISTS k|TYPE k|RENAME k k|TTL k|EXPIRE k 100|GET k|SET k v|SET k v EX 100|SETEX k 100 v
-SETEX k n v|HGET k f|HEXISTS k f|HSET k f v f v|HSET k f v f|HSET k f n|HSETNX k f v|HINCRBY k f n
+SETEX k s v|HGET k f|HEXISTS k f|HSET k f v f v|HSET k f v f|HSET k f n|HSETNX k f v|HINCRBY k f n
 HGETALL k|HLEN k|HDEL k f f|HSCAN k 0 COUNT 100|HSCAN k x|SADD k f f|SREM k f f|SCARD k|SMEMBERS k
 LPOP k|SISMEMBER k f|SMOVE k k f|SDIFF k k|RPUSH k f f|LPUSH k f v|LLEN k|LINDEX k n|LSET k n f
 LRANGE k n n|LREM k n f|LMOVE k k LEFT RIGHT|LMOVE k k right left|LMOVE k k UP DOWN|PING|PING f
 ECHO f|GET|HGET k|NONSENSE k f|SELECT x|SPOP k -1
 """
-CHOICES = {"k": KEYS, "f": FIELDS, "v": [b"1", b"value", b""], "n": NUMBERS}
+# Seconds of which none passes during a test: a key that expires between two servers differs.
+SECONDS = [one for one in NUMBERS if one not in (b"1", b"2")]
+CHOICES = {"k": KEYS, "s": SECONDS, "f": FIELDS, "v": [b"1", b"value", b""], "n": NUMBERS}
 
 
 def made_archive(folder: Path) -> Path:

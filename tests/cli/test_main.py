@@ -14,6 +14,7 @@ import pytest
 import nwx as package
 from nwx.cli.main import COMMANDS, GROUPS, cli, command_named
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx
+from tests.warcs import Page, html, write_warc
 
 
 def test_the_list_of_commands_says_what_each_says_itself() -> None:
@@ -157,3 +158,18 @@ def test_wrong_queries_show_the_place(quarry: Path) -> None:
     assert first.startswith("nwx: ")
     assert query == "  stone AND (slate"
     assert caret.strip() == "^"
+
+
+def test_mistakes_are_answered_with_what_may_be_meant(nwx: Nwx, tmp_path: Path) -> None:
+    nwx(
+        "import",
+        write_warc(
+            tmp_path / "a.warc.gz", [Page("http://a.example/", "20100101000000", html("A", "a"))]
+        ),
+    )
+    asked = nwx("users", "add", "ann", "--role", "admin", code=2)
+    assert "Did you mean 'administrator'?" in asked.err
+    nothing = nwx("facets", "--by", "type", "--where", "type=pdfx")
+    assert "no capture meets type=pdfx; `nwx facets --by type` lists" in nothing.err
+    assert "write QUERY too" in nwx("wacz", tmp_path / "a.wacz", "--limit", 1, code=2).err
+    assert nwx("wacz", tmp_path / "a.wacz", "*", "--limit", 1).out.startswith("1 capture of 1 file")

@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import termios
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from tests.cli.conftest import COMMAND, Nwx, environment
 from tests.unit.quality.monitor.made_crawls import healthy, log_line
@@ -29,13 +31,18 @@ def write_log(folder: Path) -> Path:
     return log
 
 
+def of_crawl(alerts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return alerts without those of the disk, which may be full on any machine."""
+    return [one for one in alerts if one["kind"] != "disk"]
+
+
 def test_one_report(nwx: Nwx, tmp_path: Path) -> None:
     log = write_log(tmp_path)
     for _ in range(2):
         report = nwx("monitor", "floods", "--crawl-log", log, "--once", "--json").json
         assert (report["name"], report["collection"]) == ("floods", "default")
         assert (report["totals"]["captures"], report["log_lines"]) == (78, 81)
-        assert [(one["kind"], one["host"]) for one in report["alerts"]] == [
+        assert [(one["kind"], one["host"]) for one in of_crawl(report["alerts"])] == [
             ("errors", "sick.example")
         ]
         assert report["problems_total"] == 1
@@ -69,7 +76,7 @@ def test_a_command_is_told_once(nwx: Nwx, tmp_path: Path) -> None:
     command = f'{sys.executable} -c "{KEEP}" {told}'
     for _ in range(2):
         nwx("monitor", "floods", "--crawl-log", log, "--once", "--alert-command", command)
-    (notice,) = map(json.loads, told.read_text().splitlines())
+    (notice,) = of_crawl(map(json.loads, told.read_text().splitlines()))
     assert (notice["monitor"], notice["kind"], notice["host"]) == (
         "floods",
         "errors",
@@ -84,8 +91,9 @@ def test_thresholds_are_those_of_a_file(nwx: Nwx, tmp_path: Path) -> None:
     thresholds = tmp_path / "alerts.toml"
     thresholds.write_text("[alerts]\nhost_fetches = 50\n")
     once = ("monitor", "--crawl-log", write_log(tmp_path), "--once", "--json")
-    assert nwx(*once, "--thresholds", thresholds).json["alerts"] == []
-    assert nwx(*once, "--anew", NWX_THRESHOLDS=str(thresholds)).json["alerts"] == []
+    assert of_crawl(nwx(*once, "--thresholds", thresholds).json["alerts"]) == []
+    again = nwx(*once, "--anew", NWX_THRESHOLDS=str(thresholds)).json
+    assert of_crawl(again["alerts"]) == []
     thresholds.write_text("[alerts]\nhost_fetch = 50\n")
     assert "'host_fetch' is no threshold" in nwx(*once, "--thresholds", thresholds, code=2).err
 
@@ -125,7 +133,7 @@ def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         _, problems = process.communicate(timeout=60)
         assert process.returncode == 0
-    assert problems.splitlines() == [
+    assert [line for line in problems.splitlines() if "alert: disk" not in line] == [
         "nwx: alert: errors: sick.example: 100% of the last answers have a status from 400 on"
     ]
 

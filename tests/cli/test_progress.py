@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from nwx.bulk.progress import WorkProgress
 from nwx.cli import main
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import progress_bar
 from tests.cli.conftest import COMMAND, environment, run_nwx
 from tests.warcs import Page, html, many_pages, write_warc
 
@@ -26,7 +26,7 @@ def test_elsewhere_than_on_a_terminal_lines_come_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("nwx.cli.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("nwx.cli.output.time.monotonic", lambda: now)
     with progress_bar(quiet=False) as show:
         for _ in range(12):
             now += 1
@@ -43,8 +43,8 @@ def test_elsewhere_than_on_a_terminal_lines_come_now_and_then(
 def test_steps_that_are_counted_otherwise_have_neither_sizes_nor_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nwx.cli.progress._QUIET_SECONDS", 0.0)
-    monkeypatch.setattr("nwx.cli.progress._LINE_SECONDS", 0.0)
+    monkeypatch.setattr("nwx.cli.output._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("nwx.cli.output._LINE_SECONDS", 0.0)
     with progress_bar(quiet=False) as show:
         show(WorkProgress("writing", 3, 4))
         show(WorkProgress("looking up", 1_500))
@@ -128,7 +128,7 @@ def test_what_may_take_long_says_how_far_it_is(
     folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_QUIET_SECONDS", "_LINE_SECONDS"):
-        monkeypatch.setattr(f"nwx.cli.progress.{name}", 0.0)
+        monkeypatch.setattr(f"nwx.cli.output.{name}", 0.0)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NWX_ENGINE", "archive")
     ran = CliRunner().invoke(main.cli, command.split())
@@ -140,7 +140,7 @@ def test_what_may_take_long_says_how_far_it_is(
 def test_what_is_printed_goes_where_it_is_sent_while_a_bar_is_shown(folder: Path) -> None:
     ours, theirs = pty.openpty()
     script = (
-        "from nwx.cli import main, progress\nprogress._QUIET_SECONDS = 0\nmain.run(main.cli, 'nwx')"
+        "from nwx.cli import main, output\noutput._QUIET_SECONDS = 0\nmain.run(main.cli, 'nwx')"
     )
     gone = Page("http://gone.example/", "20200101000000", b"x")
     line = f"- 2020 {gone.url} - - {gone.digest} - - - 5 x.warc\n"

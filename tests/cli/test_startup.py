@@ -14,7 +14,7 @@ ENGINES = ("tantivy", "sqlite3", "elasticsearch", "elastic_transport")
 ARRAYS = ("numpy", "polars", "pyarrow", "pandas", "pyspark")
 FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "isal", "surt")
 PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
-QUERIES = ("luqum", "rapidfuzz", "re2", "publicsuffixlist")
+QUERIES = ("luqum", "luqum.parser", "rapidfuzz", "re2", "publicsuffixlist")
 DRAWING = ("rich", "rich.progress")
 OTHERS = ("msgspec", "cachetools", "multiprocessing", "concurrent.futures", "asyncio")
 OURS = tuple(
@@ -78,7 +78,12 @@ def test_searches_load_neither_pages_nor_formats_nor_the_other_engine(
     quarry: Path, command: tuple[str, ...]
 ) -> None:
     others = {*FORMATS, *PAGES, "elasticsearch", "elastic_transport", "polars", "rapidfuzz", "re2"}
-    unused = {"rich.progress", "nwx.engine.embedded.writer", "nwx.access.restricted.engine"}
+    unused = {
+        "rich.progress",
+        "luqum.parser",
+        "nwx.engine.embedded.writer",
+        "nwx.access.restricted.engine",
+    }
     assert loaded(quarry, *command) & (others | unused) == set()
 
 

@@ -24,6 +24,7 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
     nwx("import", file)
     shown = nwx("takedown", SECRET, "--reason", "a letter")
     assert "are excluded; `nwx access remove " in shown.out
+    assert "\n1 capture, 2010-01-01, in a.warc.gz\n" in shown.out
     assert [hit["url"] for hit in nwx("search", "words", "--json").json["hits"]] == [OTHER]
     assert len(nwx("--unrestricted", "search", "words", "--json").json["hits"]) == 2
     purged = nwx("takedown", SECRET, "--purge", "--json").json
@@ -38,6 +39,20 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
     assert "purged: nothing (more)" in repeated
     assert nwx("check").out == "the indices agree\n"
     assert f"default/a.warc.gz at {record['offset']:,} (response, " in repeated
+
+
+def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
+    nwx: Nwx, tmp_path: Path
+) -> None:
+    nwx("import", write_warc(tmp_path / "a.warc.gz", PAGES))
+    sheet = tmp_path / "sheet.md"
+    nwx("takedown", f"{SECRET}*", "--reason", "a letter", "--sheet", sheet)
+    text = sheet.read_text(encoding="utf-8")
+    assert f"**What**: {SECRET}*: 1 capture, 2010-01-01\n" in text
+    assert "**Where**: default\n- **Files**: a.warc.gz\n" in text
+    assert "it showed 0 of 1\n" in text
+    shown = nwx("takedown", "http://nowhere.example/")
+    assert "the archive has none of these captures" in shown.out
 
 
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:

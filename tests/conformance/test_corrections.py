@@ -47,6 +47,11 @@ def test_words_that_are_spelled_like_another(archive: Engine) -> None:
         ("title:musuem", ""),
         ("mus*em", ""),
         ("quarry OR (", ""),
+        ("quarry or nowhere", "quarry OR nowhere"),
+        ("or quarry", ""),
+        ('"quarry or nowhere"', ""),
+        ("title:", "title:*"),
+        ("nofield:", ""),
         ("", ""),
     ],
 )

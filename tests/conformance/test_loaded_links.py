@@ -37,7 +37,6 @@ def dumped(engine: Engine) -> dict[str, list[Any]]:
         "host_links": list(links.host_links()),
         "hosts": list(graph.hosts),
         "graph": [graph.source.tolist(), graph.target.tolist(), graph.links.tolist()],
-        "anchors": list(links.anchored_targets()),
     }
 
 

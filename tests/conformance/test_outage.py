@@ -10,8 +10,7 @@ import pytest
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.elastic import ElasticEngine
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticEngine, ElasticServer
 from nwx.engine.indices.quality_index import EVERY_SCORE, PlaybackScore
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName

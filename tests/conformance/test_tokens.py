@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticServer
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.search_server.schema import FIRST, Schema
 from nwx.model import IndexName

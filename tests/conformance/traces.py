@@ -264,6 +264,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         f"search source_file:{HIDDEN_FILE} --json",
         "search anchor:anchor --explain",
     ],
+    "changes": ["changes {host} --json", "changes {host} --since 2011"],
     "quote": [
         "quote 'of the quarry'",
         "quote quarry --json",

@@ -103,7 +103,7 @@ class DedupServer:
         """End it as Ctrl-C does; return what it reported."""
         self.process.send_signal(signal.SIGINT)
         err = self.process.communicate(timeout=60)[1]
-        assert (self.process.returncode, err) == (0, err)
+        assert self.process.returncode == 0, (self.process.returncode, err)
         return str(err)
 
 

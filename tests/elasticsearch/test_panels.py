@@ -12,7 +12,7 @@ import vl_convert
 
 from nwx.charts.panels import PANELS, Panel, PanelForm
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.server import Server
 from nwx.exports.kibana import saved_objects
 from nwx.facets.answers import FacetAnswers

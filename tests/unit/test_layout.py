@@ -37,6 +37,7 @@ CROWDED: dict[str, str] = {}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {
+    "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
     "nwx/exports/extracted": "tests/cli/test_export_extracts.py",
     "nwx/checks/backups.py": "tests/cli/test_backup.py",
     "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
@@ -64,7 +65,7 @@ TESTED_ELSEWHERE = {
     "nwx/engine/capabilities.py": "tests/conformance",
     "nwx/engine/sqlite_files.py": "tests/unit/engine/embedded/entries/test_crawl_index.py",
     "nwx/engine/search_server": "tests/conformance",
-    "nwx/engine/elastic": "tests/unit/engine/search_server/test_server.py",
+    "nwx/engine/elastic.py": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
     "nwx/searching/trends.py": "tests/conformance/test_trends.py",

@@ -42,7 +42,7 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("action", type=click.Choice(_ACTIONS))
+@click.argument("action", type=option.HintedChoice(_ACTIONS))
 @click.argument("what", default="")
 @_NARROWING
 @option.string("--from", "DATE", "Captured from this date on.", into="from_")

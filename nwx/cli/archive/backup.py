@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, print_json
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, print_json, progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 

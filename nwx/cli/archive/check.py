@@ -11,8 +11,7 @@ import click
 from nwx.bulk.progress import ShowProgress
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import place_and_message
-from nwx.cli.output import clean, counted, print_json, warn
-from nwx.cli.progress import print_above, progress_bar
+from nwx.cli.output import clean, counted, print_above, print_json, progress_bar, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings

@@ -9,8 +9,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import print_problems, sources_of
-from nwx.cli.output import clean, counted, print_json, size_words, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -72,14 +71,16 @@ class _Options:
 
 
 @click.command("export")
-@click.argument("what", type=click.Choice(list(_OPTIONS)))
+@click.argument("what", type=option.HintedChoice(list(_OPTIONS)))
 @click.argument("folder", metavar="FOLDER|OUT", type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("query", metavar="[QUERY|FILE]...", nargs=-1)
 @click.option(
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(tuple(dict.fromkeys((*_FORMATS, *_RESULT_FORMATS, *plugins("exporters"))))),
+    type=option.HintedChoice(
+        tuple(dict.fromkeys((*_FORMATS, *_RESULT_FORMATS, *plugins("exporters"))))
+    ),
     help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
     " or warc.  [default: by the ending of OUT]",
 )

@@ -26,8 +26,16 @@ from nwx.cli.options import (
     parser_option,
     verify_option,
 )
-from nwx.cli.output import clean, counted, error_line, print_json, size_words, warn
-from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.output import (
+    clean,
+    counted,
+    error_line,
+    print_json,
+    progress_bar,
+    size_words,
+    stop_signals,
+    warn,
+)
 from nwx.cli.restricted import opened_archive
 from nwx.errors import EngineError, UsageError
 from nwx.model import STANDARD_INPUT, ReadError

@@ -1,4 +1,4 @@
-"""nwx stats, files, dump, reshard and upgrade"""
+"""nwx stats, files, closure, dump, reshard and upgrade"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text, print_json, size_words
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, json_text, print_json, progress_bar, size_words
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import IndexName
@@ -16,6 +15,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.checks.holdings import ImportedFile
+
 
 _Health = Mapping[str, Mapping[str, Any]]
 
@@ -121,7 +121,7 @@ def _print_files(found: "list[ImportedFile]") -> None:
 
 
 @click.command("dump")
-@click.argument("index", type=click.Choice([name.value for name in IndexName]))
+@click.argument("index", type=option.HintedChoice([name.value for name in IndexName]))
 @click.pass_obj
 def dump_command(settings: Settings, index: str) -> None:
     """Write an index as JSON lines, ordered by id."""
@@ -137,7 +137,7 @@ _INDICES = [
 
 
 @click.command("reshard")
-@click.argument("index", type=click.Choice(_INDICES), metavar="INDEX")
+@click.argument("index", type=option.HintedChoice(_INDICES), metavar="INDEX")
 @option.count("--shards", "N", "Shards of the index from now on.")
 @option.flag("--undo", "Let INDEX be written to again after a killed reshard.")
 @option.JSON
@@ -187,3 +187,26 @@ def _upgraded(done: Mapping[str, Any]) -> Iterator[str]:
         sizes = " -> ".join(map(size_words, done["bytes"]))
         yield f"archive: format {older} -> {new}{packed}, {sizes}"
     yield from (f"{index} made anew" for index in done["indices"])
+
+
+@click.command("closure")
+@click.argument("files", nargs=-1, required=True)
+@option.JSON
+@click.pass_obj
+def closure_command(settings: Settings, files: tuple[str, ...], as_json: bool) -> int:
+    """List all files that FILES need so that their revisits play.
+
+    FILES are names or paths of imported files. The exit code is 1 if a file
+    that is needed was not imported.
+    """
+    with opened_archive(settings) as archive:
+        found = archive.closure(files)
+    if as_json:
+        print_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            missing = "" if one.held else "missing, "
+            place = one.path or one.file or "originals that no file holds"
+            revisits = counted(one.revisits, "revisit")
+            click.echo(clean(f"{place}  {missing}{revisits} of {one.needed_by}"))
+    return 0 if all(one.held for one in found) else 1

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, error_line, print_json, warn
-from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.output import clean, counted, error_line, print_json, progress_bar, stop_signals, warn
 from nwx.cli.restricted import command_user, opened_archive
 from nwx.settings import Settings
 

@@ -1,12 +1,12 @@
 """nwx takedown"""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, warn
 from nwx.cli.restricted import command_user, opened_archive
 from nwx.settings import Settings
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _RECORDS_SHOWN = 20
+_FILES_SHOWN = 5
 
 
 @click.command("takedown")
@@ -25,9 +26,18 @@ _RECORDS_SHOWN = 20
 @option.string("--to", "DATE", "Only until this date.")
 @option.string("--reason", "TEXT", "Why; kept with the rule and its log.")
 @option.flag("--purge", "Remove the captures from all indices for good.")
+@option.value(
+    "--sheet",
+    click.Path(path_type=Path, dir_okay=False, writable=True),
+    "FILE",
+    "Write a sheet for the owner: what, where, when, by whom, verified how.",
+    default=None,
+)
 @option.JSON_REPORT
 @click.pass_obj
-def command(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> int:
+def command(
+    settings: Settings, /, sheet: Path | None, as_json: bool, quiet: bool, **given: Any
+) -> int:
     """Take captures out of an archive.
 
     Name a URL, a beginning of URLs with * behind it, a host, a domain as
@@ -46,6 +56,8 @@ def command(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> 
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as show:
         done = archive.takedown(**given, by=command_user(), progress=show)
     report = done.purge
+    if sheet:
+        sheet.write_text(done.sheet(), encoding="utf-8")
     if as_json:
         print_json(done.values())
     elif not quiet:
@@ -56,10 +68,21 @@ def command(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> 
 
 
 def _words(done: "Takedown") -> str:
-    rule, report = done.rule, done.purge
+    rule, taken, report = done.rule, done.taken, done.purge
+    more_files = len(taken.files) > _FILES_SHOWN
     lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
     if report is None:
-        return f"{lines[0]}; `nwx access remove {rule.id}` takes it back"
+        lines[0] += f"; `nwx access remove {rule.id}` takes it back"
+    files = clean(", ".join(taken.files[:_FILES_SHOWN])) + (", …" if more_files else "")
+    lines.append(
+        f"{taken.words()}, in {files}"
+        if taken.captures
+        else "the archive has none of these captures; the rule excludes what comes later"
+    )
+    if taken.shown:
+        lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")
+    if report is None:
+        return "\n".join(lines)
     removed = (
         (report.captures, "capture"),
         (report.documents, "document"),

@@ -9,8 +9,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import clean, counted, print_errors, print_json, size_words
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_errors, print_json, progress_bar, size_words
 from nwx.cli.restricted import opened_archive
 from nwx.errors import SourceError, UsageError
 from nwx.model import STANDARD_INPUT
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("query", nargs=-1)
 @option.string("--urls", "FILE", "Pack the captures of these URLs, one a line.", default=None)
+@option.count("--limit", "N", "Pack the captures of the N best documents of QUERY.")
 @option.repeated("--collection", "NAME", "Only captures of this collection.")
 @date_options
 @option.string("--title", "TEXT", "Title of the WACZ.")
@@ -47,6 +47,7 @@ def command(
     out: Path,
     query: tuple[str, ...],
     urls: str | None,
+    limit: int | None,
     collection: tuple[str, ...],
     from_: str,
     to: str,
@@ -69,8 +70,11 @@ def command(
     """
     from nwx.exports import PackOptions, WaczSelection
 
+    if limit and not query:
+        raise UsageError("--limit counts documents of a query; write QUERY too, such as '*'")
     selection = WaczSelection(
         query=" ".join(query),
+        limit=limit,
         urls=_urls(urls) if urls is not None else (),
         collections=collection,
         date_from=date_bound(from_, 0),

@@ -8,8 +8,7 @@ import click
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_option, index_options, index_options_of
-from nwx.cli.output import counted, print_errors, print_json, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import counted, print_errors, print_json, progress_bar, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
@@ -110,9 +109,8 @@ def cdx_load_command(
     are not changed.
 
     Into a folder, all captures of a file become visible in one moment, and none
-    if the load is interrupted; until then they lie in a log of about the size that
-    they take. --at-once keeps it small: captures become visible N at a time, and
-    after an interruption the same command loads the rest.
+    if the load is interrupted. With --at-once captures become visible N at a time,
+    and after an interruption the same command loads the rest.
 
     The exit code is 1 if nothing could be read.
     """

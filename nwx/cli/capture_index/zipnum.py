@@ -11,8 +11,7 @@ from nwx.bulk.resources import MEMORY_BYTES, processors
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
 from nwx.cli.options import cluster_options, cluster_options_of, lines_option
-from nwx.cli.output import clean, counted, print_json, size_words, warn, warn_first
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn, warn_first
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 
@@ -98,7 +97,9 @@ def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) ->
     for damage in report.damaged[:_PROBLEMS_SHOWN]:
         warn(damage)
     if as_json:
-        print_json(report.as_json())
+        from nwx.cdx.inputs import record_json
+
+        print_json(record_json(report))
     elif not quiet:
         new = " new" if isinstance(report, MergeReport) else ""
         blocks = f"{counted(report.blocks, 'block')} of {counted(report.shards, 'file')}"
@@ -162,7 +163,7 @@ _LIMIT = option.count("--limit", "N", "Maximum number of lines.")
 @click.argument("cluster")
 @_ALLOW
 @_JOBS
-@option.flag("--json", "Print the report as JSON.", into="as_json")
+@option.flag("--json", "Print JSON.", into="as_json")
 @option.NO_PROGRESS
 def verify_command(
     cluster: str, allow: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
@@ -225,7 +226,9 @@ def repair_command(
             progress=progress,
         )
     if as_json:
-        print_json(report.as_json())
+        from nwx.cdx.inputs import record_json
+
+        print_json(record_json(report))
     elif not quiet:
         click.echo(repair_words(report))
     return 0
@@ -238,7 +241,7 @@ def repair_command(
     "--to",
     "form",
     required=True,
-    type=click.Choice(["zipnum", "wacz", "cdx"]),
+    type=option.HintedChoice(["zipnum", "wacz", "cdx"]),
     help="A cluster, the index of a WACZ, or plain lines (gzip if the name ends in .gz).",
 )
 @_ALLOW

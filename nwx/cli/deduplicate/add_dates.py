@@ -8,8 +8,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, TMP, print_problems, sources_of
-from nwx.cli.output import counted, print_json
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import counted, print_json, progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import MAIN_DATES

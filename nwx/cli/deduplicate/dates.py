@@ -5,8 +5,7 @@ from dataclasses import asdict
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, print_json, size_words, warn
-from nwx.cli.progress import print_above, progress_bar
+from nwx.cli.output import clean, print_above, print_json, progress_bar, size_words, warn
 from nwx.cli.restricted import opened_archive
 from nwx.model import NamedDates
 from nwx.settings import Settings

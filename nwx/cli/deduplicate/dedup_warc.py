@@ -8,8 +8,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import print_problems
-from nwx.cli.output import clean, counted, print_json, size_words, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
 from nwx.errors import UsageError
 from nwx.model import ReadError
 

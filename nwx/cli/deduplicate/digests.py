@@ -1,4 +1,4 @@
-"""nwx digests"""
+"""nwx digests and add-digests"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,8 +8,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, print_problems, sources_of
-from nwx.cli.output import clean, counted, print_json, size_words, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, error_line, print_json, progress_bar, size_words, warn
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 from nwx.values.digests import FURTHER_ALGORITHMS
@@ -26,11 +25,11 @@ _ALGORITHM = option.choice_of(
 
 
 @click.group("digests")
-def command() -> None:
+def digests_command() -> None:
     """Exchange digests of payloads, and compare what two archives hold."""
 
 
-@command.command("export")
+@digests_command.command("export")
 @click.argument("out", type=option.FILE)
 @click.argument("files", nargs=-1)
 @option.flag("--filter", "Write a Bloom filter in place of the list.", into="filtered")
@@ -82,7 +81,7 @@ def _unknown(count: int) -> str:
     return f"{counted(count, 'capture')} without a digest"
 
 
-@command.command("compare")
+@digests_command.command("compare")
 @click.argument("first")
 @click.argument("second", default="")
 @_ALGORITHM
@@ -114,3 +113,31 @@ def _side(side: "SideOfComparison") -> str:
     common = f"; {size_words(side.common_bytes)} in common" if known else ""
     place, digests = clean(side.place or "the archive"), counted(side.digests, "digest")
     return f"{place}: {digests}, {size_words(side.bytes)}, {side.share:.1%} in common{common}"
+
+
+@click.command("add-digests")
+@option.FILE_JOBS
+@option.JSON_REPORT
+@click.pass_obj
+def add_digests_command(settings: Settings, jobs: int | None, as_json: bool, quiet: bool) -> int:
+    """Keep a SHA-256 of each payload beside its SHA-1, so that either finds it.
+
+    Reads the imported files once, and keeps a SHA-1 of payloads with a SHA-256.
+    A stopped run is resumed where it stopped; later imports keep both digests
+    (`nwx import --digests none` ends that). A payload whose own digest is not
+    that of its bytes gets none. The exit code is 1 if a file cannot be read.
+    """
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
+        report = archive.add_digests(jobs, progress)
+    for error in report.errors:
+        warn(error_line(error))
+    if as_json:
+        print_json(asdict(report))
+    elif not quiet:
+        click.echo(
+            f"{counted(report.files, 'file')} ({report.files_done:,} done before), "
+            f"{counted(report.payloads, 'payload')}, {counted(report.digests, 'new digest')}, "
+            f"{counted(report.unverified, 'payload')} without, "
+            f"{counted(report.errors_total, 'error')}"
+        )
+    return 1 if report.errors_total else 0

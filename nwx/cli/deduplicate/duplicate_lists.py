@@ -19,7 +19,7 @@ from nwx.cli.deduplicate.list_options import (
     resources_of,
     sources_of,
 )
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import progress_bar
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

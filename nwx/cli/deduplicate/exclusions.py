@@ -9,8 +9,7 @@ from nwx.bulk.whole_files import whole_file
 from nwx.cdx.layouts import DATE_FIRST
 from nwx.cdx.rows import format_cdx
 from nwx.cli.deduplicate.list_options import place_and_message
-from nwx.cli.output import clean, counted, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, progress_bar, warn
 from nwx.dedup.exclusion_lists import ExclusionList
 from nwx.errors import CdxError
 from nwx.importing import ExclusionReport

@@ -81,7 +81,7 @@ list_options = option.option_set(
     ),
     FIELDS_OPTION,
     option.flag("--summary", "Report how much would be saved, by type and host."),
-    option.flag("--json", "Print the report as JSON.", into="as_json"),
+    option.flag("--json", "Print JSON.", into="as_json"),
     STRICT,
     MEMORY,
     TMP,
@@ -171,6 +171,8 @@ def exit_code(report: "DedupReport") -> int:
 
 def list_report_json(report: "DedupReport") -> dict[str, Any]:
     """Return a report as JSON values."""
+    from nwx.cdx.inputs import record_json
+
     savings = report.savings
     return {
         "lines": report.lines,
@@ -184,9 +186,7 @@ def list_report_json(report: "DedupReport") -> dict[str, Any]:
         "by_mime": _by(savings.mime_duplicates, savings.mime_bytes),
         "by_host": _by(savings.host_duplicates, savings.host_bytes),
         "problems_total": report.problems_total,
-        "problems": [
-            {"file": each.file, "line": each.line, "message": str(each)} for each in report.problems
-        ],
+        "problems": record_json(report.problems),
     }
 
 

@@ -19,8 +19,7 @@ from nwx.cli.deduplicate.list_options import (
     resources_of,
     sources_of,
 )
-from nwx.cli.output import clean, counted, print_json, size_words
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words
 from nwx.dedup.policies import Key
 
 if TYPE_CHECKING:
@@ -102,6 +101,8 @@ def command(
 
 def savings_report_json(report: "SavingsReport") -> dict[str, Any]:
     """Return a report as JSON values."""
+    from nwx.cdx.inputs import record_json
+
     captures = report.captures
     return {
         "captures": report.count,
@@ -117,10 +118,7 @@ def savings_report_json(report: "SavingsReport") -> dict[str, Any]:
         "without_digest": report.reading.without_digest,
         "filtered": report.reading.filtered,
         "problems_total": report.reading.problems_total,
-        "problems": [
-            {"file": each.file, "line": each.line, "message": str(each)}
-            for each in report.reading.problems
-        ],
+        "problems": record_json(report.reading.problems),
     }
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, print_json, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import counted, print_json, progress_bar, warn
 from nwx.cli.restricted import is_unrestricted, opened_archive
 from nwx.settings import Settings
 
@@ -23,7 +22,7 @@ _WORKERS = option.count("--workers", "N", "Number of processes (default: CPUs)."
 
 
 @click.command("build")
-@click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=option.HintedChoice(_NAMES), metavar="[NAME]...")
 @_ANEW
 @_WORKERS
 @option.JSON_REPORT

@@ -1,5 +1,6 @@
 """nwx facets and nwx build-facets"""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -7,8 +8,7 @@ import click
 from click.core import ParameterSource
 
 from nwx.cli import option
-from nwx.cli.output import counted, print_json, size_words, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
 from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -57,6 +57,10 @@ def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **aske
     with opened_archive(settings) as archive:
         found = archive.facets(**asked | {"order": asked["order"] or ""})
     print_facets(found.answer, found.features, as_json=as_json, as_csv=as_csv)
+    if asked["where"] and not found.answer.total.captures:
+        named = sorted({re.split("!?=", one)[0] for one in asked["where"]})
+        ways = " or ".join(f"`nwx facets --by {name}`" for name in named)
+        warn(f"no capture meets {clean(' and '.join(asked['where']))}; {ways} lists the values")
 
 
 _MIN_CAPTURES = 100

@@ -15,10 +15,10 @@ from nwx.cli.output import (
     print_csv,
     print_json,
     print_object,
+    progress_bar,
     size_words,
     warn,
 )
-from nwx.cli.progress import progress_bar
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 
@@ -185,13 +185,4 @@ def links_words(report: "InlinkBuildReport", *, loads: bool = False) -> str:
 
 def links_json(report: "InlinkBuildReport") -> dict[str, float]:
     """Return what a build did, for programs."""
-    return {
-        "documents": report.documents,
-        "read": report.read,
-        "loaded": report.loaded,
-        "links": report.links,
-        "refused": report.refused,
-        "targets": report.targets,
-        "bytes": report.bytes,
-        "seconds": round(report.seconds, 3),
-    }
+    return asdict(report) | {"seconds": round(report.seconds, 3)}

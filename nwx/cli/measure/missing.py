@@ -24,7 +24,7 @@ _SEEDS = ("http://", "https://")
     "--kind",
     "kind",
     multiple=True,
-    type=click.Choice([*_GROUPS, *KINDS]),
+    type=option.HintedChoice([*_GROUPS, *KINDS]),
     metavar="KIND",
     help="What counts: `embedded` (what a browser loads with a page), `pages` (what is linked), or"
     f" one of {', '.join(KINDS)}; may be repeated.  [default: embedded and pages]",

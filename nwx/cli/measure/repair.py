@@ -30,7 +30,7 @@ _OWN_QUEUE = "the archive's"
     "--kind",
     "kind",
     multiple=True,
-    type=click.Choice(_RESOURCES),
+    type=option.HintedChoice(_RESOURCES),
     metavar="KIND",
     help=f"Only resources of this kind: {', '.join(_RESOURCES)}; may be repeated.",
 )
@@ -42,7 +42,7 @@ _OWN_QUEUE = "the archive's"
 @option.count("--limit", "N", "So many resources at most.")
 @click.option(
     "--seeds",
-    type=click.Choice(_SEED_FORMS),
+    type=option.HintedChoice(_SEED_FORMS),
     is_flag=False,
     flag_value=_SEED_FORMS[0],
     metavar="[FORM]",

@@ -10,8 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, json_text, warn
-from nwx.cli.progress import progress_bar, stop_signals
+from nwx.cli.output import counted, json_text, progress_bar, stop_signals, warn
 from nwx.cli.quality.playback_tools import (
     browser_option,
     browser_options,

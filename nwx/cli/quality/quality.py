@@ -20,7 +20,7 @@ _SHOWN = 50
 @option.string("--month", "YYYY-MM", "Pages captured in this month.")
 @option.value(
     "--kind",
-    click.Choice(["", *(one.value for one in FaultKind)]),
+    option.HintedChoice(["", *(one.value for one in FaultKind)]),
     "KIND",
     f"Pages with a fault of this kind: one of {', '.join(FaultKind)}.",
     default="",

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, print_errors, print_json, warn
-from nwx.cli.progress import progress_bar
+from nwx.cli.output import counted, print_errors, print_json, progress_bar, warn
 from nwx.errors import UsageError
 
 if TYPE_CHECKING:

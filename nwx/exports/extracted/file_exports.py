@@ -17,8 +17,7 @@ from nwx.bulk.whole_files import whole_file, writing
 from nwx.errors import SourceError, TimestampError
 from nwx.exports.extracted.inputs import ExtractReport, InputFile, Inputs
 from nwx.exports.extracted.visible_records import FILE_FAILURES, Visibility, VisibleRecords
-from nwx.exports.extracted.wat import pairs_of, wat_entry
-from nwx.exports.extracted.wet import extract_page, page_text
+from nwx.exports.extracted.wat import extract_page, page_text, pairs_of, wat_entry
 from nwx.exports.wacz_records import new_record
 from nwx.model import ReadError
 from nwx.values.digests import digest_of

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from nwx.errors import FormatError, TimestampError, UrlError
-from nwx.exports.extracted.wet import page_text
+from nwx.exports.extracted.wat import page_text
 from nwx.extract import extract
 from nwx.model import ReadError
 from nwx.quality.images import opened

@@ -1,4 +1,4 @@
-"""Metadata records of WAT files, named as by Common Crawl's extractor (ia-web-commons).
+"""Metadata records of WAT files, named as by Common Crawl's extractor (ia-web-commons), and texts.
 
 docs/decisions/wat-and-wet.md lists the fields that differ from its own.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from nwx.exports.extracted.html_metadata import html_metadata
+from nwx.extract import extract
+from nwx.model import Extract
 from nwx.values.digests import digest_of
 from nwx.values.http import charset_of, decode_body, to_text, unfolded_lines
 from nwx.warc.gzip_members import GZIP_MAGIC
@@ -199,3 +201,24 @@ def _gzip_head(start: bytes) -> tuple[int, str]:
             name = to_text(start[size : end - 1]) if flag == _NAME else name
             size = end or len(start)
     return size + (2 if flags & _HEAD_CRC else 0), name
+
+
+def extract_page(record: Record) -> Extract | None:
+    """Return the extract of the HTML page of a record, None where it has none."""
+    page = html_payload(record)
+    if page is None:
+        return None
+    data, content_type = page
+    url = to_text(record.fields.get(b"warc-target-uri")).strip(" <>")
+    return extract(
+        data,
+        url=url,
+        content_type_norm="html",
+        content_type=content_type,
+        charset=charset_of(content_type),
+    )
+
+
+def page_text(found: Extract) -> str:
+    """Return the title of a page and its text, a line for each block."""
+    return "\n".join(filter(None, (found.title, found.content)))

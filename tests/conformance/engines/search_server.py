@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.elastic.server import ElasticServer
+from nwx.engine.elastic import ElasticServer
 from nwx.engine.entries import capture_entry
 from nwx.engine.opensearch.server import OpenSearchServer
 from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.captures.entries import captures_of, read_fields
+from nwx.engine.search_server.captures.store import captures_of, read_fields
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.pages import ids_of_all, search_page
 from nwx.engine.search_server.schema import TOO_LONG, WHOLE

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from nwx.cdx import inputs
-from nwx.cdx.inputs import CdxSource, plan_tasks, ready_inputs
+from nwx.cdx.inputs import CdxSource, plan_tasks, ready_inputs, record_from_json, record_json
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates
 from nwx.dedup.policies import Keep, Key, Revisits
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_noted_by_piece(tmp_path: Path) -> None:
     (task,) = plan_tasks(ready_inputs([CdxSource(str(tmp_path / "bad.cdx"))], tmp_path), 1)
     found = TaskFound()
     assert sum(map(len, bests_of_task(plan, task, found))) == 1
-    found = TaskFound.from_json(json.loads(json.dumps(found.as_json())))
+    found = record_from_json(TaskFound, json.loads(json.dumps(record_json(found))))
     assert [each.line for each in found.readings[0].problems] == [1, 3]
     assert found.readings[0].problems[0].file == str(tmp_path / "bad.cdx")
     assert (found.passed.lines, found.savings) == (1, Savings())
@@ -156,4 +156,4 @@ def test_what_cannot_be_read_is_noted_by_piece(tmp_path: Path) -> None:
 def test_savings_travel_as_json() -> None:
     savings = Savings(5, Counter(a=2), Counter(a=5), Counter(h=2), Counter(h=5))
     found = TaskFound(lines=2, savings=savings)
-    assert TaskFound.from_json(json.loads(json.dumps(found.as_json()))) == found
+    assert record_from_json(TaskFound, json.loads(json.dumps(record_json(found)))) == found

@@ -12,7 +12,7 @@ from webapp.site.words import error_text
     ("language", "said"),
     [
         ("en", "2 shards: the query has 4,001 characters; 4,000 are the most"),
-        ("de", "2 shards: die Abfrage hat 4.001 Zeichen; höchstens 4.000 sind erlaubt"),
+        ("de", "2 shards: die Suchanfrage hat 4.001 Zeichen; höchstens 4.000 sind erlaubt"),
     ],
 )
 def test_errors_are_translated_with_those_within_them(language: str, said: str) -> None:
