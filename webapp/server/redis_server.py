@@ -254,11 +254,13 @@ def _echo(_: RedisConnection, request: RedisRequest) -> bytes:
 
 def serve_redis(settings: RedisSettings | None, ready: Callable[[str], object]) -> None:
     """Answer until SIGINT or SIGTERM; `ready` is told the address."""
-    ending = (signal.SIGINT, signal.SIGTERM)
-    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    # A mask is not enough: threads that libraries started before would take the signal.
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     with serving_redis(settings) as address:
         ready(address)
-        signal.sigwait(ending)
+        ended.wait()
 
 
 @contextmanager
