@@ -68,6 +68,24 @@ def url_parts(url: str) -> UrlParts:
     return host_parts(found[1]) if found else _NOWHERE
 
 
+_PORT = re.compile(r":0*([1-9][0-9]{0,4})(?=[/?#]|$)")
+_USUAL_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+
+
+def host_with_port(url: str) -> str:
+    """Return the host of a URL, with its port unless that is the usual one of the scheme.
+
+    This is a server to a crawler: what delays, limits, counts and alerts are about.
+    """
+    found = _HOST.match(url)
+    if not found:
+        return ""
+    host = host_parts(found[1]).host
+    port = _PORT.match(url, found.end())
+    is_usual = port is None or _USUAL_PORTS.get(url.partition(":")[0].lower()) == port[1]
+    return host if is_usual or port is None else f"{host}:{port[1]}"
+
+
 @lru_cache(maxsize=65_536)
 def host_parts(host: str) -> UrlParts:
     """Return a host in normal form (lower case, IDNA) with its domain and public suffix.

@@ -227,6 +227,15 @@ def test_a_clock_that_is_set_back_holds_no_url_and_no_host(
     assert queue.lease(1, limits=lambda crawl: limits) == []
 
 
+def test_each_port_of_a_host_has_its_own_delay_and_pages(queue: CrawlQueue) -> None:
+    first, other = "http://a.example/", "http://a.example:8080/"
+    queue.put([UrlUpdate(first, 0.5), UrlUpdate(f"{first}2", 0.9), UrlUpdate(other, 0.4)])
+    limits = LeaseLimits(delay_seconds=60, pages_per_host=1)
+    assert urls(queue.lease(3, limits=lambda crawl: limits)) == [f"{first}2", other]
+    queue.put([UrlUpdate(f"{other}2", 0.1)])
+    assert urls(queue.lease(3, host="a.example:8080")) == [f"{other}2"]
+
+
 def test_so_many_of_a_host_at_the_same_time(queue: CrawlQueue) -> None:
     queue.put(PAGES)
     few = LeaseLimits(in_flight=2)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
 from nwx.errors import UsageError
-from nwx.values.urls import url_parts
+from nwx.values.urls import host_with_port
 
 _MOST_MARKS = 8
 """So many senders are remembered of a URL."""
@@ -163,7 +163,7 @@ def _entered(update: UrlUpdate) -> tuple[QueueEntry | None, PutOutcome]:
     if update.priority is None and update.lifted:
         return None, PutOutcome.UNCHANGED
     state = UrlState.BLACKLISTED if update.priority is None else UrlState.WAITING
-    host = url_parts(update.url).host
+    host = host_with_port(update.url)
     entered = QueueEntry(update.crawl, update.url, host, update.priority, update.via, state)
     return entered, PutOutcome.NEW
 

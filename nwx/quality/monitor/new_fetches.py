@@ -18,7 +18,7 @@ from nwx.quality.monitor.state import MonitorState
 from nwx.quality.monitor.sums import Fetch
 from nwx.values.crawl_log import LoggedFetch, logged_fetch
 from nwx.values.media_types import HTML, UNKNOWN, normal_type
-from nwx.values.urls import url_parts
+from nwx.values.urls import host_with_port
 
 _AT_ONCE = 500
 _TEXTS_AT_ONCE, _TEXTS_OF_HOST = 96, 24
@@ -74,7 +74,7 @@ class NewCaptures:
         chosen = list(_chosen(new))
         for id, document in self._engine.documents(chosen).items():
             capture = new[id]
-            host = state.sums.hosts.at(capture.host)
+            host = state.sums.hosts.at(host_with_port(capture.url))
             if _is_robots(capture):
                 host.denials.all_denied = _denies_everything(document)
             elif text := _text(document):
@@ -89,7 +89,7 @@ def _is_fetched(capture: Capture) -> bool:
 def _captured_fetch(capture: Capture) -> Fetch:
     return Fetch(
         capture.url,
-        capture.host,
+        host_with_port(capture.url),
         capture.timestamp,
         capture.status_code or 0,
         capture.content_type_norm,
@@ -106,8 +106,9 @@ def _chosen(new: dict[str, Capture]) -> Iterator[str]:
         if _is_robots(capture):
             yield id
         elif capture.content_type_norm == HTML and capture.status_code == 200:
-            of_host[capture.host] += 1
-            if of_host[capture.host] <= _TEXTS_OF_HOST and of_host.total() <= _TEXTS_AT_ONCE:
+            host = host_with_port(capture.url)
+            of_host[host] += 1
+            if of_host[host] <= _TEXTS_OF_HOST and of_host.total() <= _TEXTS_AT_ONCE:
                 yield id
 
 
@@ -213,7 +214,7 @@ def _logged_fetch(logged: LoggedFetch) -> Fetch:
     mime = "" if logged.mime == UNKNOWN else logged.mime.lower()
     return Fetch(
         logged.url,
-        url_parts(logged.url).host,
+        host_with_port(logged.url),
         logged.timestamp,
         logged.status,
         normal_type(mime, logged.url) if answered else UNKNOWN,

@@ -26,7 +26,7 @@ from nwx.steering.analysis.document_scorer import TermStatistics, term_statistic
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.specifications.specification import CrawlSpecification
-from nwx.values.urls import url_parts
+from nwx.values.urls import host_with_port
 
 if TYPE_CHECKING:
     from nwx.steering.triples.capture_graphs import CaptureGraph
@@ -74,13 +74,13 @@ class LinkLimits:
         if self._limits.pages_per_host is None:
             return _Pages(held.documents)
         scores = index.document_scores(name, held.version)
-        return _Pages(held.documents, Counter(url_parts(score.url).host for score in scores))
+        return _Pages(held.documents, Counter(host_with_port(score.url) for score in scores))
 
     def count(self, url: str) -> None:
         """Count a page that was captured."""
         self._pages.total += 1
         if self._limits.pages_per_host is not None:
-            self._pages.hosts[url_parts(url).host] += 1
+            self._pages.hosts[host_with_port(url)] += 1
 
     def allow(self, url: str, depth: int) -> bool:
         """Return whether a URL at a depth may be fetched."""
@@ -91,7 +91,7 @@ class LinkLimits:
             return False
         if limits.pages_per_host is None:
             return True
-        host = url_parts(url).host
+        host = host_with_port(url)
         return max(each.hosts[host] for each in counted) < limits.pages_per_host
 
 

@@ -31,7 +31,7 @@ from nwx.steering.specifications.specification import (
     RuleAction,
 )
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import FRAME, NAVIGATIONAL, present_kind
+from nwx.values.urls import FRAME, NAVIGATIONAL, host_with_port, present_kind
 
 _MOST_REDIRECTS = 10
 _MOST_VERSIONS = 100
@@ -296,7 +296,7 @@ def simulate(
     stored = StoredPages(engine)
     analyzer = Analyzer(specification, term_statistics(engine, specification))
     analysed = AnalysedWeb(web, stored, analyzer, specification.rules)
-    hosts = [page.capture.host for page in web.pages]
+    hosts = [host_with_port(page.capture.url) for page in web.pages]
     graph = PageGraph(hosts, analysed.analyse, specification.thresholds.relevant)
     for number in range(len(graph)):
         graph.page(number)

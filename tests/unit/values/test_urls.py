@@ -16,6 +16,7 @@ from nwx.values.urls import (
     head_of_host,
     host_of_urlkey,
     host_parts,
+    host_with_port,
     present_kind,
     url_parts,
 )
@@ -155,3 +156,21 @@ def test_domain_of_host() -> None:
 
 def test_head_of_host_begins_its_urlkeys() -> None:
     assert urlkey("http://a.example.org/").startswith(head_of_host("a.example.org") + ")")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://A.example/x:81", "a.example"),
+        ("http://a.example:80/", "a.example"),
+        ("https://a.example:443", "a.example"),
+        ("https://a.example:80/", "a.example:80"),
+        ("http://me:pw@a.example:08080?q", "a.example:8080"),
+        ("http://[2001:db8::1]:81/", "[2001:db8::1]:81"),
+        ("http://a.example:/", "a.example"),
+        ("dns:a.example", "a.example"),
+        ("urn:x", ""),
+    ],
+)
+def test_a_host_has_its_port_unless_it_is_the_usual_one(url: str, expected: str) -> None:
+    assert host_with_port(url) == expected

@@ -54,6 +54,19 @@ def test_robots_txt_is_read(engine: Engine) -> None:
     assert len(hosts) == 8 and denied == {"all.example"}
 
 
+def test_ports_of_a_host_are_counted_apart(engine: Engine) -> None:
+    pages = [
+        page(f"http://intranet.example{port}/{n}", content=f"{port} {n}", offset=n + 10 * len(port))
+        for port in ("", ":8080")
+        for n in range(1 + len(port))
+    ]
+    engine.write(batch(pages))
+    engine.refresh()
+    state = taken(engine, MonitorState("a", "web", ""))
+    counts = {name: host.captures for name, host in state.sums.hosts.hosts.items()}
+    assert counts == {"intranet.example": 1, "intranet.example:8080": 6}
+
+
 @pytest.fixture
 def state() -> MonitorState:
     return MonitorState("floods", "web", "20261122080000")
@@ -85,7 +98,7 @@ def test_lines_are_counted_once(tmp_path: Path, state: MonitorState) -> None:
     assert (state.sums.totals.bytes, state.sums.totals.pages) == (35, 2)
     assert {one.type for one in state.sums.told_types()} == {"html", "image"}
     assert state.sums.revisits == 1
-    assert state.sums.hosts.at("b.example").slowest_ms == 500
+    assert state.sums.hosts.at("b.example:8443").slowest_ms == 500
     assert state.covered_from == "20261122075959"
     again = NewLogLines(log)
     assert not again.take(state)
