@@ -151,6 +151,38 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         return CaptureLookup(self.session, self.address, headers).load_index(params)
 
 
+MOST_BAR_CAPTURES = 3_000
+_SHORT_SECONDS = 5
+
+
+def bar_captures(session: requests.Session, address: str, url: str, asker: str) -> str:
+    """Return the times of a URL's captures for the bar, each with "+" where the content changed.
+
+    Of more than MOST_BAR_CAPTURES it has one a day. An outage leaves the bar without times.
+    """
+    asked = {"url": url, "matchType": "exact", "output": "text", "fl": "timestamp,digest,url"}
+    headers, found = {PASS_HEADER: asker}, list[str]()
+    for more in ({}, {"collapse": "timestamp:8"}):
+        limit = {"limit": str(MOST_BAR_CAPTURES + (not more))}
+        try:
+            answer = session.get(
+                address, params=asked | more | limit, headers=headers, timeout=_SHORT_SECONDS
+            )
+        except requests.RequestException:
+            return ""
+        found = answer.text.splitlines() if answer.status_code == 200 else []
+        if len(found) <= MOST_BAR_CAPTURES:
+            break
+    return " ".join(_marked(line.split(" ", 2) for line in found))
+
+
+def _marked(rows: Iterable[list[str]]) -> Iterator[str]:
+    last = dict[str, str]()  # a redirect from another spelling is no change of the page
+    for timestamp, digest, url in rows:
+        yield timestamp + ("+" if last.setdefault(url, digest) != digest else "")
+        last[url] = digest
+
+
 class CaptureLookup:
     """The captures that one viewer may see, whom headers name to the CDX endpoint."""
 

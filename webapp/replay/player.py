@@ -11,10 +11,13 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import gevent
+import requests
 from gevent import pywsgi
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from pywb.apps.frontendapp import FrontEndApp
 from pywb.apps.rewriterapp import RewriterApp
 from pywb.apps.wbrequestresponse import WbResponse
@@ -44,7 +47,7 @@ from webapp.headers import (
 from webapp.protection.client_limits import LOOK_UP, USER_SHARE, ClientLimits, payer_at
 from webapp.protection.request_counts import RequestCounts
 from webapp.protection.shared import SharedProtection
-from webapp.replay.capture_lookup import NwxIndex, OtherQueries
+from webapp.replay.capture_lookup import NwxIndex, OtherQueries, bar_captures
 from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
@@ -62,6 +65,7 @@ from webapp.replay.stored_records import SCHEME, open_record
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
+CAPTURES = "/nwx-captures"
 _REASON = "reason"
 
 
@@ -136,11 +140,24 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.js_proxy_rw = CaptureRewriter(replay_mod=self.replay_mod)
+        self._session = requests.Session()
+        self._session.trust_env = False
         shared = self.jinja_env.jinja_env.globals
         shared["search_base"] = self._search_base
         shared["host_of"] = host_of
+        shared["captures_of"] = self._captures_of
         shared.update(TEMPLATE_FUNCTIONS)
         shared["archive_title"] = self.config["nwx_search"]["title"]
+
+    @pass_context
+    def _captures_of(self, context: Context, url: str) -> str:
+        """Return the captures of a URL for the bar, as whoever asks may see them."""
+        return self.captures_for(context["env"], url)
+
+    def captures_for(self, environ: dict[str, Any], url: str) -> str:
+        """Return the captures of a URL for the bar, as the sender of a request may see them."""
+        address = self.config["collections"][COLLECTION]["index"]["address"]
+        return bar_captures(self._session, address, url, self.viewers.header(environ))
 
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
         """Ask for a record, and say for whom and in what language."""
@@ -239,6 +256,8 @@ class Player(FrontEndApp):  # type: ignore[misc]
         arrived = Rewriter.viewers.arrived(environ, start_response)
         if arrived is not None:
             return arrived
+        if environ.get("PATH_INFO") == CAPTURES:
+            return self._told_captures(environ, start_response)
         if "HTTP_SERVICE_WORKER" in environ:
             refused = WbResponse.text_response(
                 "archived scripts do not become service workers here\n", "403 Forbidden"
@@ -246,9 +265,26 @@ class Player(FrontEndApp):  # type: ignore[misc]
             return cast("Iterable[bytes]", refused(environ, start_response))
         return cast("Iterable[bytes]", super().handle_request(environ, start_response))
 
+    def _told_captures(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        """Tell the bar the captures of the page that its frame went to; no other site reads it."""
+        url = parse_qs(environ.get("QUERY_STRING", "")).get("url", [""])[0]
+        found = self.rewriterapp.captures_for(environ, url) if url else ""
+        script = WbResponse.text_response(
+            f'nwxCaptures = "{found}";', content_type="text/javascript; charset=utf-8"
+        )
+        script.status_headers.headers += [
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        return cast("Iterable[bytes]", script(environ, start_response))
+
     def _wait(self, environ: dict[str, Any]) -> float:
         """Charge a request for a capture; return 0, or the seconds until it can be answered."""
-        if self.limits is None or not environ.get("PATH_INFO", "").startswith(f"/{COLLECTION}/"):
+        charged = (f"/{COLLECTION}/", CAPTURES)
+        if self.limits is None or not environ.get("PATH_INFO", "").startswith(charged):
             return 0.0
         user = Rewriter.viewers.user(environ)
         if user:

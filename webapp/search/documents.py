@@ -157,6 +157,21 @@ def of_capture() -> ResponseReturnValue:
     return redirect(url_for(".show", document_id=found))
 
 
+@blueprint.get("/between")
+def between() -> ResponseReturnValue:
+    """Lead to the difference of a URL's versions at two moments."""
+    url = parameters.needed_url(request.args, "/documents/between")
+    old, new = (
+        archive().document_near(url, parameters.text(request.args, name, 14))
+        for name in ("old", "new")
+    )
+    if old is None or new is None:
+        raise NotFound(gettext("there is no document of %(url)s in this archive", url=url))
+    if old == new:
+        return redirect(url_for(".show", document_id=new, _anchor="captures"))
+    return redirect(url_for(".diff", document_id=old, other_id=new))
+
+
 @blueprint.get(f"/{ID}/diff/<string(length=32):other_id>")
 def diff(document_id: str, other_id: str) -> ResponseReturnValue:
     """Show what changed from one document to another."""
