@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from nwx.facets.criteria import Criterion
+from nwx.facets.question import FEATURES, Feature
+
 Spec = dict[str, Any]
 """A Vega-Lite or Vega specification, or a part of one."""
 
@@ -224,3 +227,42 @@ def config(scheme: str, *, background: bool = False) -> Spec:
         "point": {"color": mark, "filled": True},
         "range": {"category": palette, "heatmap": heat, "ramp": heat},
     }
+
+
+ADDITIVE = frozenset({Feature.CAPTURES, Feature.BYTES})
+"""The features of which a whole is the sum of its parts.
+
+A document may be in several months, a URL have several statuses: the
+others do not add up, and are never stacked.
+"""
+
+OTHERS = "all others"
+"""The part of a whole that is in none of the values shown."""
+
+_STATUS_COLOURS = {
+    "ok": "#1f9384",
+    "redirection": "#e0a030",
+    "request_error": "#d2566a",
+    "server_error": "#8f5fc4",
+    "ignored": "#93a1a8",
+}
+
+_PERIODS = {Criterion.MONTH: FieldKind.MONTH, Criterion.YEAR: FieldKind.YEAR}
+
+_KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind.RATIO}
+
+
+def criterion_field(criterion: Criterion) -> Field:
+    """Return the column of a criterion, named as people name it."""
+    definition = criterion.definition
+    if criterion is Criterion.STATUS:
+        names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())
+        return Field(criterion.value, definition.label, FieldKind.CATEGORY, names, colours)
+    kind = _PERIODS.get(criterion, FieldKind.CATEGORY)
+    return Field(criterion.value, definition.label, kind, definition.values)
+
+
+def feature_field(feature: Feature) -> Field:
+    """Return the column of a feature."""
+    described = FEATURES[feature]
+    return Field(feature.value, described.title, _KINDS[described.unit])

@@ -34,13 +34,8 @@ def treemap(category: Field, value: Field, *, clickable: bool = False) -> Spec:
 
 def treemap_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
     """Return a treemap with its data."""
-    return with_source(spec, {"values": [dict(row) for row in rows]})
-
-
-def with_source(spec: Spec, source: Spec) -> Spec:
-    """Return a treemap whose table is filled from a source, with transforms of its own or not."""
     (_, *others) = spec["data"]
-    return {**spec, "data": [{"name": TABLE, **source}, *others]}
+    return {**spec, "data": [{"name": TABLE, "values": [dict(row) for row in rows]}, *others]}
 
 
 def sized_treemap(spec: Spec, width: int | str, height: int = 420) -> Spec:

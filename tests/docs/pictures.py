@@ -15,13 +15,12 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from nwx.charts import fields
 from nwx.charts.fields import Spec
-from nwx.charts.panels import PANELS, Panel, specification
 from nwx.charts.pictures import draw_picture
 from nwx.engine.base import Engine, open_engine
 from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.cli.conftest import run_nwx
-from tests.kibana import hits_of
+from tests.kibana import PANELS, Panel, hits_of, with_hits
 from tests.web.chromium import ARGUMENTS, find_browser
 from tests.web.serving import serving
 from webapp import create_app
@@ -84,7 +83,7 @@ def sample() -> Iterator[Engine]:
 def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
     """Return the picture of a panel, as large as on the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
-    spec = {**specification(panel, {"values": hits}), **sized}
+    spec = {**with_hits(panel.spec(), hits), **sized}
     return draw_picture(spec, fields.config("light", background=True), "svg")
 
 

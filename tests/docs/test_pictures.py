@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from nwx.charts.panels import PANELS
 from tests.docs.pictures import PAGES, PICTURES
+from tests.kibana import PANELS
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]

@@ -1,6 +1,5 @@
 """The queries of the dashboard on a real Elasticsearch: the numbers of `nwx facets`, drawn."""
 
-import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -10,18 +9,16 @@ from typing import Any
 import pytest
 import vl_convert
 
-from nwx.charts.panels import PANELS, Panel, PanelForm
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.server import Server
-from nwx.exports.kibana import saved_objects
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, FacetQuestion, Features
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import run_nwx
-from tests.kibana import hits_of
+from tests.kibana import PANELS, Panel, hits_of, source_of, with_hits
 from tests.web.holdings import batch
 from webapp import create_app
 
@@ -60,21 +57,8 @@ def archive(elasticsearch_url: str) -> Iterator[Archive]:
         server.close()
 
 
-def _saved_spec(prefix: str, panel: Panel) -> dict[str, Any]:
-    """Return the specification of a panel as Kibana reads it from its saved object."""
-    (saved,) = [each for each in saved_objects(prefix) if each["id"] == f"{prefix}-{panel.name}"]
-    spec: dict[str, Any] = json.loads(json.loads(saved["attributes"]["visState"])["params"]["spec"])
-    return spec
-
-
-def _source(spec: dict[str, Any]) -> dict[str, Any]:
-    data = spec["data"]
-    found: dict[str, Any] = data[0] if isinstance(data, list) else data
-    return found
-
-
 def _hits(archive: Archive, spec: dict[str, Any]) -> list[dict[str, Any]]:
-    source = _source(spec)
+    source = source_of(spec)
     assert source["format"] == {"type": "json", "property": "hits.hits"}
     url = source["url"]
     answer = archive.server.request("POST", f"/{url['index']}/_search", url["body"])
@@ -92,7 +76,7 @@ def _expected(archive: Archive, panel: Panel) -> dict[tuple[str, ...], Features]
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 def test_a_query_gives_the_numbers_of_facet_questions(archive: Archive, panel: Panel) -> None:
     expected = _expected(archive, panel)
-    hits = [hit["_source"] for hit in _hits(archive, _saved_spec(archive.prefix, panel))]
+    hits = [hit["_source"] for hit in _hits(archive, panel.spec(archive.prefix))]
     assert len(hits) == min(panel.top or len(expected), len(expected))
     assert len(hits) > 1
     for hit in hits:
@@ -108,13 +92,10 @@ def test_a_query_gives_the_numbers_of_facet_questions(archive: Archive, panel: P
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 def test_a_chart_is_drawn_from_the_answer(archive: Archive, panel: Panel) -> None:
-    spec = _saved_spec(archive.prefix, panel)
+    spec = panel.spec(archive.prefix)
     hits = _hits(archive, spec)
-    source = _source(spec)
-    del source["url"], source["format"]
-    source["values"] = hits
-    spec |= {"width": 480, "height": 220}
-    if panel.form is PanelForm.TREEMAP:
+    spec = with_hits(spec, hits) | {"width": 480, "height": 220}
+    if "vega-lite" not in spec["$schema"]:
         svg = vl_convert.vega_to_svg(spec, allowed_base_urls=[])
     else:
         svg = vl_convert.vegalite_to_svg(spec, vl_version=KIBANAS_VEGA_LITE, allowed_base_urls=[])
@@ -128,7 +109,7 @@ def test_a_chart_is_drawn_from_the_answer(archive: Archive, panel: Panel) -> Non
 def test_pictures_are_drawn_from_the_same_hits(archive: Archive, panel: Panel) -> None:
     """The pictures of the documentation ask a folder what Kibana asks the server."""
     here = hits_of(panel, archive.engine.scan(IndexName.FACETS))
-    there = _hits(archive, _saved_spec(archive.prefix, panel))
+    there = _hits(archive, panel.spec(archive.prefix))
 
     def known(hits: list[dict[str, Any]]) -> list[Any]:
         name = panel.feature.value if panel.top else panel.by[0].definition.facets_field

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from flask_babel import LazyString, gettext, lazy_gettext
 
-from nwx.charts.panels import ADDITIVE, OTHERS
+from nwx.charts.fields import ADDITIVE, OTHERS
 from nwx.errors import NotBuiltError
 from nwx.facets.criteria import Criterion, whole_years
 from nwx.facets.question import (

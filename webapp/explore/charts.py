@@ -10,8 +10,16 @@ from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import fields, specs, treemap
-from nwx.charts.fields import Field, FieldKind, Spec, drawable
-from nwx.charts.panels import ADDITIVE, OTHERS, criterion_field, feature_field
+from nwx.charts.fields import (
+    ADDITIVE,
+    OTHERS,
+    Field,
+    FieldKind,
+    Spec,
+    criterion_field,
+    drawable,
+    feature_field,
+)
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FEATURES, Feature, Features

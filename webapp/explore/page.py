@@ -12,7 +12,7 @@ from flask_babel import LazyString, gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.charts import fields
-from nwx.charts.panels import OTHERS
+from nwx.charts.fields import OTHERS
 from nwx.charts.pictures import browser_bundle, bundle_version
 from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion

@@ -28,8 +28,7 @@ def command(settings: Settings, /, address: str | None, space: str, overwrite: b
     --password. Where --engine is an OpenSearch (opensearch+https://…), they
     are for OpenSearch Dashboards.
     """
-    from nwx.exports.dashboards import dashboards_objects
-    from nwx.exports.kibana import as_lines, push, saved_objects
+    from nwx.exports.kibana import as_lines, dashboards_objects, push, saved_objects
 
     is_opensearch = settings.engine.startswith("opensearch+")
     objects = (dashboards_objects if is_opensearch else saved_objects)(settings.server.prefix)

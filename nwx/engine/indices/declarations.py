@@ -62,8 +62,7 @@ class IndexDeclaration:
     deleted one by one. `visible` names the class of entries visible to a viewer; without it no
     small entries are visible. `entries_each` and `entry_bytes` are the number of entries per
     capture and the size of an entry, for indices where that decides the number of shards.
-    `data_view` is the title and the time field for Kibana. `made_by` says what makes the index
-    anew, if it can be.
+    `made_by` says what makes the index anew, if it can be.
     """
 
     name: IndexName
@@ -74,7 +73,6 @@ class IndexDeclaration:
     visible: str = ""
     entries_each: float = 0.0
     entry_bytes: int = 0
-    data_view: tuple[str, str | None] | None = None
     made_by: str = ""
 
 
@@ -86,35 +84,30 @@ _DECLARED = (
         IndexKind.IMPORTED,
         entries_each=1.0,
         entry_bytes=400,
-        data_view=("captures", "crawl_date"),
     ),
     IndexDeclaration(
         IndexName.DOCUMENTS,
         IndexKind.IMPORTED,
         entries_each=0.5,
         entry_bytes=9_000,
-        data_view=("documents", "crawl_date"),
     ),
     IndexDeclaration(
         IndexName.DATES,
         IndexKind.IMPORTED,
         entries_each=0.6,
         entry_bytes=350,
-        data_view=("dates of documents", "dates"),
     ),
     IndexDeclaration(
         IndexName.FACETS,
         IndexKind.BUILT,
         undeletable=_REBUILT.format(IndexName.FACETS),
         made_by="run `nwx build-facets --anew`",
-        data_view=("facets", None),
     ),
     IndexDeclaration(
         IndexName.INLINKS,
         IndexKind.BUILT,
         undeletable=_REBUILT.format(IndexName.INLINKS),
         made_by="run `nwx invert-links --anew`",
-        data_view=("inlinks", "last"),
     ),
     IndexDeclaration(
         IndexName.CRAWLS,
@@ -140,7 +133,6 @@ _DECLARED = (
             is_durable=False,
         ),
         visible="nwx.access.restricted.entry_store:VisibleScores",
-        data_view=("quality of playback", "timestamp"),
     ),
     IndexDeclaration(
         IndexName.ACCESS,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nwx.charts.fields import FieldKind, name_axis, order
-from nwx.charts.panels import criterion_field, feature_field
+from nwx.charts.fields import FieldKind, criterion_field, feature_field, name_axis, order
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import Feature
 

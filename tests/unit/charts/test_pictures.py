@@ -13,8 +13,7 @@ import pytest
 from cachetools import LRUCache
 
 from nwx.charts import fields, pictures, specs, treemap
-from nwx.charts.fields import Spec, drawable
-from nwx.charts.panels import criterion_field, feature_field
+from nwx.charts.fields import Spec, criterion_field, drawable, feature_field
 from nwx.charts.pictures import (
     DrawingBusyError,
     DrawingError,

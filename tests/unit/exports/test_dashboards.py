@@ -2,8 +2,7 @@
 
 import json
 
-from nwx.exports.dashboards import dashboards_objects
-from nwx.exports.kibana import saved_objects
+from nwx.exports.kibana import dashboards_objects, saved_objects
 
 OBJECTS = dashboards_objects("news")
 

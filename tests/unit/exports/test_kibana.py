@@ -12,24 +12,18 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from nwx.charts.panels import PANELS, query
 from nwx.errors import UsageError
 from nwx.exports.kibana import KibanaError, as_lines, push, saved_objects
-from nwx.mappings import mapping_file, properties
+from nwx.mappings import properties
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
+from tests.kibana import PANELS, source_of
 
 OBJECTS = saved_objects("nwx")
 
 
 def _of(type: str) -> list[dict[str, Any]]:
     return [each for each in OBJECTS if each["type"] == type]
-
-
-def test_the_file_of_saved_objects_is_what_the_command_prints() -> None:
-    assert mapping_file("kibana/nwx.ndjson") == as_lines(OBJECTS), (
-        "run `nwx kibana > mappings/kibana/nwx.ndjson`"
-    )
 
 
 def test_there_is_a_dashboard_of_all_charts() -> None:
@@ -82,12 +76,11 @@ def _named_fields(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 def test_every_field_of_a_chart_exists(panel: Any) -> None:
     fields = set(properties(IndexName.FACETS))
-    named = set(_named_fields(query(panel)))
+    spec = panel.spec()
+    named = set(_named_fields(source_of(spec)["url"]["body"]))
     assert "grouping" in named
     assert len(named) >= 2
     assert named <= fields
-    (saved,) = [each for each in _of("visualization") if each["id"] == f"nwx-{panel.name}"]
-    spec = json.loads(json.loads(saved["attributes"]["visState"])["params"]["spec"])
     texts = [text for text in _texts(spec) if "datum._source." in text]
     read = {name for text in texts for name in _sources(text)}
     assert read
