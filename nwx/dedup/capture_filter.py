@@ -51,18 +51,6 @@ def mark_duplicates(entries: Entries, ranks: int, spared_by: int | None) -> Mark
     return MarkedDuplicates(beaten, keys, spared)
 
 
-def bests(entries: Entries, ranks: int) -> tuple[Entries, NDArray[np.int64]]:
-    """Return the best entry of each key, and how many entries the key has."""
-    rows, starts = _shared(entries)
-    best = np.ones(len(entries), np.bool_)
-    counts = np.ones(len(entries), np.int64)
-    if len(rows):
-        won = _best(entries[rows], starts, ranks)
-        best[rows] = won
-        counts[rows[won]] = np.diff(starts, append=len(rows))
-    return entries[best], counts[best]
-
-
 def _shared(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of keys that have several, key by key, and where each key begins."""
     order = np.argsort(entries[:, KEY])

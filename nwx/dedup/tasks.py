@@ -287,6 +287,14 @@ class Savings:
         """Add what another part would save."""
         add_counts(self, other)
 
+    def count(self, mime: str, host: str, size: int, duplicates: int = 1) -> None:
+        """Count duplicates of one type and host, of `size` bytes together."""
+        self.bytes += size
+        self.mime_duplicates[mime] += duplicates
+        self.mime_bytes[mime] += size
+        self.host_duplicates[host] += duplicates
+        self.host_bytes[host] += size
+
 
 @dataclass(slots=True)
 class WrittenLines:
@@ -327,16 +335,17 @@ def write(plan: DedupPlan, task: ReadTask, flags: Flags | None) -> WrittenLines:
 
 def add_savings(savings: Savings, columns: CdxColumns) -> None:
     """Count each line as a duplicate."""
+    for found in line_savings(columns):
+        savings.count(*found)
+
+
+def line_savings(columns: CdxColumns) -> Iterator[tuple[str, str, int]]:
+    """Yield MIME type, host and bytes of each line."""
     types = columns.texts("m") if columns.has("m") else [b"-"] * len(columns)
     sizes = np.maximum(columns.sizes(), 0).tolist()
-    savings.bytes += sum(sizes)
     for content_type, url, size in zip(types, columns.texts("a"), sizes, strict=True):
-        mime = content_type.decode("utf-8", "replace")
         host = url_parts(url.decode("utf-8", "replace")).host
-        savings.mime_duplicates[mime] += 1
-        savings.mime_bytes[mime] += size
-        savings.host_duplicates[host] += 1
-        savings.host_bytes[host] += size
+        yield content_type.decode("utf-8", "replace"), host, size
 
 
 @dataclass(slots=True)

@@ -7,18 +7,23 @@ The parts, concatenated in the order of their names, equal the output of `nwx de
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
+from nwx.bulk.arrays import KEY, Entries
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import (
     CdxSource,
     FilePiece,
+    FileReading,
     LayoutChangedError,
     Problems,
     ReadTask,
@@ -26,20 +31,28 @@ from nwx.cdx.inputs import (
     record_json,
 )
 from nwx.cdx.rows import CdxRow, format_cdx
-from nwx.dedup.capture_filter import CaptureFilter
-from nwx.dedup.policies import Revisits
-from nwx.dedup.tasks import DedupPlan, DedupReport, add_savings, list_lines, selected_columns
-from nwx.errors import SourceError
-from nwx.jobs.best_captures import (
-    ANSWER_SCHEMA,
-    BEST_SCHEMA,
-    COUNTED,
-    TaskFound,
-    answers_by_run,
-    bests_of_task,
-    compared_bests,
-    duplicates_of_task,
+from nwx.dedup.capture_filter import (
+    ID,
+    KEY_REST,
+    RANK,
+    TIE,
+    CaptureFilter,
+    Passed,
+    key_entries,
 )
+from nwx.dedup.key_hashes import KeyHash
+from nwx.dedup.policies import Revisits
+from nwx.dedup.tasks import (
+    TASK_SHIFT,
+    DedupPlan,
+    DedupReport,
+    Savings,
+    add_savings,
+    line_savings,
+    list_lines,
+    selected_columns,
+)
+from nwx.errors import SourceError
 from nwx.jobs.inputs import in_one_piece, task_is_far, task_name
 from nwx.jobs.output import (
     JobFolder,
@@ -67,7 +80,17 @@ if TYPE_CHECKING:
 _ROWS_A_PARTITION = 1_000_000
 _SAVINGS = "_savings.json"
 _FOUND = "found"
-_WRITTEN = pa.schema([("keys", pa.int64()), (_FOUND, pa.string())])
+_LONG = pa.int64()
+_WORDS = ("key", "rest", "id", "rank", "tie", "word")
+CAPTURE_SCHEMA = pa.schema(
+    [(name, _LONG) for name in _WORDS]
+    + [("line", pa.binary()), ("mime", pa.string()), ("host", pa.string()), ("size", _LONG)]
+)
+"""A capture: the words of its entry as signed numbers (Spark has no others), and its line.
+
+Type, host and size are null without a summary, the line too of captures that are held.
+"""
+
 _NOTHING = pa.schema([("number", pa.int64())])
 
 
@@ -98,12 +121,10 @@ def list_duplicates(
     run = _Run(spark, "dedup", place, selection, options, progress)
     if held is not None:
         tasks = [*tasks, run.held_task(held, len(tasks))]
-    plan, folder = run.plan, run.output.folder
-    tasks, rows = run.read(tasks, lambda _: _BestReader(plan), BEST_SCHEMA)
-    partitions = max(spark.sparkContext.defaultParallelism, run.rows // _ROWS_A_PARTITION + 1)
+    plan = run.plan
+    tasks, rows = run.read(tasks, lambda _: _CaptureReader(plan), CAPTURE_SCHEMA)
     with shown_stages(spark, "writing", progress):
-        answers = _answers(rows, partitions)
-        run.add_written(_written(answers, tasks, plan, folder))
+        run.write_duplicates(rows, len(tasks))
     rows.unpersist()
     return run.finish("duplicates")
 
@@ -125,19 +146,60 @@ def list_revisits(
     return run.finish("revisits")
 
 
+@dataclass(slots=True)
+class TaskFound:
+    """Result of a task: counts of what was read, and its lines in a list."""
+
+    readings: list[FileReading] = field(default_factory=list)
+    passed: Passed = field(default_factory=Passed)
+    lines: int = 0
+    savings: Savings = field(default_factory=Savings)
+
+
 @dataclass(frozen=True, slots=True)
-class _BestReader:
-    """Reads the best captures of a task; nothing of one that cannot be read to its end."""
+class _CaptureReader:
+    """Reads the captures of a task; nothing of one that cannot be read to its end."""
 
     plan: DedupPlan
 
     def __call__(self, task: ReadTask, report: PieceReport) -> Iterator[pa.RecordBatch]:
         found = TaskFound()
         try:
-            yield from bests_of_task(self.plan, task, found)
+            yield from self._captures(task, found)
         except SourceError as error:
             _note_unread(task, found, error, report)
+        if task.held:
+            found.passed = Passed()
         report.values[_FOUND] = record_json(found)
+
+    def _captures(self, task: ReadTask, found: TaskFound) -> Iterator[pa.RecordBatch]:
+        keep_memory()
+        plan, first = self.plan, task.number << TASK_SHIFT
+        keys = KeyHash(plan.selection.key, plan.seed)
+        for piece in task.pieces:
+            for columns in selected_columns(piece, plan, found):
+                if len(columns):
+                    entries = key_entries(columns, keys, plan.selection, first, task.held)
+                    first += len(columns)
+                    yield self._rows(columns, entries, held=task.held)
+            if plan.strict and found.readings[-1].problems:
+                return
+
+    def _rows(self, columns: CdxColumns, entries: Entries, *, held: bool) -> pa.RecordBatch:
+        tie = (
+            entries[:, TIE] if self.plan.selection.ranks > 1 else np.zeros(len(entries), np.uint64)
+        )
+        words = [entries[:, KEY], entries[:, KEY_REST], entries[:, ID], entries[:, RANK], tie]
+        signed = (np.ascontiguousarray(one).view(np.int64) for one in (*words, entries[:, -1]))
+        lines = [None] * len(columns) if held else list_lines(columns).split(b"\n")[:-1]
+        saved = (
+            line_savings(columns) if self.plan.summary and not held else [(None,) * 3] * len(lines)
+        )
+        arrays = [*map(pa.array, signed), lines, *zip(*saved, strict=True)]
+        typed = zip(arrays, CAPTURE_SCHEMA.types, strict=True)
+        return pa.RecordBatch.from_arrays(
+            [pa.array(one, kind) for one, kind in typed], schema=CAPTURE_SCHEMA
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +212,7 @@ class _RevisitWriter:
     def __call__(self, task: ReadTask, report: PieceReport) -> Iterator[pa.RecordBatch]:
         found = TaskFound()
         try:
-            _write_part(self.folder, task, self._lines(task, found))
+            _write_part(self.folder, task.number, self._lines(task, found))
         except SourceError as error:
             found.lines = 0
             _note_unread(task, found, error, report)
@@ -177,47 +239,32 @@ def _part_name(number: int) -> str:
     return f"part-{number:07d}.txt"
 
 
-def _write_part(folder: JobFolder, task: ReadTask, lines: Iterator[bytes]) -> None:
+def _write_part(folder: JobFolder, number: int, lines: Iterator[bytes]) -> None:
     """Write a part of a list, unless it has no line."""
     first = next(lines, b"")
     if first:
-        with folder.new_file(_part_name(task.number)) as stream:
+        with folder.new_file(_part_name(number)) as stream:
             stream.write(first)
             stream.writelines(lines)
 
 
-def _answers(rows: "DataFrame", partitions: int) -> "DataFrame":
-    """Return the answers to each run, from the best rows of all runs."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    by_key = rows.repartition(partitions, "key")
-    return by_key.mapInArrow(compared_bests, from_arrow_schema(ANSWER_SCHEMA))
-
-
-def _written(
-    answers: "DataFrame", tasks: Sequence[ReadTask], plan: DedupPlan, folder: JobFolder
-) -> "Iterator[dict[str, Any]]":
-    """Write the parts of the list, and return the result of each task."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    shared = answers.sparkSession.sparkContext.broadcast(tasks)
+def _write_parts(listed: "DataFrame", partitions: int, folder: JobFolder) -> None:
+    """Write the lines of captures into the parts of their tasks, in the order of their ids."""
+    from pyspark.sql import functions as f
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, runs in groupby(answers_by_run(batches), key=itemgetter(0)):
-            answered = ((run, rows) for _, run, rows in runs)
-            if number == COUNTED:
-                keys = sum(sum(rows.column("key").to_pylist()) for _, rows in answered)
-                row = {"keys": keys, _FOUND: None}
-            else:
-                found, task = TaskFound(), shared.value[number]
-                _write_part(folder, task, duplicates_of_task(plan, task, answered, found))
-                found.readings.clear()
-                row = {"keys": 0, _FOUND: json.dumps(record_json(found))}
-            yield pa.RecordBatch.from_pylist([row], _WRITTEN)
+        rows = (
+            row
+            for batch in batches
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        )
+        for number, lines in groupby(rows, key=itemgetter(0)):
+            _write_part(folder, number, (line + b"\n" for _, line in lines))
+        yield from ()
 
-    by_task = answers.repartition(max(1, min(len(tasks), MOST_TASKS)), "task")
-    ordered = by_task.sortWithinPartitions("task", "run")
-    return iter(ordered.mapInArrow(write, from_arrow_schema(_WRITTEN)).toArrow().to_pylist())
+    by_task = listed.withColumn("task", f.shiftright("id", TASK_SHIFT))
+    ordered = by_task.repartition(partitions, "task").sortWithinPartitions("id")
+    ordered.select("task", "line").mapInArrow(write, "number long").count()
 
 
 class _Run:
@@ -289,16 +336,39 @@ class _Run:
                 self.report.add(found.passed)
                 self._add_lines(found)
 
-    def add_written(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Add the reports of the tasks that wrote parts."""
-        for row in rows:
-            self.report.keys += row["keys"]
-            if row[_FOUND]:
-                self._add_lines(record_from_json(TaskFound, json.loads(row[_FOUND])))
+    def write_duplicates(self, rows: "DataFrame", tasks: int) -> None:
+        """Write the captures that are not the best of their key, a part for each task."""
+        from pyspark import StorageLevel
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        wide = self.rows // _ROWS_A_PARTITION + 1
+        partitions = max(self._spark.sparkContext.defaultParallelism, wide)
+        ranked = Window.partitionBy("key", "rest").orderBy("rank", "tie", "id")
+        # Captures that are held have rank 0, and are never duplicates.
+        is_other = (f.row_number().over(ranked) > 1) & (f.col("rank") > 0)
+        judged = (
+            rows.repartition(partitions, "key", "rest")
+            .withColumn("is_best", f.row_number().over(ranked) == 1)
+            .withColumn("is_same", is_other & (f.col("word") == f.first("word").over(ranked)))
+            .withColumn("is_listed", is_other & ~f.col("is_same"))
+            .drop(*_WORDS[:2], *_WORDS[3:])
+            .persist(StorageLevel.DISK_ONLY)
+        )
+        counts = [f.count_if(name) for name in ("is_best", "is_same", "is_listed")]
+        ((self.report.keys, self.report.spared, self.report.duplicates),) = judged.agg(
+            *counts
+        ).collect()
+        listed = judged.where("is_listed")
+        if self.plan.summary:
+            saved = listed.groupBy("mime", "host").agg(f.sum("size"), f.count("*"))
+            for mime, host, size, duplicates in saved.toLocalIterator():
+                self.report.savings.count(mime, host, size, duplicates)
+        _write_parts(listed, max(1, min(tasks, MOST_TASKS)), self.output.folder)
+        judged.unpersist()
 
     def _add_lines(self, found: TaskFound) -> None:
         self.report.duplicates += found.lines
-        self.report.spared += found.spared
         self.report.savings.add(found.savings)
 
     def finish(self, noun: str) -> JobReport:

@@ -29,11 +29,12 @@ HOT = "http://hot.example.org/"
 def _line(chance: random.Random) -> str:
     """Half of all captures are of one URL, and a quarter of one digest of it."""
     url = chance.choice([HOT, HOT, f"http://example.org/{chance.randrange(50)}"])
+    size = chance.choice(["-", "100", "200"])
     digest = chance.choice(["A" * 32, "B" * 32, "-"])
     mime = chance.choice(["text/html", "warc/revisit"])
     second = chance.randrange(100)
     date = 20150101000000 + second // 60 * 100 + second % 60
-    return f"k {date} {url} {mime} 200 {digest} - - 1 5 f\n"
+    return f"k {date} {url} {mime} 200 {digest} - - {size} 5 f\n"
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +68,22 @@ def _list(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.glob("part-*.txt")))
 
 
+@pytest.mark.parametrize(
+    "selection",
+    [
+        CaptureFilter(),
+        CaptureFilter(Key.URLKEY_DIGEST, Keep.ORIGINAL),
+        CaptureFilter(Key.DIGEST, Keep.LARGEST),
+    ],
+    ids=str,
+)
 def test_duplicates_are_those_of_one_machine(
-    spark: "SparkSession", sources: list[CdxSource], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession",
+    sources: list[CdxSource],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    selection: CaptureFilter,
 ) -> None:
-    selection = CaptureFilter(Key.URLKEY_DIGEST, Keep.ORIGINAL)
     held = [CdxRow("k", "20150101000000", "http://example.org/3", digest="B" * 32)]
     wanted, out = io.BytesIO(), tmp_path / "out"
     report = find_duplicates(sources, wanted, selection, held=held, summary=True)

@@ -14,7 +14,6 @@ from nwx.dedup.capture_filter import (
     RANK,
     CaptureFilter,
     Passed,
-    bests,
     keep_selected,
     key_entries,
     mark_duplicates,
@@ -52,13 +51,6 @@ def test_what_is_held_is_never_spared() -> None:
     entries = np.array(rows, np.uint64)
     found = mark_duplicates(entries, 1, -1)
     assert (found.beaten.tolist(), found.spared) == ([False, True, True, False, False], 1)
-
-
-def test_the_best_of_each_key_and_how_many_it_has() -> None:
-    entries = np.array([(1, 0, 0, 5), (2, 0, 1, 5), (1, 0, 2, 4), (1, 0, 3, 4)], np.uint64)
-    best, counts = bests(entries, 1)
-    assert (best[:, ID].tolist(), counts.tolist()) == ([1, 2], [1, 3])
-    assert [len(found) for found in bests(entries[:0], 1)] == [0, 0]
 
 
 LINES = (
