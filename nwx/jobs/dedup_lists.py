@@ -82,7 +82,7 @@ _SAVINGS = "_savings.json"
 _FOUND = "found"
 _LONG = pa.int64()
 _WORDS = ("key", "rest", "id", "rank", "tie", "word")
-CAPTURE_SCHEMA = pa.schema(
+_CAPTURES = pa.schema(
     [(name, _LONG) for name in _WORDS]
     + [("line", pa.binary()), ("mime", pa.string()), ("host", pa.string()), ("size", _LONG)]
 )
@@ -122,7 +122,7 @@ def list_duplicates(
     if held is not None:
         tasks = [*tasks, run.held_task(held, len(tasks))]
     plan = run.plan
-    tasks, rows = run.read(tasks, lambda _: _CaptureReader(plan), CAPTURE_SCHEMA)
+    tasks, rows = run.read(tasks, lambda _: _CaptureReader(plan), _CAPTURES)
     with shown_stages(spark, "writing", progress):
         run.write_duplicates(rows, len(tasks))
     rows.unpersist()
@@ -196,9 +196,9 @@ class _CaptureReader:
             line_savings(columns) if self.plan.summary and not held else [(None,) * 3] * len(lines)
         )
         arrays = [*map(pa.array, signed), lines, *zip(*saved, strict=True)]
-        typed = zip(arrays, CAPTURE_SCHEMA.types, strict=True)
+        typed = zip(arrays, _CAPTURES.types, strict=True)
         return pa.RecordBatch.from_arrays(
-            [pa.array(one, kind) for one, kind in typed], schema=CAPTURE_SCHEMA
+            [pa.array(one, kind) for one, kind in typed], schema=_CAPTURES
         )
 
 
