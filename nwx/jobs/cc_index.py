@@ -28,7 +28,7 @@ from nwx.jobs.output import (
     ReportFolder,
     open_output,
 )
-from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
+from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages, task_context
 from nwx.model import ReadError
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ def build_cc_index_on(
     work = IndexPartWork(output.folder, ReportFolder(output.work.inner("parts")), crawl)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        work.write(context.partitionId(), batches)
+        work.write(task_context().partitionId(), batches)
         yield from ()
 
     size = sum(task.size for task in tasks)

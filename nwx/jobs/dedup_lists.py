@@ -6,7 +6,7 @@ The parts, concatenated in the order of their names, equal the output of `nwx de
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -53,7 +53,7 @@ from nwx.dedup.tasks import (
     selected_columns,
 )
 from nwx.errors import SourceError
-from nwx.jobs.inputs import in_one_piece, task_is_far, task_name
+from nwx.jobs.inputs import add_lines, in_one_piece, task_is_far, task_name
 from nwx.jobs.output import (
     JobFolder,
     JobOutput,
@@ -121,8 +121,7 @@ def list_duplicates(
     run = _Run(spark, "dedup", place, selection, options, progress)
     if held is not None:
         tasks = [*tasks, run.held_task(held, len(tasks))]
-    plan = run.plan
-    tasks, rows = run.read(tasks, lambda _: _CaptureReader(plan), _CAPTURES)
+    tasks, rows = run.read(tasks, _CaptureReader(run.plan), _CAPTURES)
     with shown_stages(spark, "writing", progress):
         run.write_duplicates(rows, len(tasks))
     rows.unpersist()
@@ -140,8 +139,7 @@ def list_revisits(
     """Write a `date digest url` line for each revisit, as `list_duplicates` does."""
     selection = CaptureFilter(revisits=Revisits.ONLY)
     run = _Run(spark, "revisits", place, selection, options, progress)
-    plan, folder = run.plan, run.output.folder
-    run.read(tasks, lambda tasks: _RevisitWriter(plan, folder), _NOTHING)
+    run.read(tasks, _RevisitWriter(run.plan, run.output.folder), _NOTHING)
     run.report.filtered = 0  # all that are no revisits
     return run.finish("revisits")
 
@@ -301,7 +299,7 @@ class _Run:
     def read(
         self,
         tasks: Sequence[ReadTask],
-        reader_of: Callable[[Sequence[ReadTask]], PieceReader[ReadTask]],
+        reader: PieceReader[ReadTask],
         schema: pa.Schema,
     ) -> "tuple[Sequence[ReadTask], DataFrame]":
         """Return tasks and their rows, which are kept; each file with one layout is cut no more."""
@@ -310,7 +308,7 @@ class _Run:
         attempt = 0
         while True:
             reports = ReportFolder(self.output.work.inner(f"reports-{attempt}"))
-            work = PieceWork(reader_of(tasks), task_name, schema, reports, task_is_far)
+            work = PieceWork(reader, task_name, schema, reports, task_is_far)
             rows = piece_frame(self._spark, tasks, work).persist(StorageLevel.DISK_ONLY)
             with shown_stages(self._spark, "reading", self._progress):
                 self.rows = rows.count()
@@ -386,12 +384,7 @@ class _Run:
             "bytes_saved": found.savings.bytes,
         }
         report.counts.update({name: count for name, count in counts.items() if count})
-        listed = [
-            ReadError(each.file or "", None, "line", f"line {each.line}: {each}")
-            for each in found.problems
-        ]
-        report.add_errors(listed)
-        report.errors_total += found.problems_total - len(listed)
+        add_lines(report, found.problems, found.problems_total)
         if self.plan.summary:
             content = json.dumps(record_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)

@@ -19,6 +19,7 @@ from nwx.facets.codes import check_bits
 from nwx.facets.counts import sums
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.definitions import UNKNOWN
+from nwx.jobs.pieces import mapped
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -276,7 +277,6 @@ def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFr
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as f
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     named = rows.select(
         f.col(f"{kind}_first").alias("first"), f.col(f"{kind}_second").alias("second")
@@ -297,9 +297,7 @@ def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFr
                 yield from numbered_texts([batch], start)
                 start += len(batch)
 
-    found = texts.sortWithinPartitions("first", "second").mapInArrow(
-        number, from_arrow_schema(NUMBERED_SCHEMA)
-    )
+    found = mapped(texts.sortWithinPartitions("first", "second"), number, NUMBERED_SCHEMA)
     return found.persist(StorageLevel.DISK_ONLY), total
 
 

@@ -1,7 +1,7 @@
 """The job `facets`: captures, and their combinations, counted by executors."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from nwx.bulk.arrays import Array
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -52,7 +51,7 @@ from nwx.jobs.facet_rows import (
     without_cuts,
 )
 from nwx.jobs.output import JobOutput, JobReport, OutputMode, ReportFolder, open_output
-from nwx.jobs.pieces import shown_stages, write_frame
+from nwx.jobs.pieces import mapped, shown_stages, write_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,7 +175,7 @@ class _Job:
         )
         least = self._options.min_captures
         counts = _collected(
-            _mapped(finest, lambda batches: projected_counts(batches, layout), COUNT_SCHEMA), least
+            mapped(finest, lambda batches: projected_counts(batches, layout), COUNT_SCHEMA), least
         )
         frequent = [cells for cells, _, _ in counts]
         shared = self._spark.sparkContext.broadcast(frequent)
@@ -241,20 +240,12 @@ def _summary(rows: "DataFrame") -> dict[str, Any]:
     return summary
 
 
-def _mapped(
-    rows: "DataFrame", function: Callable[[Iterator[pa.RecordBatch]], Any], schema: pa.Schema
-) -> "DataFrame":
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return rows.mapInArrow(function, from_arrow_schema(schema))
-
-
 def _coded(rows: "DataFrame", labels: Labels, layout: CellLayout) -> "DataFrame":
     from pyspark.sql.pandas.types import to_arrow_schema
 
     shared = rows.sparkSession.sparkContext.broadcast(labels.values)
     schema = coded_schema(to_arrow_schema(rows.schema))
-    return _mapped(rows, lambda batches: coded_rows(batches, shared.value, layout), schema)
+    return mapped(rows, lambda batches: coded_rows(batches, shared.value, layout), schema)
 
 
 def _once(
@@ -267,7 +258,7 @@ def _once(
     cells = rows.select(*names, "cell", "size_bytes").groupBy("first", "second", "cell")
     texts = cells.agg(f.max("size_bytes").alias("size_bytes"))
     texts = texts.repartition(partitions, "first", "second")
-    return _mapped(texts, lambda batches: counted_once(batches, layout, shared.value), COUNT_SCHEMA)
+    return mapped(texts, lambda batches: counted_once(batches, layout, shared.value), COUNT_SCHEMA)
 
 
 _Counts = tuple[Array, Array, Array]

@@ -36,6 +36,7 @@ from nwx.model import ReadError
 from nwx.version import __version__
 
 if TYPE_CHECKING:
+    from pyspark import TaskContext
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -304,6 +305,26 @@ MOST_TASKS = 20_000
 """More pieces than this share tasks: the driver keeps a good deal for each."""
 
 
+def mapped(
+    frame: "DataFrame",
+    function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+) -> "DataFrame":
+    """Return what a function makes of the batches of each partition."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return frame.mapInArrow(function, from_arrow_schema(schema))
+
+
+def task_context() -> "TaskContext":
+    """Return the context of the task that runs in this executor."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
 def piece_frame(
     spark: "SparkSession", pieces: Sequence[PieceT], work: PieceWork[PieceT]
 ) -> "DataFrame":
@@ -312,18 +333,13 @@ def piece_frame(
     Each piece is a separate task, unless there are very many. Reports are written whenever the rows
     are computed, possibly more than once.
     """
-    from pyspark import TaskContext
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     shared = spark.sparkContext.broadcast(pieces)
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        yield from read_pieces(numbers, shared.value, work, context.attemptNumber())
+        yield from read_pieces(numbers, shared.value, work, task_context().attemptNumber())
 
     numbers = spark.range(0, len(pieces), 1, max(1, min(len(pieces), MOST_TASKS)))
-    return numbers.mapInArrow(read, from_arrow_schema(work.schema))
+    return mapped(numbers, read, work.schema)
 
 
 def write_frame(frame: "DataFrame", folder: JobFolder, by: str = "") -> int:
@@ -331,17 +347,13 @@ def write_frame(frame: "DataFrame", folder: JobFolder, by: str = "") -> int:
 
     With `by`, each task has a file for each value of this column, as `PartWriter` writes them.
     """
-    from pyspark import TaskContext
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     rows = frame.sortWithinPartitions(by) if by else frame
     kept = [one for one in to_arrow_schema(frame.schema) if one.name != by]
     writer = PartWriter(folder, pa.schema(kept), by)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        yield from writer.write(batches, context.partitionId())
+        yield from writer.write(batches, task_context().partitionId())
 
-    written = rows.mapInArrow(write, from_arrow_schema(WRITTEN_SCHEMA))
-    return sum(written.toArrow().column("rows").to_pylist())
+    return sum(mapped(rows, write, WRITTEN_SCHEMA).toArrow().column("rows").to_pylist())

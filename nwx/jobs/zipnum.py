@@ -34,7 +34,7 @@ from nwx.jobs.output import (
     ReportFolder,
     open_output,
 )
-from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages
+from nwx.jobs.pieces import PieceWork, piece_frame, shown_stages, task_context
 from nwx.jobs.splits import sample_size, sampled_splits
 from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.publication import SPLITS, STEM, numbered_lines
@@ -235,8 +235,6 @@ def _written(
     done: set[int],
 ) -> "DataFrame":
     """Return a frame that writes all shards but those done when its rows, none, are asked for."""
-    from pyspark import TaskContext
-
     count = len(writing.points) + 1
     slots = tuple(
         None if number in done else slot for number, slot in enumerate(_slots(spark, count))
@@ -246,9 +244,7 @@ def _written(
     )
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        number = context.partitionId()
+        number = task_context().partitionId()
         if number not in done:
             writing.write(number, batches)
         yield from ()
