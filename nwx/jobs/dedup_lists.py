@@ -53,7 +53,7 @@ from nwx.dedup.tasks import (
     selected_columns,
 )
 from nwx.errors import SourceError
-from nwx.jobs.inputs import add_lines, in_one_piece, task_is_far, task_name
+from nwx.jobs.inputs import add_broken_lines, in_one_piece, task_is_far, task_name
 from nwx.jobs.output import (
     JobFolder,
     JobOutput,
@@ -384,7 +384,7 @@ class _Run:
             "bytes_saved": found.savings.bytes,
         }
         report.counts.update({name: count for name, count in counts.items() if count})
-        add_lines(report, found.problems, found.problems_total)
+        add_broken_lines(report, found.problems, found.problems_total)
         if self.plan.summary:
             content = json.dumps(record_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)

@@ -291,10 +291,10 @@ def add_readings(
             ReadError(each.file, None, "damage", each.damage) for each in found if each.damage
         ]
     report.add_errors(damaged)
-    add_lines(report, broken.problems, broken.problems_total)
+    add_broken_lines(report, broken.problems, broken.problems_total)
 
 
-def add_lines(report: JobReport, problems: Sequence[CdxError], total: int) -> None:
+def add_broken_lines(report: JobReport, problems: Sequence[CdxError], total: int) -> None:
     """Add the broken lines of CDX files to a report, of which the first ones are given."""
     report.add_errors(
         ReadError(each.file or "", None, "line", f"line {each.line}: {each}") for each in problems

@@ -55,7 +55,6 @@ TESTED_ELSEWHERE = {
     "nwx/archive_renders.py": "tests/cli/test_pictures.py",
     "nwx/archive_rules.py": "tests/cli/test_access.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",
-    "nwx/charts": "tests/unit/charts/test_pictures.py",
     "nwx/engine/access/access_index.py": "tests/conformance/test_access_rules.py",
     "nwx/engine/anchors": "tests/conformance/test_linked_search.py",
     "nwx/engine/date_rows.py": "tests/unit/engine/search_server/test_further_dates.py",
