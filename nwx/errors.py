@@ -37,8 +37,9 @@ is an ErrorText (`raise QueryError.translated(...)`), which pages show in the re
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
+
+from nwx.data_classes import dataclass
 
 _Errors = type[Exception] | tuple[type[Exception], ...]
 

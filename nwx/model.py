@@ -6,9 +6,11 @@ is "", a missing number is None. Timestamps are 14 digits, UTC. Digests are norm
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import field, make_dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from nwx.data_classes import dataclass
 
 DEFAULT_COLLECTION = "default"
 _FIELDS = "__dataclass_fields__"
@@ -60,8 +62,7 @@ class Capture(NamedTuple):
 
     `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz` inside a WACZ).
     `record_length` is in bytes as stored (compressed), `content_length` the payload's; None if
-    unknown. `document_id` is the id of `<url> <digest>`, "" without a digest. A tuple: quick to
-    make.
+    unknown. `document_id` is the id of `<url> <digest>`, "" without a digest. A quick tuple.
     """
 
     collection: str
@@ -92,7 +93,7 @@ class Capture(NamedTuple):
 
 
 _like_data_class = make_dataclass(
-    "_", Capture._fields, init=False, repr=False, eq=False, match_args=False
+    "_", Capture._fields, init=False, repr=False, eq=False, namespace={"__doc__": "A Capture."}
 )  # for `dataclasses.replace` and `fields`
 setattr(Capture, _FIELDS, getattr(_like_data_class, _FIELDS))
 

@@ -4,9 +4,10 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from nwx.data_classes import dataclass
 from nwx.errors import SettingsError
 
 DEFAULT_ENGINE = "archive"

@@ -3,11 +3,12 @@
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Event, Thread
 
 from nwx.bulk.whole_files import writing
+from nwx.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import resource
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from nwx.bulk.whole_files import hold, remove_leftovers, temporary_prefix, writing
+from nwx.data_classes import dataclass
 from nwx.errors import ErrorText
 
 MEMORY_BYTES = 512 << 20

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
+from nwx.data_classes import dataclass
 from nwx.errors import CdxError
 
 CDX_FIELDS = (

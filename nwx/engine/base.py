@@ -4,7 +4,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import islice
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.data_classes import dataclass
 from nwx.engine.capabilities import Ledger, Shards, Upgrade
 from nwx.engine.capture_index import CaptureIndex, nearest_captures, newest_first
 from nwx.engine.document_index import DatesIndex, DocumentIndex

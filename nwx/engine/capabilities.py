@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.whole_files import file_checksum
+from nwx.data_classes import dataclass
 from nwx.engine.indices.declarations import INDICES
 from nwx.errors import EngineError, UsageError
 from nwx.model import IndexName, SourceFile

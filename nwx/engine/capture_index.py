@@ -3,13 +3,13 @@
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
 from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
+from nwx.data_classes import dataclass
 from nwx.model import Capture
 from nwx.values.timestamps import seconds_between
 

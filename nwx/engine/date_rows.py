@@ -1,11 +1,11 @@
 """Dates of documents as arrays, a row for each, and which of them meet a condition."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from nwx.data_classes import dataclass
 from nwx.query.question import DateCondition, HiddenSpan, SeenDate
 from nwx.values.timestamps import Period
 

@@ -8,12 +8,13 @@ import json
 import mmap
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from nwx.data_classes import dataclass
 from nwx.errors import BlobError
 from nwx.keys import capture_id, document_id, document_key, precedence
 from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile

@@ -4,11 +4,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from nwx.bulk.whole_files import file_checksum, sealed_json, unsealed_json
+from nwx.data_classes import dataclass
 from nwx.engine.entries import EntryColumns
 from nwx.errors import BlobError, EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Capture

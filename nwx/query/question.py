@@ -1,9 +1,10 @@
 """A search as it is asked, the documents that it is about, and those hidden from its viewer."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple, Self
 
+from nwx.data_classes import dataclass
 from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nwx import mappings
+from nwx.data_classes import dataclass
 from nwx.errors import QueryError, TimestampError
 from nwx.model import IndexName
 from nwx.query.fields import ANCHOR, JOINED_FIELDS

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from nwx.data_classes import dataclass
 from nwx.errors import ErrorText, QueryError
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, Wildcard
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import QueryError
 from nwx.model import Collapse, IndexName

@@ -1,13 +1,13 @@
 """ZipNum clusters: capture indexes in compressed blocks, for billions of lines."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.data_classes import dataclass
 
 if TYPE_CHECKING:
     from nwx.zipnum.builds import ClusterBuildReport

@@ -33,7 +33,7 @@ ENGINES = ("nwx/engine/search_server/", "nwx/engine/embedded/")
 NOT_GERUNDS = {"digest_spelling", "missing"}
 """Names of modules that end in -ing and are nouns, or the name of their command."""
 
-CROWDED: dict[str, str] = {}
+CROWDED = {"nwx": "the spine: an Archive, its parts by area, and what all modules rest on"}
 """Folders with more modules than are easy to look through, with the reason."""
 
 TESTED_ELSEWHERE = {

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import count
 from typing import Any
 
+from nwx.data_classes import dataclass
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.entries import IndexEntry, clean_text

@@ -9,11 +9,11 @@ import hashlib
 import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
+from nwx.data_classes import dataclass
 from nwx.engine.access.matches import RuleMatcher, TimedRule
 from nwx.engine.access.rules import STRICTNESS, AccessRule, Action, Viewer
 from nwx.values.timestamps import to_timestamp

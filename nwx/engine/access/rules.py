@@ -2,9 +2,10 @@
 
 import hashlib
 import ipaddress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from enum import StrEnum
 
+from nwx.data_classes import dataclass
 from nwx.errors import NwxError, UsageError
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp

@@ -8,12 +8,12 @@ domains), for the first FACTOR_WINDOW hits.
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.data_classes import dataclass
 from nwx.engine.anchors.table import NO_TARGET, AnchorTable, Scores, TargetNumbers
 from nwx.engine.work import current_work
 from nwx.model import FoundByLinks

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import count, islice
 
@@ -10,6 +10,7 @@ import numpy as np
 from cachetools import LRUCache
 from tantivy import Occur, Query
 
+from nwx.data_classes import dataclass
 from nwx.engine.anchors.scores import (
     FACTOR_WINDOW,
     FoundTargets,

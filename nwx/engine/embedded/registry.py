@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, islice
 from typing import Any
 
 from nwx.captures import CaptureTuple, CaptureValues
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.captures.capture_lookups import source_codes
 from nwx.engine.embedded.captures.cdx_order import ordered_columns
 from nwx.engine.embedded.checks.sums import seen_changing, seen_growing

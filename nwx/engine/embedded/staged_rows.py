@@ -4,13 +4,13 @@ import fcntl
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nwx.bulk.whole_files import sealed_json
 from nwx.captures import values_of
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.database import DOCUMENT_FACETS
 from nwx.engine.entries import IndexEntry, clean_text, document_entry, file_entry
 from nwx.errors import EngineError

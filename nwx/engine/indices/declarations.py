@@ -6,9 +6,10 @@ counts, lists, deletes, restricts, erases and measures indices reads these decla
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from nwx.data_classes import dataclass
 from nwx.engine.indices.entry_store import BY_ID, EntryFilter, EntryOrder, OrderField
 from nwx.model import IndexName
 

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from nwx.data_classes import dataclass
 from nwx.engine.entries import IndexEntry
 from nwx.model import IndexStats
 

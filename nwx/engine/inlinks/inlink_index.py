@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nwx.data_classes import dataclass
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, ErrorText
 from nwx.model import IndexStats

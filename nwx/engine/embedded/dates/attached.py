@@ -8,7 +8,6 @@ import sqlite3
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from nwx.data_classes import dataclass
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows
 from nwx.engine.embedded.dates.folder import dates_folder, joined_file, locked, named_errors

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.plan import DATED_FACETS, SearchPlan
 from nwx.engine.embedded.documents.stored_columns import Ints

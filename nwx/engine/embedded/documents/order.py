@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 from tantivy import DocAddress, Query
 
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns

@@ -1,8 +1,8 @@
 """Plan of a question to an embedded archive, made before any look-up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from nwx.data_classes import dataclass
 from nwx.query.fields import JOINED_FIELDS
 from nwx.query.question import DateCondition, DocumentQuery, Question, facet_fields, resolve
 from nwx.query.tree import All, Bool, DateRange, Leaf, Node, has_scores

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 import numpy as np
 from tantivy import Query
 
+from nwx.data_classes import dataclass
 from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window

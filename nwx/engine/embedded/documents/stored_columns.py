@@ -6,7 +6,7 @@ The file is mapped into memory: columns that a question does not use are not rea
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from nwx.bulk.arrays import narrow, read_arrays, write_arrays
 from nwx.bulk.whole_files import file_checksum
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.database import COLUMNS_SUM, DOCUMENT_FACETS, count_rows
 from nwx.errors import BlobError
 

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves

@@ -5,9 +5,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import ClassVar
 
+from nwx.data_classes import dataclass
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
