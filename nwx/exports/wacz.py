@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from isal import igzip_lib
 
@@ -21,7 +21,7 @@ from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wac
 from nwx.checks.required_files import required_files
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
-from nwx.exports.wacz_records import WaczWriter, copied_record, new_record
+from nwx.exports.wacz_records import HashedFile, WaczWriter, copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
 from nwx.model import Capture, Document, ReadError, SourceFile
@@ -82,32 +82,41 @@ def pack(
     packed, QueryError on an invalid query.
     """
     report = PackReport()
+    nothing = ErrorText("no capture is in the selection; there is nothing to pack")
+    with _selected(engine, selection, report, progress, nothing) as catalogue:
+        with whole_file(out) as stream, closing(WaczWriter(stream, datetime.now(UTC))) as wacz:
+            records = RecordCopies(
+                lambda name: wacz.entry(f"archive/{name}"), catalogue, report, WARC_BYTES
+            )
+            records.write(engine.files(), progress)
+            _write_index(wacz, catalogue)
+            _write_pages(wacz, engine, catalogue, report, text=options.text)
+            about = {"title": options.title, "description": options.description}
+            needed = list(required_files(engine, catalogue.lone_revisits()))
+            report.requires = [one["filename"] for one in needed]
+            relation = {"relation": {"requires": needed}} if needed else {}
+            wacz.finish({"software": f"nwx {__version__}", **about, **relation})
+        report.bytes = out.stat().st_size
+    return report
+
+
+@contextmanager
+def _selected(
+    engine: Engine,
+    selection: WaczSelection,
+    report: PackReport,
+    progress: ShowProgress,
+    nothing: ErrorText,
+) -> Iterator[Catalogue]:
+    """Yield the captures of a selection; raises `nothing` as a SourceError where it has none."""
     with (
         temporary_folder() as scratch,
         closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
     ):
-        selected = shown_selection(select_captures(engine, selection, report.errors), progress)
-        total = catalogue.add(selected)
-        if not total:
-            raise SourceError.translated("no capture is in the selection; there is nothing to pack")
-        with whole_file(out) as stream:
-            made = datetime.now(UTC)
-            with closing(WaczWriter(stream, made)) as wacz:
-                records = RecordCopies(
-                    lambda name: wacz.entry(f"archive/{name}"), catalogue, report, WARC_BYTES
-                )
-                records.write(engine.files(), progress, total)
-                if not report.captures:
-                    raise SourceError(nothing_packed(report))
-                _write_index(wacz, catalogue)
-                _write_pages(wacz, engine, catalogue, report, text=options.text)
-                about = {"title": options.title, "description": options.description}
-                needed = list(required_files(engine, catalogue.lone_revisits()))
-                report.requires = [one["filename"] for one in needed]
-                relation = {"relation": {"requires": needed}} if needed else {}
-                wacz.finish({"software": f"nwx {__version__}", **about, **relation})
-        report.bytes = out.stat().st_size
-    return report
+        captures = select_captures(engine, selection, report.errors)
+        if not catalogue.add(shown_selection(captures, progress)):
+            raise SourceError(nothing)
+        yield catalogue
 
 
 def shown_selection(captures: Iterator[Capture], progress: ShowProgress) -> Iterator[Capture]:
@@ -129,15 +138,6 @@ def nothing_packed(report: PackReport) -> ErrorText:
     )
 
 
-class WarcSink(Protocol):
-    """A WARC being written; `size` is the number of bytes written so far."""
-
-    size: int
-
-    def write(self, data: bytes) -> int:
-        """Write some bytes and return where they begin."""
-
-
 class RecordCopies:
     """Writes records into WARCs and notes their new places.
 
@@ -146,7 +146,7 @@ class RecordCopies:
 
     def __init__(
         self,
-        open_warc: Callable[[str], AbstractContextManager[WarcSink]],
+        open_warc: Callable[[str], AbstractContextManager[HashedFile]],
         catalogue: Catalogue,
         report: PackReport,
         most_bytes: int,
@@ -154,17 +154,18 @@ class RecordCopies:
         self._open_warc, self._most_bytes = open_warc, most_bytes
         self._catalogue = catalogue
         self._report = report
-        self._warc: WarcSink | None = None
+        self._warc: HashedFile | None = None
         self._name = ""
         self._number = 0
         self._open = ExitStack()
 
-    def write(self, ledger: list[SourceFile], progress: ShowProgress, total: int) -> None:
-        """Write the records of all captures, file by file."""
+    def write(self, ledger: list[SourceFile], progress: ShowProgress) -> None:
+        """Write the records of all captures, file by file; raises SourceError without any."""
         sources = {(file.collection, file.name): _source(file) for file in ledger}
-        passed = 0
+        files = self._catalogue.files()
+        passed, total = 0, sum(count for _, _, count in files)
         with self._open:
-            for collection, name, count in self._catalogue.files():
+            for collection, name, count in files:
                 source = sources.get((collection, name))
                 if source is None:
                     message = "no archive file of this name was imported"
@@ -173,6 +174,8 @@ class RecordCopies:
                     self._write_file(source, collection, count)
                 passed += count
                 progress(WorkProgress("records", passed, total))
+        if not self._report.captures:
+            raise SourceError(nothing_packed(self._report))
 
     def _write_file(self, source: ArchiveSource, collection: str, count: int) -> None:
         before = self._report.captures + self._report.missing
@@ -202,7 +205,7 @@ class RecordCopies:
                 warc.write(block)
         self._note(capture, offset, length)
 
-    def _warc_with_room(self) -> WarcSink:
+    def _warc_with_room(self) -> HashedFile:
         if self._warc is None or self._warc.size >= self._most_bytes:
             self._open.close()
             self._name = f"data-{self._number:05d}.warc.gz"
@@ -303,18 +306,6 @@ def _json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-class _WarcFile:
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.size = 0
-
-    def write(self, data: bytes) -> int:
-        begin = self.size
-        self._stream.write(data)
-        self.size += len(data)
-        return begin
-
-
 def pack_warc(
     engine: Engine, selection: WaczSelection, out: Path, progress: ShowProgress = no_progress
 ) -> PackReport:
@@ -323,27 +314,17 @@ def pack_warc(
     Raises the same errors as `pack`.
     """
     report = PackReport()
-    with (
-        temporary_folder() as scratch,
-        closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
-    ):
-        captures = select_captures(engine, selection, report.errors)
-        total = catalogue.add(shown_selection(captures, progress))
-        if not total:
-            raise SourceError.translated(
-                "no capture is in the selection; there is nothing to write"
-            )
+    nothing = ErrorText("no capture is in the selection; there is nothing to write")
+    with _selected(engine, selection, report, progress, nothing) as catalogue:
         with whole_file(out) as stream:
-            sink = _WarcFile(stream)
+            sink = HashedFile(stream)
 
             @contextmanager
-            def opened(name: str) -> Iterator[WarcSink]:
+            def opened(name: str) -> Iterator[HashedFile]:
                 del name
                 yield sink
 
             copies = RecordCopies(opened, catalogue, report, most_bytes=1 << 62)
-            copies.write(engine.files(), progress, total)
-            if not report.captures:
-                raise SourceError(nothing_packed(report))
+            copies.write(engine.files(), progress)
         report.bytes = out.stat().st_size
     return report

@@ -34,8 +34,8 @@ class Resource:
     bytes: int
 
 
-class ZipFileEntry:
-    """A file that is being written into the WACZ."""
+class HashedFile:
+    """A file that is being written; `size` is the number of bytes written so far."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -67,12 +67,12 @@ class WaczWriter:
         self.resources: list[Resource] = []
 
     @contextmanager
-    def entry(self, path: str, *, deflated: bool = False) -> Iterator[ZipFileEntry]:
+    def entry(self, path: str, *, deflated: bool = False) -> Iterator[HashedFile]:
         """Yield a new file to write; files that are compressed already are stored as they are."""
         info = zipfile.ZipInfo(path, self._made.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
         with self._zip.open(info, "w", force_zip64=True) as stream:
-            entry = ZipFileEntry(stream)
+            entry = HashedFile(stream)
             yield entry
         self.resources.append(Resource(path, entry.digest(), entry.size))
 

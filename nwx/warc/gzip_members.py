@@ -135,7 +135,8 @@ class Members(ABC):
             self._gone_back += back
             raw.pos -= back
 
-    def _drain(self) -> None:
+    def skip(self) -> None:
+        """Go over the rest of the member."""
         while not self.ended:
             self._piece()
 
@@ -178,7 +179,7 @@ class GzipMembers(Members):
 
     def next(self) -> bool:
         if not self.ended:
-            self._drain()
+            self.skip()
         raw = self.raw
         if not raw.data.startswith(GZIP_MAGIC, raw.pos) and not self._found():
             return False

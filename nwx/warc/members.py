@@ -46,7 +46,7 @@ class ZstdMembers(Members):
         self._blocks_left = self._checksum = False
 
     def next(self) -> bool:
-        self._drain()
+        self.skip()
         raw = self.raw
         while not self.broken and SKIPPABLE.match(raw.peek(4)) and len(raw.peek(8)) == 8:
             raw.skip(8 + struct.unpack("<I", raw.peek(8)[4:])[0])

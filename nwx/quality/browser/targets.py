@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from nwx.errors import SourceError, UsageError
@@ -102,54 +102,57 @@ _INSERT, _INSERT_END = "<!-- WB Insert -->", "<!-- End WB Insert -->"
 _SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
 
 
-class PlaybackTarget(Protocol):
-    """How pages are addressed, and what the browser may reach. Must be picklable."""
+class PlaybackTarget:
+    """How pages are addressed, and what the browser may reach; by default as on the live web.
+
+    Must be picklable. `local` are the private addresses, as host:port, that live pages may use;
+    with `trusts_pages` pages at private addresses are visited, and may use their own host.
+    `is_playback`: captures are played, and not live pages visited.
+    """
+
+    local: tuple[str, ...] = ()
+    trusts_pages = False
+    is_playback = False
 
     @property
     def allowed(self) -> str:
         """The host and port that the browser may reach, "" for every public one."""
+        return ""
 
     @property
     def proxy(self) -> str:
         """Host and port of a proxy that everything goes through, "" for none."""
-
-    @property
-    def local(self) -> tuple[str, ...]:
-        """The private addresses, as host:port, that live pages may use."""
-
-    @property
-    def trusts_pages(self) -> bool:
-        """Whether pages at private addresses are visited, and may use their own host."""
-
-    @property
-    def is_playback(self) -> bool:
-        """Whether captures are played, and not live pages visited."""
+        return ""
 
     def address_of(self, task: RenderTask) -> str:
         """Return the address that the browser opens for a task."""
+        return task.url
 
     def archived(self, address: str) -> tuple[str, str] | None:
         """Return URL and timestamp that an address stands for, None if it is not a capture."""
+        return (address, "") if _SCHEME.match(address) else None
 
     def is_frame(self, address: str) -> bool:
         """Return whether an address is the player's page around a capture."""
+        del address
+        return False
 
     def answered(self, headers: Mapping[str, str]) -> str:
         """Return the timestamp of the capture that answered with these headers, or ""."""
+        del headers
+        return ""
 
     def original(self, html: str) -> str:
         """Return a DOM with the addresses and without the scripts of the player."""
+        return html
 
 
 @dataclass(frozen=True)
-class ArchivePlayback:
+class ArchivePlayback(PlaybackTarget):
     """Playback as pywb gives it; `prefix` is its address before the timestamp."""
 
     prefix: str
 
-    proxy = ""
-    local = ()
-    trusts_pages = False
     is_playback = True
 
     @cached_property
@@ -256,7 +259,7 @@ def _check_place(place: str, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class LiveWeb:
+class LiveWeb(PlaybackTarget):
     """The live web through a WARC-writing proxy at `http://host:port`.
 
     Local and private addresses are refused except `local` ones, as host:port, and with
@@ -266,9 +269,6 @@ class LiveWeb:
     address: str
     local: tuple[str, ...] = ()
     trusts_pages: bool = False
-
-    allowed = ""
-    is_playback = False
 
     @cached_property
     def proxy(self) -> str:
@@ -286,23 +286,3 @@ class LiveWeb:
             if _place(f"http://{place}") != place:
                 raise UsageError(f"{place!r} is no host and port; write them as localhost:8080")
         _check_place(self.proxy, f"the proxy {self.address}")
-
-    def address_of(self, task: RenderTask) -> str:
-        """Return the URL of a task."""
-        return task.url
-
-    def archived(self, address: str) -> tuple[str, str] | None:
-        """Return every address of the web as it is."""
-        return (address, "") if _SCHEME.match(address) else None
-
-    def is_frame(self, address: str) -> bool:
-        """Return False: nothing is around live pages."""
-        return False
-
-    def answered(self, headers: Mapping[str, str]) -> str:
-        """Return "": the time is now."""
-        return ""
-
-    def original(self, html: str) -> str:
-        """Return a DOM as it is."""
-        return html

@@ -1,11 +1,10 @@
 """The bytes of renders, read from the archive's files."""
 
-import zlib
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
@@ -23,7 +22,9 @@ from nwx.values.render_names import (
 )
 from nwx.values.timestamps import normal_timestamp, seconds_between
 from nwx.values.urlkeys import urlkey
+from nwx.warc.gzip_members import GzipMembers
 from nwx.warc.sources import ArchiveSource
+from nwx.warc.stored_bytes import Raw
 
 MOST_RENDER_BYTES = 64 << 20
 """The longest render that is read: a picture of a very long page, a HAR with all bodies."""
@@ -102,8 +103,6 @@ def _timestamp(stored: StoredBlock) -> str:
         return ""
 
 
-_GZIP = 31
-_PIECE = 1 << 18
 _HEAD_BYTES = 1 << 16
 
 
@@ -164,39 +163,14 @@ def _members(path: Path) -> Iterator[_Member]:
         if handle.read(2) not in (b"\x1f\x8b", b""):
             raise SourceError(f"{path} is no WARC file of gzip members; name another file")
         handle.seek(0)
-        yield from _whole_members(handle)
-
-
-def _whole_members(handle: BinaryIO) -> Iterator[_Member]:
-    """Yield the members up to the first that is not whole."""
-    start, rest = 0, b""
-    while True:
-        inflate = zlib.decompressobj(_GZIP)
-        head, stored = b"", 0
-        try:
-            while not inflate.eof:
-                piece = rest or handle.read(_PIECE)
-                if not piece:
-                    return
-                rest = b""
-                stored += len(piece)
-                head = _inflated(inflate, piece, head)
-        except zlib.error:
-            return
-        rest = inflate.unused_data
-        start += stored - len(rest)
-        if head.startswith(b"WARC/"):
-            yield _Member(start, head)
-
-
-def _inflated(inflate: "zlib._Decompress", piece: bytes, head: bytes) -> bytes:
-    """Inflate a piece; return the first bytes of the member as far as they are known."""
-    while piece and not inflate.eof:
-        data = inflate.decompress(piece, _PIECE)
-        if len(head) < _HEAD_BYTES:
-            head += data[: _HEAD_BYTES - len(head)]
-        piece = inflate.unconsumed_tail
-    return head
+        members = GzipMembers(Raw(handle))
+        while members.next():
+            head = members.data[:_HEAD_BYTES]
+            members.skip()
+            if members.faults:
+                return
+            if head.startswith(b"WARC/"):
+                yield _Member(members.end, head)
 
 
 MOST_NEAR = 200
