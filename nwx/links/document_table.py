@@ -16,7 +16,7 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import Texts, joined_texts, packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.links.parts import LinkPart
+from nwx.links.parts import LinkPart, places_in
 from nwx.values.urls import domain_of_host, host_of_urlkey
 
 NO_DOCUMENT = -1
@@ -144,9 +144,7 @@ def _coded(base: Mapping[str, Array], known: Texts, texts: pl.Series) -> tuple[p
     fresh = texts.unique().sort()
     fresh = fresh.filter(~fresh.is_in(before.implode())) if len(before) else fresh
     together = pl.concat([before, fresh])
-    frame = pl.DataFrame({"text": together}).with_row_index("number")
-    found = pl.DataFrame({"text": texts}).join(frame, on="text", maintain_order="left")
-    return together, found["number"].to_numpy().astype(np.uint32)
+    return together, places_in(texts, together).astype(np.uint32)
 
 
 def _ranks(order: Array) -> Array:

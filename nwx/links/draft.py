@@ -26,7 +26,6 @@ from nwx.links.ranges import (
     cut_range,
     empty_range,
     is_untouched,
-    numbered,
     range_starts,
     write_range,
 )
@@ -168,6 +167,6 @@ def _source(folder: Path, documents: str, parts: tuple[Path, ...]) -> RangeSourc
         [numbers for _, numbers in stretches],
         arrays,
         found["removed"],
-        numbered(Texts(arrays, "source").all()),
-        numbered(Texts(arrays, "host").all()),
+        pl.Series(Texts(arrays, "source").all(), dtype=pl.String),
+        pl.Series(Texts(arrays, "host").all(), dtype=pl.String),
     )

@@ -21,10 +21,12 @@ from nwx.errors import ErrorText, SourceError
 from nwx.keys import capture_key, document_id
 from nwx.links.parts import (
     CODED_KINDS,
+    NOWHERE,
     OTHER_KIND,
     PART_LINKS,
     LinkPart,
     batches,
+    places_in,
     write_part,
 )
 from nwx.values.urlkeys import urlkey
@@ -159,7 +161,6 @@ class InvertedLinks:
 
 
 _AT_ONCE = 5_000
-_NOWHERE = -1
 _DATES = {"document": pl.UInt32, "timestamp": pl.Int64, "collection": pl.String}
 
 
@@ -186,8 +187,7 @@ def write_loaded_part(
         "documents": documents.select("id", "state", source="urlkey", url="url", refused="refused"),
         "dates": _dates(engine, documents["id"].to_list()),
     }
-    places = IdPlaces(documents["id"].to_list())
-    return write_part(folder, frames, _stretches(inverted, places, progress))
+    return write_part(folder, frames, _stretches(inverted, documents["id"], progress))
 
 
 def _same_documents(inverted: InvertedLinks, engine: Engine, states: pl.DataFrame) -> pl.DataFrame:
@@ -231,13 +231,13 @@ def _dates(engine: Engine, ids: Sequence[bytes]) -> pl.DataFrame:
 
 
 def _stretches(
-    inverted: InvertedLinks, places: "IdPlaces", progress: ShowProgress
+    inverted: InvertedLinks, ids: pl.Series, progress: ShowProgress
 ) -> Iterator[dict[str, Array]]:
     total, done = inverted.notes.document_links, 0
     last: pl.DataFrame | None = None
     for links in inverted.links(PART_LINKS):
         done += len(links)
-        if arrays := stretch_arrays(_without_repeated(links, last, inverted.folder), places):
+        if arrays := stretch_arrays(_without_repeated(links, last, inverted.folder), ids):
             yield arrays
         last = links[-1:]
         progress(WorkProgress("loading", done, total))
@@ -260,13 +260,18 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
     return links.filter(~reduce(and_, same))
 
 
-def stretch_arrays(links: pl.DataFrame, places: "IdPlaces") -> dict[str, Array]:
+def stretch_arrays(links: pl.DataFrame, ids: pl.Series) -> dict[str, Array]:
     """Return the arrays of links (target, document, kind, anchor), ordered by target.
 
-    Links of documents without a place are left out; no arrays if none is left.
+    Documents are known by the places of their ids; links of others are left out, and there are no
+    arrays if none is left. Raises SourceError if an id has the wrong length.
     """
-    document = places.find(links["document"])
-    there = document != _NOWHERE
+    if (links["document"].bin.size() != ID_BYTES).any():
+        raise SourceError.translated(
+            "a document's id has another length; run `nwx spark links` again"
+        )
+    document = places_in(links["document"], ids)
+    there = document != NOWHERE
     links, document = links.filter(pl.Series(there)), document[there]
     if not len(links):
         return {}
@@ -281,7 +286,7 @@ def stretch_arrays(links: pl.DataFrame, places: "IdPlaces") -> dict[str, Array]:
         **packed_texts(anchors.to_list(), "anchor"),
         "link_starts": np.searchsorted(runs.to_numpy(), np.arange(len(keys) + 1)),
         "document": document.astype(np.uint32),
-        "anchor": _codes(links["anchor"], anchors).astype(np.uint32),
+        "anchor": places_in(links["anchor"], anchors).astype(np.uint32),
         "kind": kind.to_numpy().astype(np.uint8),
     }
 
@@ -289,45 +294,3 @@ def stretch_arrays(links: pl.DataFrame, places: "IdPlaces") -> dict[str, Array]:
 def _others(texts: pl.Series, one: str) -> pl.Series:
     found = texts.unique()
     return found.filter(found != one).sort()
-
-
-def _codes(texts: pl.Series, among: pl.Series) -> Array:
-    numbers = pl.DataFrame({"text": among}).with_row_index("number")
-    joined = pl.DataFrame({"text": texts}).join(
-        numbers, on="text", how="left", maintain_order="left"
-    )
-    return joined["number"].to_numpy()
-
-
-class IdPlaces:
-    """The places of ids, which are in order, looked up many at a time."""
-
-    def __init__(self, ids: Sequence[bytes]) -> None:
-        self._high, self._low = _halves(b"".join(ids))
-
-    def find(self, ids: pl.Series) -> Array:
-        """Return the place of each id, -1 if unknown.
-
-        Raises SourceError if an id has the wrong length.
-        """
-        if (ids.bin.size() != ID_BYTES).any():
-            raise SourceError.translated(
-                "a document's id has another length; run `nwx spark links` again"
-            )
-        high, low = _halves(b"".join(ids.to_list()))
-        found = np.full(len(high), _NOWHERE, dtype=np.int64)
-        at = np.searchsorted(self._high, high)
-        pending = np.arange(len(high))
-        while len(pending := pending[at[pending] < len(self._high)]):
-            pending = pending[self._high[at[pending]] == high[pending]]
-            same = self._low[at[pending]] == low[pending]
-            found[pending[same]] = at[pending[same]]
-            # Ids with the same first half follow one another.
-            pending = pending[~same]
-            at[pending] += 1
-        return found
-
-
-def _halves(ids: bytes) -> tuple[Array, Array]:
-    numbers = np.frombuffer(ids, ">u8").astype(np.uint64).reshape(-1, 2)
-    return np.ascontiguousarray(numbers[:, 0]), np.ascontiguousarray(numbers[:, 1])

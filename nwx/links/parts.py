@@ -44,6 +44,7 @@ PART_LINKS = 1 << 20
 
 MOST_CHARACTERS = 128 << 20
 NO_URLKEY = -1
+NOWHERE = -1
 
 _Ints = npt.NDArray[np.int64]
 _UNFINISHED = ".unfinished"
@@ -297,3 +298,11 @@ def batches(ids: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     """Yield ids, at most `size` at a time."""
     for begin in range(0, len(ids), size):
         yield ids[begin : begin + size]
+
+
+def places_in(values: pl.Series, among: pl.Series) -> Array:
+    """Return the place of each value among others that are all different, NOWHERE without one."""
+    places = pl.DataFrame({"value": among}).with_row_index("place")
+    asked = pl.DataFrame({"value": values})
+    found = asked.join(places, on="value", how="left", maintain_order="left")["place"]
+    return found.cast(pl.Int64).fill_null(NOWHERE).to_numpy()

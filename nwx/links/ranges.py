@@ -7,7 +7,6 @@ links of deleted documents are left out, and only the affected targets are recou
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +25,7 @@ from nwx.engine.inlinks.counts import (
 from nwx.engine.inlinks.inlink_index import RangeNotes
 from nwx.engine.inlinks.table import OWN_HOST, SELF, TargetRange
 from nwx.links.document_table import NO_DOCUMENT
-from nwx.links.parts import LinkPart, LinkStretch
+from nwx.links.parts import LinkPart, LinkStretch, places_in
 from nwx.values.urls import host_of_urlkey
 
 RANGE_LINKS = 1 << 20
@@ -126,7 +125,6 @@ def _ranked(texts: pl.Series) -> tuple[pl.Series, Array]:
 
 
 _HALF = np.uint64(32)
-_NOWHERE = -1
 _COUNTS = CellCounts._fields
 
 
@@ -142,8 +140,8 @@ class RangeSource:
     numbers: Sequence[Array]
     documents: Mapping[str, Array]
     removed: Array
-    sources: pl.DataFrame
-    hosts: pl.DataFrame
+    sources: pl.Series
+    hosts: pl.Series
 
 
 def empty_range() -> TargetRange:
@@ -305,8 +303,8 @@ def _flags(source: RangeSource, new: KeyedLinks) -> Array:
     """Return flags of new links: from the same host, and from the same URL."""
     if not len(new.target):
         return np.zeros(0, np.uint8)
-    hosts = _numbers_of(_hosts_of(new.keys), source.hosts)
-    pages = _numbers_of(new.keys, source.sources)
+    hosts = places_in(_hosts_of(new.keys), source.hosts)
+    pages = places_in(new.keys, source.sources)
     own: Array = source.documents["host"][new.document] == hosts[new.target]
     itself: Array = source.documents["source"][new.document] == pages[new.target]
     flags: Array = own * OWN_HOST | itself * SELF
@@ -322,17 +320,3 @@ def _hosts_of(keys: pl.Series) -> pl.Series:
         schema={"head": pl.String, "host": pl.String},
     )
     return frame.join(known, on="head", how="left", maintain_order="left")["host"]
-
-
-def _numbers_of(texts: pl.Series, among: pl.DataFrame) -> Array:
-    """Return the numbers of texts in others (text, number), _NOWHERE for unknown ones."""
-    wanted = pl.DataFrame({"text": texts})
-    joined = wanted.join(among, on="text", how="left", maintain_order="left")
-    found: Array = joined["number"].cast(pl.Int64).fill_null(_NOWHERE).to_numpy()
-    return found
-
-
-def numbered(texts: Sequence[str]) -> pl.DataFrame:
-    """Return texts and their numbers, as RangeSource has sources and hosts."""
-    schema: dict[str, Any] = {"text": pl.String}
-    return pl.DataFrame({"text": texts}, schema=schema).with_row_index("number")

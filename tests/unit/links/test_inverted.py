@@ -1,7 +1,6 @@
 """Inverted links in Parquet files, and what is refused of them."""
 
 import json
-import random
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from nwx.errors import SourceError
 from nwx.links.inverted import (
     INVERTED_LINKS,
     INVERTED_NOTES,
-    IdPlaces,
     InvertedLinks,
     stretch_arrays,
     write_loaded_part,
@@ -98,18 +96,6 @@ class _Archive:
         return {id: Dates("", (("20150101000000", "web"),)) for id in ids[:1]}
 
 
-def test_ids_with_the_same_half_are_told_apart() -> None:
-    chance = random.Random(1)
-    halves = [bytes(7) + bytes([n]) for n in range(6)]
-    known = sorted({chance.choice(halves) + chance.choice(halves) for _ in range(20)})
-    asked = [one + other for one in halves for other in halves] + [b"\xff" * 16]
-    expected = [known.index(id) if id in known else -1 for id in asked]
-    assert IdPlaces(known).find(pl.Series(asked)).tolist() == expected
-    assert IdPlaces([]).find(pl.Series(asked[:1])).tolist() == [-1]
-    with pytest.raises(SourceError, match="has another length"):
-        IdPlaces(known).find(pl.Series([b"short"]))
-
-
 def test_links_lie_by_their_targets() -> None:
     rows = [
         ("test,a)/", IDS[0], "img", "text"),
@@ -117,7 +103,7 @@ def test_links_lie_by_their_targets() -> None:
         ("test,b)/", IDS[3], "a", "no document"),
         ("test,c)/", IDS[1], "strange", "größe"),
     ]
-    arrays = stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), IdPlaces(IDS[:3]))
+    arrays = stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), pl.Series(IDS[:3]))
     assert arrays["key_bytes"].tobytes() == b"test,a)/test,c)/"
     assert arrays["link_starts"].tolist() == [0, 2, 3]
     assert arrays["document"].tolist() == [0, 1, 1]
@@ -129,7 +115,11 @@ def test_links_lie_by_their_targets() -> None:
     ]
     assert texts == ["text", "", "größe"]
     assert arrays["anchor"][1] == 0
-    assert stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), IdPlaces([])) == {}
+    none = pl.Series(dtype=pl.Binary)
+    assert stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), none) == {}
+    wrong = pl.DataFrame([("test,a)/", b"short", "a", "")], schema=COLUMNS, orient="row")
+    with pytest.raises(SourceError, match="has another length"):
+        stretch_arrays(wrong, none)
 
 
 def test_repeated_links_count_once_and_stretches_are_bounded(
