@@ -202,28 +202,14 @@ def with_payloads(rows: "DataFrame") -> "DataFrame":
     `own_type`, `own_size` and `own_size_bytes` are the revisit's own values, null elsewhere; see
     `nwx.facets.revisits` for the rule.
     """
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    revisits = rows.filter("revisit")
-    payloads = rows.filter("not revisit")
-    asked = revisits.select("task", *_DIGEST, *_URL).distinct()
-    best = payloads.groupBy(*_DIGEST, *_URL).agg(f.min(_payload()).alias("payload"))
-    by_both = best.join(asked.select(*_DIGEST).distinct(), list(_DIGEST))
-    by_digest = by_both.groupBy(*_DIGEST).agg(f.min("payload").alias("of_digest"))
-    told = asked.join(by_digest, list(_DIGEST), "left")
-    told = told.join(by_both, [*_DIGEST, *_URL], "left")
-    found = revisits.join(told, ["task", *_DIGEST, *_URL], "left")
-    resolved = found.select(*_resolved(rows.columns))
-    return without_own(payloads).unionByName(resolved)
-
-
-def without_own(rows: "DataFrame") -> "DataFrame":
-    """Return rows that include no revisits, with null columns for the revisits' own values."""
-    from pyspark.sql import functions as f
-
-    own = [f.lit(None).cast("string").alias("own_type")]
-    own += [f.lit(None).cast("long").alias(f"own_{name}") for name in _OF_PAYLOAD[1:]]
-    return rows.select("*", *own)
+    payload = f.when(~f.col("revisit"), _payload())
+    by_digest = f.min(payload).over(Window.partitionBy(*_DIGEST))
+    by_both = f.min(payload).over(Window.partitionBy(*_DIGEST, *_URL))
+    found = rows.withColumn("of_digest", by_digest).withColumn("payload", by_both)
+    return found.select(*_resolved(rows.columns))
 
 
 def _payload() -> "Column":
@@ -249,25 +235,12 @@ def _resolved(columns: list[str]) -> "Iterator[Column]":
             continue
         unknown = "unknown_type" if name == "type" else "unknown_size"
         known = [
-            f.when(~f.col(f"{payload}.{unknown}"), f.col(f"{payload}.{name}"))
+            f.when(f.col("revisit") & ~f.col(f"{payload}.{unknown}"), f.col(f"{payload}.{name}"))
             for payload in ("payload", "of_digest")
         ]
         yield f.coalesce(*known, f.col(name)).alias(name)
     for name in _OF_PAYLOAD:
-        yield f.col(name).alias(f"own_{name}")
-
-
-def numbered_texts(batches: Iterable[pa.RecordBatch], start: int) -> _Batches:
-    """Yield numbers from `start` on to texts that are all different."""
-    for batch in batches:
-        end = start + len(batch)
-        columns = [
-            batch.column("first"),
-            batch.column("second"),
-            pa.array(range(start, end), pa.int64()),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=NUMBERED_SCHEMA)
-        start = end
+        yield f.when(f.col("revisit"), f.col(name)).alias(f"own_{name}")
 
 
 def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFrame, int]":
@@ -289,13 +262,14 @@ def text_numbers(rows: "DataFrame", kind: str, partitions: int) -> "tuple[DataFr
         starts[part], total = total, total + count
 
     def number(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        start = None
+        passed = 0
         for batch in batches:
             if len(batch):
-                part = batch.column("part")[0].as_py()
-                start = starts[part] if start is None else start
-                yield from numbered_texts([batch], start)
-                start += len(batch)
+                start = starts[batch.column("part")[0].as_py()] + passed
+                numbers = pa.array(np.arange(start, start + len(batch)))
+                columns = [batch.column("first"), batch.column("second"), numbers]
+                yield pa.RecordBatch.from_arrays(columns, schema=NUMBERED_SCHEMA)
+                passed += len(batch)
 
     found = mapped(texts.sortWithinPartitions("first", "second"), number, NUMBERED_SCHEMA)
     return found.persist(StorageLevel.DISK_ONLY), total

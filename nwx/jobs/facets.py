@@ -36,7 +36,6 @@ from nwx.jobs.facet_cells import (
     text_numbers,
     with_numbers,
     with_payloads,
-    without_own,
 )
 from nwx.jobs.facet_rows import (
     LAYOUT_CHANGED,
@@ -119,8 +118,7 @@ class _Job:
         wide = captures // _ROWS_A_PARTITION + 1
         self._partitions = max(self._spark.sparkContext.defaultParallelism, wide)
         layout = cell_layout(labels)
-        resolved = with_payloads(rows) if found["revisits"] else without_own(rows)
-        coded = self._keep(_coded(resolved, labels, layout))
+        coded = self._keep(_coded(with_payloads(rows), labels, layout))
         with self._shown("combining"):
             groupings = self._groupings(coded, layout)
         with self._shown("writing"):
@@ -231,11 +229,11 @@ class _Job:
 
 
 def _summary(rows: "DataFrame") -> dict[str, Any]:
-    """Return the number of captures and revisits, and the distinct texts per column."""
+    """Return the number of captures, and the distinct texts per column."""
     from pyspark.sql import functions as f
 
-    counts = [f.count("*").alias("captures"), f.count_if("revisit").alias("revisits")]
-    (found,) = rows.agg(*counts, *[f.collect_set(name).alias(name) for name in TEXTS]).collect()
+    texts = [f.collect_set(name).alias(name) for name in TEXTS]
+    (found,) = rows.agg(f.count("*").alias("captures"), *texts).collect()
     summary: dict[str, Any] = found.asDict()
     return summary
 

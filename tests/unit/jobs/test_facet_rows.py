@@ -16,7 +16,6 @@ from nwx.facets.builds.sources import EXPORT_NOTE
 from nwx.facets.criteria import Criterion
 from nwx.facets.sites import Sites
 from nwx.jobs import facet_rows
-from nwx.jobs.facet_cells import NUMBERED_SCHEMA, numbered_texts
 from nwx.jobs.facet_rows import (
     ROW_SCHEMA,
     TEXTS,
@@ -128,12 +127,6 @@ def test_texts_get_the_codes_of_all_tasks() -> None:
     cells = found.column("cell").to_numpy()
     assert layout.codes(cells, Criterion.STATUS).tolist() == [2, 0]
     assert layout.codes(cells, Criterion.SITE).tolist() == [2, 1]
-
-
-def test_texts_are_numbered_in_their_order() -> None:
-    batch = pa.RecordBatch.from_arrays([pa.array([4, 5]), pa.array([0, 1])], ["first", "second"])
-    found = pa.Table.from_batches(numbered_texts([batch, batch], 7), NUMBERED_SCHEMA)
-    assert found["number"].to_pylist() == [7, 8, 9, 10]
 
 
 def test_an_export_is_read_in_slices_month_by_month(
