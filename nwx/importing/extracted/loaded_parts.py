@@ -1,7 +1,8 @@
 """From a documents file to parts for the engine: what `import_file` makes of an archive file."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,26 +12,23 @@ from cachetools import LRUCache
 from nwx.captures import page_places
 from nwx.errors import SourceError
 from nwx.importing.archive_file import conflict_verdict
-from nwx.importing.collector import EXTRACT, Lookups
+from nwx.importing.collector import EXTRACT, CollectedBatch, Collector, Fate, Lookups
 from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
 from nwx.importing.extracted.notes import ExtractedFile, PartNotes
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
-from nwx.keys import document_key, makes_document, precedence
 from nwx.model import (
     EXCLUDED,
     PURGED,
     UNDEDUPLICATED,
     UNREADABLE,
     Batch,
-    Capture,
-    Dates,
-    Document,
     Extract,
     ReadError,
     SourceFile,
 )
 from nwx.values.render_names import render_name
+from nwx.warc.reader import CaptureRecord
 
 _REMEMBERED_TEXTS = 1_000
 _ERRORS = "errors"
@@ -84,8 +82,8 @@ class _Load:
         self._documents, self._notes, self._entry = documents, notes, entry or new
         self._first_row = documents.first_row(number)
         self._with_pages, self._is_new = task.with_pages, entry is None
-        self._options, self._lookups = options, lookups
-        self._texts = _Texts(documents)
+        self._options, self._texts = options, _Texts(documents)
+        self._held = _RowCollector(lookups, options, self._texts)
         self._left_out: list[tuple[int, str]] = []
         self._unmet_errors = 0
 
@@ -135,34 +133,35 @@ class _Load:
         counted: int,
         counts: Counter[str],
     ) -> FilePart:
-        held = _Rows(self._lookups, self._options, self._texts)
         for number, row in enumerate(rows, first):
-            if (fate := held.add(row, self._first_row + number)) and number >= counted:
+            if (fate := self._held.add_row(_Row(row, self._first_row + number))) and (
+                number >= counted
+            ):
                 self._left_out.append((number, fate))
-        documents = held.documents()
-        errors = self._met_errors(part, held)
+        found = self._held.take()
+        errors = self._met_errors(part)
         files = (self._ledger_entry(part, counts),) if part.counts is not None else ()
         told = part.counts is None or self._notes.checksum or self._is_new
-        pages = page_places(one.capture for one in documents) if self._with_pages else ()
-        batch = Batch(tuple(documents), tuple(held.captures), held.dates(), files if told else ())
+        pages = page_places(one.capture for one in found.documents) if self._with_pages else ()
         return FilePart(
-            batch,
+            Batch(found.documents, found.captures, found.dates, files if told else ()),
             (*errors, *self._unlisted(part)),
             part.records,
-            len(held.captures),
-            held.candidates,
-            held.fates[EXCLUDED],
+            len(found.captures),
+            found.candidates,
+            found.excluded,
             part.bytes,
             tuple(pages),
             late=tuple(one.late_outlinks() for one in part.late),
-            purged=held.fates[PURGED],
-            joins=tuple(held.joins),
-            renders=sum(render_name(one.url) is not None for one in held.captures),
+            purged=found.purged,
+            joins=found.joins,
+            renders=sum(render_name(one.url) is not None for one in found.captures),
         )
 
-    def _met_errors(self, part: PartNotes, held: "_Rows") -> list[ReadError]:
+    def _met_errors(self, part: PartNotes) -> list[ReadError]:
         """Return the errors of a part, without errors of texts that an import would skip."""
-        met = [e for e in part.errors if e.kind != EXTRACT or e.offset not in held.not_extracted]
+        skipped = self._held.not_extracted
+        met = [e for e in part.errors if e.kind != EXTRACT or e.offset not in skipped]
         self._unmet_errors += len(part.errors) - len(met)
         return met
 
@@ -211,83 +210,59 @@ class _Texts:
         return self._read[id]
 
 
-class _Rows:
-    """The rows of one part while it is put together."""
+class _Row(CaptureRecord):
+    """A row of a documents file as a record; `place` is that of the row."""
+
+    __slots__ = ("extract", "place")
+
+    def __init__(self, row: Mapping[str, Any], place: int) -> None:
+        self.capture, self.extract, self.place = row_capture(row), extract_of(row), place
+        self.further, self._metadata = (), []
+
+
+class _RowCollector(Collector):
+    """Collects rows as if they were records, with the extracts that these have.
+
+    `not_extracted` are the offsets of captures whose texts an import would not have extracted.
+    """
 
     def __init__(self, lookups: Lookups, options: ImportOptions, texts: _Texts) -> None:
-        self._lookups, self._deduplicate, self._texts = lookups, options.deduplicate, texts
-        self._documents: dict[str | int, Document] = {}
-        self._without_text: list[Capture] = []
-        self._seen: dict[str, set[tuple[str, str]]] = {}
-        self.captures: list[Capture] = []
-        self.fates: Counter[str] = Counter()
+        super().__init__(options, lookups, lambda offset: nullcontext(), {})
+        self._texts = texts
+        self._with_text: set[int] = set()
+        self._textless: list[CaptureRecord] = []
         self.not_extracted: set[int] = set()
-        self.candidates = 0
-        self.joins: Sequence[str] = ()
 
-    def add(self, row: Mapping[str, Any], place: int) -> str:
-        """Take a row at a place; return why its capture is left out, "" where it is not."""
-        capture, extract = row_capture(row), extract_of(row)
-        if self._lookups.purged(capture):
-            return self._leave_out(capture, extract, PURGED, place)
-        if capture.document_id:
-            seen = self._seen.setdefault(document_key(capture.url, capture.digest), set())
-            seen.add((capture.timestamp, capture.collection))
-        listed = self._lookups.listed
-        if listed is not None and listed(capture.url, capture.digest, capture.timestamp):
-            return self._leave_out(capture, extract, EXCLUDED, place)
-        self.captures.append(capture)
-        browsed = makes_document(capture)
-        self.candidates += browsed or capture.record_type == "revisit"
-        if extract is not None:
-            self._keep(capture, extract)
-        elif browsed:
-            self._without_text.append(capture)
-        return ""
+    def add_row(self, row: _Row) -> str:
+        """Take a row; return why its capture is left out, "" where it is not."""
+        row.kept = self.wants(row.capture)
+        fate = self.add(row)
+        if row.extract is not None:
+            self._with_text.add(row.capture.source_file_offset)
+            if fate is not Fate.STORED and self._options.deduplicate:
+                self._texts.add(row.capture.document_id, row.place, row.extract)
+        return {Fate.EXCLUDED: EXCLUDED, Fate.PURGED: PURGED}.get(fate, "")
 
-    def _leave_out(self, capture: Capture, extract: Extract | None, fate: str, place: int) -> str:
-        self.fates[fate] += 1
-        self.not_extracted.add(capture.source_file_offset)
-        if extract is not None and self._deduplicate:
-            self._texts.add(capture.document_id, place, extract)
-        return fate
+    def take(self) -> CollectedBatch:
+        """Return everything collected; documents have the texts of captures that were left out."""
+        for record in self._textless:
+            if record.capture.document_id in self._texts:
+                super()._wait(record)
+        # Further digests of payloads are not known here.
+        self._elsewhere.update(self._seen)
+        collected = super().take()
+        kept = {one.capture.source_file_offset for one in collected.documents}
+        self.not_extracted = self._with_text - kept
+        self._with_text, self._textless = set(), []
+        return collected
 
-    def _keep(self, capture: Capture, extract: Extract) -> None:
-        key = capture.document_id if self._deduplicate else capture.source_file_offset
-        held = self._documents.get(key)
-        if held is None or precedence(held.capture) < precedence(capture):
-            self._documents[key] = Document(capture, extract)
+    def _wait(self, record: CaptureRecord) -> None:
+        if isinstance(record, _Row) and record.extract is None:
+            self._textless.append(record)
+        else:
+            super()._wait(record)
 
-    def documents(self) -> list[Document]:
-        """Return the documents that the archive does not have, or only of later captures."""
-        if not self._deduplicate:
-            return list(self._documents.values())
-        self._take_texts()
-        memory = self._lookups.memory
-        ranks = {str(id): precedence(one.capture) for id, one in self._documents.items()}
-        asked = [id for id, rank in ranks.items() if memory.precedence(id) < rank]
-        known = self._lookups.known(asked) if asked else {}
-        new = [id for id in asked if known.get(id, -1) < ranks[id]]
-        for id in asked:
-            memory.remember(id, max(known.get(id, -1), ranks[id]))
-        chosen = [self._documents[id] for id in new]
-        kept = {one.capture.source_file_offset for one in chosen}
-        texts = {one.capture.source_file_offset for one in self._documents.values()}
-        self.not_extracted |= texts - kept
-        return chosen
-
-    def _take_texts(self) -> None:
-        """Give new documents the texts of captures that were left out: the payload is the same."""
-        waiting = [one for one in self._without_text if one.document_id in self._texts]
-        known = self._lookups.known({one.document_id for one in waiting}) if waiting else {}
-        for capture in waiting:
-            id = capture.document_id
-            rank = max(known.get(id, -1), self._lookups.memory.precedence(id))
-            if rank < precedence(capture):
-                self._keep(capture, self._texts.read(id))
-
-    def dates(self) -> tuple[Dates, ...]:
-        """Return the dates of all captures, of those on exclusion lists too."""
-        dates = [Dates(key, tuple(sorted(seen))) for key, seen in self._seen.items()]
-        joined, self.joins = self._lookups.joined(dates)
-        return tuple(joined)
+    def _text(self, record: CaptureRecord) -> Extract:
+        if isinstance(record, _Row) and record.extract is not None:
+            return record.extract
+        return self._texts.read(record.capture.document_id)
