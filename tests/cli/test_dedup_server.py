@@ -29,6 +29,7 @@ from tests.warcs import many_pages, write_warc
 
 CLIENT_COMMANDS = 10_000
 COMMANDS = int(os.environ.get("NWX_TEST_REDIS_COMMANDS", "2000"))
+KILLS = int(os.environ.get("NWX_TEST_REDIS_KILLS", "4"))
 UNORDERED = {b"HGETALL": 2, b"SMEMBERS": 1, b"SDIFF": 1}
 KEYS = [b"a", b"b", b"c", b"\x00\xff\r\n"]
 FIELDS = [b"", b"f", b"g", b"\x00\r\n*3\r\n", b"-9223372036854775808"]
@@ -124,7 +125,7 @@ def test_acknowledged_hashes_survive_kills(tmp_path: Path) -> None:
                     return
                 told.add(digest)
 
-    for round_ in range(4):
+    for round_ in range(KILLS):
         server = DedupServer(archive)
         known = len(told)
         writers = [
