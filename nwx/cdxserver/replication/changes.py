@@ -27,7 +27,7 @@ from nwx.engine.access.decisions import AccessRules
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.engine.indices.alias_index import Aliases
-from nwx.engine.indices.change_log import LoggedChange, LoggedKind
+from nwx.engine.indices.change_log import KEPT_DAYS, LoggedChange, LoggedKind
 from nwx.errors import CdxQueryError
 from nwx.model import Capture
 
@@ -55,6 +55,7 @@ class ChangeFeed:
 
     def sequence(self) -> int:
         """Return the number of the last change; captures not logged yet count as one."""
+        self._log.forget(self._collection)
         head = self._log.begin(self._collection, self._engine.aliases)
         mark = self._engine.capture_mark()
         if mark == head.mark:
@@ -68,10 +69,17 @@ class ChangeFeed:
     def batches(self, since: int, size: int = DEFAULT_SIZE) -> Iterator[NumberedBatch]:
         """Yield the changes after a number, at least one and about `size` bytes.
 
-        Raises CdxQueryError for a number that the log has not reached.
+        Raises CdxQueryError for a number that the log has not reached, and for one before
+        deletions that it has forgotten; who begins at 0 has nothing that was deleted.
         """
         if since > (reached := self.sequence()):
             raise CdxQueryError(f"there are {reached} changes, and none numbered {since}")
+        head = self._log.head(self._collection)
+        if head and 0 < since < head.forgotten:
+            raise CdxQueryError(
+                f"deletions up to {head.forgotten} are forgotten after {KEPT_DAYS} days;"
+                " follow with an empty archive"
+            )
         return self._batches(since, size)
 
     def _batches(self, since: int, size: int) -> Iterator[NumberedBatch]:

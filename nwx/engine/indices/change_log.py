@@ -2,11 +2,12 @@
 
 A collection is logged from the first time that somebody asks for its changes. Entries are numbered
 from 1; one is the captures stored between two marks, or the keys of captures that were deleted, or
-the urlkeys of aliases that were changed.
+the urlkeys of aliases that were changed. Keys of deleted captures are forgotten after a while.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
 
@@ -16,6 +17,9 @@ from nwx.engine.indices.entry_store import EntryIndex
 from nwx.model import Capture
 
 KEYS_AT_ONCE = 10_000
+KEPT_DAYS = 30
+"""The keys of deleted captures are kept so long."""
+
 _WORTH_AN_ENTRY = 1_000
 _READ_AT_ONCE = 500
 _HEAD = "head"
@@ -31,7 +35,10 @@ class LoggedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """An entry of the log: the first captures between two marks, so many, or keys."""
+    """An entry of the log: the first captures between two marks, so many, or keys.
+
+    `until` is the last day (YYYYMMDD) on which the keys of deleted captures are kept.
+    """
 
     number: int
     kind: LoggedKind
@@ -43,10 +50,15 @@ class LoggedChange:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The number of the last entry of a log, and the mark that its captures reach to."""
+    """The number of the last entry of a log, and the mark that its captures reach to.
+
+    No entry up to `searched` has to be forgotten; the last that was is `forgotten`.
+    """
 
     number: int
     mark: str
+    searched: int = 0
+    forgotten: int = 0
 
 
 class ChangeLog(EntryIndex):
@@ -56,7 +68,10 @@ class ChangeLog(EntryIndex):
         """Return where the log of a collection ends, None where there is none."""
         id = _id(collection, _HEAD)
         entry = self._store.get([id]).get(id)
-        return LogHead(entry["number"], entry.get("until", "")) if entry else None
+        if entry is None:
+            return None
+        searched, forgotten = entry.get("captures", 0), int(entry.get("since") or 0)
+        return LogHead(entry["number"], entry.get("until", ""), searched, forgotten)
 
     def begin(self, collection: str, aliases: AliasIndex) -> LogHead:
         """Return where the log of a collection ends; begin one, with its aliases, if missing."""
@@ -124,7 +139,9 @@ class ChangeLog(EntryIndex):
             return
         id = _id(collection, _HEAD)
         for begin in range(0, len(keys), KEYS_AT_ONCE):
-            noted = {"keys": list(keys[begin : begin + KEYS_AT_ONCE])}
+            noted: IndexEntry = {"keys": list(keys[begin : begin + KEYS_AT_ONCE])}
+            if kind is LoggedKind.DELETED:
+                noted["until"] = f"{datetime.now(UTC) + timedelta(KEPT_DAYS):%Y%m%d}"
 
             def change(
                 found: Mapping[str, IndexEntry | None], noted: IndexEntry = noted
@@ -132,6 +149,30 @@ class ChangeLog(EntryIndex):
                 return _added(collection, found[id], kind, noted)
 
             self._store.update([id], change)
+        self.forget(collection)
+
+    def forget(self, collection: str) -> None:
+        """Remove what was logged of captures that were deleted more than `KEPT_DAYS` ago."""
+        head = self.head(collection)
+        if head is None:
+            return
+        id, today = _id(collection, _HEAD), f"{datetime.now(UTC):%Y%m%d}"
+        searched, old = head.searched, list[int]()
+        for entry in self.after(collection, searched):
+            if entry.kind is LoggedKind.DELETED:
+                if entry.until >= today:
+                    break
+                old.append(entry.number)
+            searched = entry.number
+        if not old and searched < head.searched + _READ_AT_ONCE:
+            return
+        noted = {"captures": searched, "since": str(old[-1] if old else head.forgotten)}
+
+        def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
+            gone = dict.fromkeys((_id(collection, f"{one:020}") for one in old), None)
+            return {id: {**(found[id] or {}), **noted}, **gone}
+
+        self._store.update([id], change)
 
     def is_kept(self, collection: str) -> bool:
         """Return whether changes of a collection are logged: somebody has asked for them."""

@@ -11,7 +11,9 @@ from nwx.cdxserver.replication.changes import ChangeFeed
 from nwx.cdxserver.replication.write_batches import AliasChange, CaptureChange, read_batch
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.indices import change_log
 from nwx.errors import CdxQueryError
+from nwx.model import IndexName
 
 
 @pytest.fixture
@@ -79,6 +81,26 @@ def test_deletions_are_told_as_long_as_they_last(engine: Engine) -> None:
     assert told(engine) == ["2 -a", "2 -b"]
     post(engine, line("a"))
     assert told(engine, 1) == ["2 +a", "2 -b", "3 +a"]
+
+
+def test_deletions_are_forgotten_after_some_days(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(engine, line("a"), line("b"), line("c"))
+    told(engine)
+    monkeypatch.setattr(change_log, "KEPT_DAYS", -1)
+    delete(engine, line("a"))
+    monkeypatch.setattr(change_log, "KEPT_DAYS", 1)
+    delete(engine, line("b"))
+    entries = list(engine.entry_store(IndexName.CHANGES).find())
+    assert "example,a)/a" not in str(entries)
+    assert "example,a)/b" in str(entries)
+    assert told(engine) == ["1 +c", "3 -b"]  # a new follower has nothing to delete
+    assert told(engine, 2) == ["3 -b"]
+    with pytest.raises(CdxQueryError, match="deletions up to 2 are forgotten"):
+        told(engine, 1)
+    post(engine, line("d"))
+    assert told(engine, 3)[-1] == "4 +d"
 
 
 def test_captures_of_one_moment(engine: Engine) -> None:
