@@ -157,6 +157,10 @@ class Inlink(NamedTuple):
     text: str
 
 
+POOR_PAGES = ("page: soft 404", "page: links alone")
+"""Among the `problems` of an extract: a page that tells of an error, and one of navigation only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extract:
     """Result of `nwx.extract` for a payload.
@@ -339,7 +343,8 @@ class SearchResult:
 
     `total` counts hits as listed (URLs when collapsed by URL), `documents` the documents in them.
     Facets count documents, most frequent first, ties by value; years by year. In a partial answer,
-    `missing_shards` of all `shards` did not contribute.
+    `missing_shards` of all `shards` did not contribute. With `most_words` no document has all words
+    of the query, and the hits have most of them.
     """
 
     total: Total
@@ -349,6 +354,7 @@ class SearchResult:
     took_ms: float
     missing_shards: int = 0
     shards: int = 0
+    most_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from nwx.answers.tables import ColumnTypes, ResultTable, bar_chart, frames_of
 from nwx.bulk.whole_files import whole_file
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
-from nwx.model import FacetValue, Hit, SearchResult, Total
+from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question
+from nwx.query.question import Question, resolve
+from nwx.query.ranking import most_words
 from nwx.values.csv_cells import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -78,11 +79,21 @@ class Hits(ResultTable[Hit]):
         return all_hits(self._engine(), self.question)
 
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
-        """Return a page of hits with totals and facets; the query has the defaults."""
+        """Return a page of hits with totals and facets; the query has the defaults.
+
+        Where no document has all words, those with most of them are found (`most_words`).
+        """
         asked = self.question
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
-        return self._engine().search(replace(asked, offset=offset, limit=limit))
+        question = replace(asked, offset=offset, limit=limit)
+        found = self._engine().search(question)
+        if found.total.value or found.missing_shards or asked.sort is not Sort.RELEVANCE:
+            return found
+        tree = most_words(resolve(asked).tree) if asked.ranking.most_words else None
+        if tree is None:
+            return found
+        return replace(self._engine().search(replace(question, query=tree)), most_words=True)
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
         """Return the hits from one place up to, but without, another."""
@@ -120,8 +131,10 @@ class Hits(ResultTable[Hit]):
         """Return a corrected query for a query with few hits, "" without a correction."""
         from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 
-        asked, total = self.question, (found.total if found else self.total)
-        if total.value > FEW_RESULTS or not asked.text or asked.offset:
+        asked, found = self.question, found or self._first
+        if found.total.value > FEW_RESULTS and not found.most_words:
+            return ""
+        if not asked.text or asked.offset:
             return ""
         return corrected_query(self._engine(), asked.text)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 
 from selectolax.lexbor import SelectolaxError
@@ -12,6 +13,7 @@ from nwx.extract.guard import crowded, disarm
 from nwx.extract.links import RawLink, Resolver, element_links, outlinks
 from nwx.extract.page import HEADINGS, ExtractPayload, Outline
 from nwx.extract.plain import inline_links
+from nwx.extract.poor_pages import poor_page
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 from nwx.values.urls import IMG
@@ -42,7 +44,7 @@ def extract_html(payload: ExtractPayload) -> Extract:
     late = payload.late()
     if late:
         problems.append(f"time: more than {payload.limits.seconds} seconds")
-    return Extract(
+    found = Extract(
         title=page_title(about) or meta.get("og:title", ""),
         content=content,
         headings=_headings(about, payload.limits.headings),
@@ -53,8 +55,8 @@ def extract_html(payload: ExtractPayload) -> Extract:
         else language_of(prose(content), declared_language(about, meta)),
         links=tuple(links),
         signature="" if late else signature_of(content),
-        problems=tuple(problems),
     )
+    return replace(found, problems=(*problems, *poor_page(found)))
 
 
 def _noscript_images(outline: Outline) -> Iterator[RawLink]:

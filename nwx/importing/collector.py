@@ -14,7 +14,7 @@ from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
-from nwx.model import Capture, Dates, Document, Extract, ReadError
+from nwx.model import POOR_PAGES, Capture, Dates, Document, Extract, ReadError
 from nwx.plugins import enricher_plugins
 from nwx.warc.reader import CaptureRecord, StoredPayload
 
@@ -296,7 +296,8 @@ class Collector:
             found = enrich(capture, payload.data, found)
         problems = (*_problems(payload), *found.problems)
         for problem in problems:
-            self._report(capture, problem)
+            if problem not in POOR_PAGES:
+                self._report(capture, problem)
         return replace(found, problems=problems) if problems else found
 
     def _report(self, capture: Capture, message: str) -> None:

@@ -9,6 +9,7 @@ from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.fields import FACET_FIELDS, FILTERS
+from nwx.query.ranking import DEFAULT, Ranking
 from nwx.query.tree import DateRange, Node, resolve_tree
 from nwx.values.timestamps import date_bound
 
@@ -98,6 +99,7 @@ class Question:
     limit: int = 10
     snippets: bool = True
     hidden: HiddenDocuments = NONE_HIDDEN
+    ranking: Ranking = DEFAULT
 
     @property
     def text(self) -> str:
@@ -139,7 +141,7 @@ class DocumentQuery:
     `date_from` and `date_to` are timestamps of 14 digits, both inclusive, "" for none. A document
     matches if one of its dates is between them, and also in a year of `filters["year"]` and a
     collection of `filters["collection"]` if given. `pages_first` tells whether what ranks below
-    pages keeps only a part of its score.
+    pages keeps only a part of its score. What matches one of `bonus` too has a higher score.
     """
 
     tree: Node
@@ -147,6 +149,8 @@ class DocumentQuery:
     date_from: str = ""
     date_to: str = ""
     pages_first: bool = False
+    ranking: Ranking = DEFAULT
+    bonus: tuple[Node, ...] = ()
 
     def filters_facet(self, facet: str) -> bool:
         """Return whether this query filters by a facet; dates count as a filter of years."""
@@ -202,12 +206,15 @@ def resolve(question: Question) -> DocumentQuery:
         if values:
             field_name = _field(_no_filter, name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
+    tree = resolve_tree(_parsed(query) if isinstance(query, str) else _checked(query))
     return DocumentQuery(
-        tree=resolve_tree(_parsed(query) if isinstance(query, str) else _checked(query)),
+        tree=tree,
         filters=filters,
         date_from=date_bound(question.date_from, 0),
         date_to=date_bound(question.date_to, 1),
         pages_first=question.sort is Sort.RELEVANCE,
+        ranking=question.ranking,
+        bonus=question.ranking.bonus(tree) if question.sort in BY_SCORE else (),
     )
 
 

@@ -1,12 +1,12 @@
 """The query tree that every engine compiles, the values of its leaves, and its parts on inlinks."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nwx import mappings
 from nwx.data_classes import dataclass
 from nwx.errors import QueryError, TimestampError
-from nwx.model import IndexName
+from nwx.model import POOR_PAGES, IndexName
 from nwx.query.fields import ANCHOR, JOINED_FIELDS
 from nwx.values.media_types import ARCHIVE, AUDIO, FLASH, IMAGE, SCRIPT, STYLE, VIDEO
 from nwx.values.timestamps import date_span
@@ -95,11 +95,12 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Bool:
-    """All of `must`, none of `must_not`; of `should` one at least where `must` is empty."""
+    """All of `must`, none of `must_not`; of `should` at least `least` where `must` is empty."""
 
     must: tuple["Node", ...] = ()
     should: tuple["Node", ...] = ()
     must_not: tuple["Node", ...] = ()
+    least: int = 1
 
 
 Leaf = Term | Phrase | Wildcard | Fuzzy | Range | ValueSpan
@@ -110,18 +111,19 @@ _FIRST_REDIRECT = 300
 BELOW_PAGES = Bool(
     should=(
         *(Term("content_type_norm", one) for one in _FILE_TYPES),
+        *(Term("problems", one) for one in POOR_PAGES),
         ValueSpan("status_code", _FIRST_REDIRECT, None),
     )
 )
-"""What ranks below pages, in a resolved tree: other kinds of files, redirects and errors."""
+"""What ranks below pages, in a resolved tree: other kinds of files, redirects, errors and pages
+with nothing to read."""
 
-BELOW_PAGES_WEIGHT = 0.01
 
-
-def rank_weight(content_type_norm: str, status: int | None) -> float:
-    """Return the part of its score that a document keeps where pages come first."""
-    below = content_type_norm in _FILE_TYPES or (status or 0) >= _FIRST_REDIRECT
-    return BELOW_PAGES_WEIGHT if below else 1.0
+def is_below_pages(content_type_norm: str, status: int | None, problems: Sequence[str]) -> bool:
+    """Return whether BELOW_PAGES finds a document."""
+    if content_type_norm in _FILE_TYPES or (status or 0) >= _FIRST_REDIRECT:
+        return True
+    return any(one in POOR_PAGES for one in problems)
 
 
 TYPE_GROUPS: dict[str, Node] = {"files": BELOW_PAGES, "pages": Bool(must_not=(BELOW_PAGES,))}
@@ -158,6 +160,7 @@ def resolve_tree(node: Node) -> Node:
                 tuple(map(resolve_tree, node.must)),
                 tuple(map(resolve_tree, node.should)),
                 tuple(map(resolve_tree, node.must_not)),
+                node.least,
             )
     if node.field == "content_type_norm" and isinstance(node, Term) and node.text in TYPE_GROUPS:
         return TYPE_GROUPS[node.text]

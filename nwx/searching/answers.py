@@ -75,7 +75,7 @@ class SearchAnswer:
     """A page of hits; facets are named as filters are, and counted without their own filter.
 
     `lacking` reports the shards of a server that did not answer: hits and counts may then be too
-    low.
+    low. With `most_words` no document has all words of the query, and the hits have most of them.
     """
 
     total: Total
@@ -84,6 +84,7 @@ class SearchAnswer:
     facets: dict[str, tuple[FacetValue, ...]]
     took_ms: float
     lacking: LackingAnswer | UnsetType = UNSET
+    most_words: bool | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ def search_answer(result: SearchResult) -> SearchAnswer:
         lacking=LackingAnswer(result.missing_shards, result.shards)
         if result.missing_shards
         else UNSET,
+        most_words=result.most_words or UNSET,
     )
 
 

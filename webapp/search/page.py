@@ -164,7 +164,8 @@ def results() -> ResponseReturnValue:
         return _page("too_far.html", addresses, last=last, window=RESULT_WINDOW), 400
     page = _results_page(addresses, result)
     # Of few results, hints are shown too, which take further searches: they may have failed.
-    if result.hits and result.total.value > FEW_RESULTS and not _URL.fullmatch(question.text):
+    is_plain = result.total.value > FEW_RESULTS and not result.most_words
+    if result.hits and is_plain and not _URL.fullmatch(question.text):
         keep_page(key, page)
     return page
 
@@ -186,7 +187,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
         window=RESULT_WINDOW,
         files=_files_below(question, result.documents),
         elsewhere=_without_filters(question) if not result.hits else None,
-        corrected=_corrected(result, question) if total <= FEW_RESULTS else "",
+        corrected=_corrected(result, question) if total <= FEW_RESULTS or result.most_words else "",
         captured=_captured_url(question.text),
         results_query=request.query_string.decode("ascii", "ignore"),
     )

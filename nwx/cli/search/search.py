@@ -108,6 +108,8 @@ def command(
             f"{result.missing_shards} of {result.shards} shards did not answer: "
             "this is a part of the results"
         )
+    if result.most_words:
+        warn("no document has all of these words: these have most of them")
     if meant:
         warn(f"did you mean {clean(meant)}")
 

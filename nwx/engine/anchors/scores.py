@@ -92,18 +92,18 @@ class AnchorWords:
         for part in sorted(map(self.targets, node.must), key=len):
             found = part if found is None else _both(found, part, self._table.size)
         if found is None:
-            found = self._any(node.should) if node.should else self._every()
+            found = self._any(node.should, node.least) if node.should else self._every()
         for ruled_out in node.must_not:
             there = np.zeros(self._table.size, dtype=bool)
             there[self.targets(ruled_out)] = True
             found = found[~there[found]]
         return found
 
-    def _any(self, nodes: Sequence[Node]) -> Array:
-        there = np.zeros(self._table.size, dtype=bool)
+    def _any(self, nodes: Sequence[Node], least: int) -> Array:
+        there = np.zeros(self._table.size, dtype=np.int32)
         for node in nodes:
-            there[self.targets(node)] = True
-        return np.flatnonzero(there)
+            there[self.targets(node)] += 1
+        return np.flatnonzero(there >= least)
 
     def _leaf(self, leaf: Leaf) -> tuple[Array, Array]:
         """Return the targets of a leaf, in order, and the weight of the leaf in each."""

@@ -1,7 +1,7 @@
 """The documents of a view by the targets of links: the join of documents with anchors."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import count, islice
@@ -142,10 +142,13 @@ class LinkedSearch:
     """What links do in one search."""
 
     def __init__(
-        self, documents: LinkedDocuments, weights: RankingSettings, *, pages_first: bool = False
+        self,
+        documents: LinkedDocuments,
+        weights: RankingSettings,
+        rank_weights: Callable[[], Scores] | None = None,
     ) -> None:
         self._documents = documents
-        self._pages_first = pages_first
+        self._rank_weights = rank_weights
         self._texts: dict[int, float] = {}
         self._found_nums: Ints = np.zeros(0, dtype=np.int64)
         self._weights = weights
@@ -199,7 +202,7 @@ class LinkedSearch:
         texts = np.zeros(len(every))
         texts[: len(own)] = [one.score for one in listed]
         targets = self._documents.targets[every]
-        scores = np.maximum(texts, self._anchor_scores(columns, found, every))
+        scores = np.maximum(texts, self._anchor_scores(found, every))
         first = _firsts(every, groups, _in_order(columns, every, scores))
         window = first[:FACTOR_WINDOW]
         if self._ranking is not None:
@@ -262,12 +265,12 @@ class LinkedSearch:
         if self._ranking is None:
             return {}
         targets = self._documents.targets[np.array(nums, dtype=np.int64)]
-        anchors = self._anchor_scores(view.columns, found, np.array(nums, dtype=np.int64))
+        anchors = self._anchor_scores(found, np.array(nums, dtype=np.int64))
         texts = self._texts
         listed = np.array([num for num in nums if num not in texts], dtype=np.int64)
         if unknown := listed[_among(listed, by_words)].tolist():
             scored = {} if query is None else _text_scores(view, query, unknown)
-            texts = texts | self._weighted(view.columns, scored)
+            texts = texts | self._weighted(scored)
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
         columns = (one.tolist() for one in (targets, anchors, factors, domains))
         return {
@@ -278,19 +281,17 @@ class LinkedSearch:
             for num, target, anchor, factor, count in zip(nums, *columns, strict=True)
         }
 
-    def _anchor_scores(
-        self, columns: DocumentColumns, found: FoundTargets | None, nums: Ints
-    ) -> Scores:
+    def _anchor_scores(self, found: FoundTargets | None, nums: Ints) -> Scores:
         if found is None:
             return np.zeros(len(nums))
         scores = found.scores_of(self._documents.targets[nums])
-        return scores * columns.rank_weights[nums] if self._pages_first else scores
+        return scores * self._rank_weights()[nums] if self._rank_weights else scores
 
-    def _weighted(self, columns: DocumentColumns, scores: Mapping[int, float]) -> dict[int, float]:
+    def _weighted(self, scores: Mapping[int, float]) -> dict[int, float]:
         """Return scores of documents by number, less for what ranks below pages."""
-        if not self._pages_first:
+        if not self._rank_weights:
             return dict(scores)
-        weights = columns.rank_weights[list(scores)].tolist()
+        weights = self._rank_weights()[list(scores)].tolist()
         return {num: score * w for (num, score), w in zip(scores.items(), weights, strict=True)}
 
     def _found_by(

@@ -135,8 +135,11 @@ def _widened(node: Node, index: DigestIndex) -> Node:
         case Boost():
             return replace(node, node=_widened(node.node, index))
         case Bool():
-            parts = (node.must, node.should, node.must_not)
-            return Bool(*(tuple(_widened(one, index) for one in part) for part in parts))
+            must, should, must_not = (
+                tuple(_widened(one, index) for one in part)
+                for part in (node.must, node.should, node.must_not)
+            )
+            return replace(node, must=must, should=should, must_not=must_not)
     return node
 
 

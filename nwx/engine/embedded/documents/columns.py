@@ -35,7 +35,6 @@ from nwx.engine.embedded.documents.word_sets import (
 )
 from nwx.model import Collapse, IndexName
 from nwx.query.question import DateCondition
-from nwx.query.tree import rank_weight
 from nwx.values.timestamps import Period, TrendPoint
 
 Bools = npt.NDArray[np.bool_]
@@ -150,17 +149,6 @@ class DocumentColumns:
         wanted = np.zeros(len(self.labels[facet]), dtype=bool)
         wanted[[code for value in values if (code := self._known_values(facet).get(value))]] = True
         return wanted[self.codes(facet)[nums]]
-
-    @cached_property
-    def rank_weights(self) -> Floats:
-        """The part of its score that each document keeps where pages come first."""
-        types, statuses = self.labels["content_type_norm"], self.labels["status_code"]
-        by_type = np.array([rank_weight(label, None) for label in types])
-        by_status = np.array([rank_weight("", int(label or 0)) for label in statuses])
-        weights: Floats = np.minimum(
-            by_type[self.codes("content_type_norm")], by_status[self.codes("status_code")]
-        )
-        return weights
 
     def _known_values(self, facet: str) -> Mapping[str, int]:
         if facet not in self._values:

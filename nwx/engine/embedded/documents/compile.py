@@ -1,7 +1,8 @@
 """From the query tree to tantivy's queries, and terms by pattern and range as such."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 
 from tantivy import FieldType, Occur, Query
 
@@ -9,7 +10,8 @@ from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms, is_plain
-from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
+from nwx.query.ranking import DEFAULT
 from nwx.query.tree import (
     NUMBERS,
     TEXT,
@@ -51,6 +53,7 @@ class Known:
     near: Callable[[str, Sequence[str], int], Query]
     own_shown: Callable[[Query], Query]
     terms: Terms
+    weights: Mapping[str, float] = field(default_factory=lambda: DEFAULT.fields)
     scored: bool = True
     """False where it is asked which documents match, and not how well."""
 
@@ -78,7 +81,7 @@ def compile_node(node: Node, known: Known) -> Query:
     if not known.scored and (query := _anywhere(node, known)):
         return query
     return Query.disjunction_max_query(
-        [boosted(_leaf(node, name, known), weight) for name, weight in DEFAULT_FIELDS.items()]
+        [boosted(_leaf(node, name, known), weight) for name, weight in known.weights.items()]
     )
 
 
@@ -112,6 +115,11 @@ def all_of(queries: list[Query]) -> Query:
     return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
 
 
+def with_bonus(query: Query, bonus: Query) -> Query:
+    """Return what a query finds, with a higher score for what `bonus` finds too."""
+    return Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)])
+
+
 def _boost(node: Boost, known: Known) -> Query:
     return boosted(compile_node(node.node, known), node.factor)
 
@@ -127,9 +135,10 @@ def _bool(node: Bool, known: Known) -> Query:
     must_not = [compile_node(part, known) for part in node.must_not]
     if not must and not should:
         must = [compile_node(All(), known)]
-    return Query.boolean_query(
-        _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
-    )
+    parts = _each(Occur.Must, must) + _each(Occur.Should, should) + _each(Occur.MustNot, must_not)
+    if node.least > 1 and not must:
+        return Query.boolean_query(parts, node.least)
+    return Query.boolean_query(parts)
 
 
 def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:

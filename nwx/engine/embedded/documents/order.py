@@ -1,7 +1,7 @@
 """The first documents of a result, in order, one of each group."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -18,7 +18,6 @@ from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, Documen
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.work import current_work
 from nwx.model import Sort
-from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.tree import Bool, Node, Phrase, Term
 
 _K1 = 1.2
@@ -52,19 +51,27 @@ class _Choice:
 
 
 def steps(
-    node: Node, filters: Sequence[Query], searcher: DocumentSearcher, total: int
+    node: Node,
+    filters: Sequence[Query],
+    searcher: DocumentSearcher,
+    total: int,
+    weights: Mapping[str, float],
+    first: Query | None = None,
 ) -> Iterator[Step]:
     """Yield the steps to the best of `total` documents, for words that must all match.
 
-    Yields nothing for other trees, or if scoring all documents is faster.
+    Yields nothing for other trees, or if scoring all documents is faster. `first` finds all
+    documents whose scores are more than those of their words.
     """
     words = _words(node)
     if words is None:
         return
-    choices = [_choices(word, searcher) for word in words]
+    choices = [_choices(word, searcher, weights) for word in words]
     if not 0 < math.prod(map(len, choices)) <= min(_MOST_STEPS, total // _WORTH_A_STEP):
         return
     every = sorted(product(*choices), key=lambda one: -sum(choice.most for choice in one))
+    if first is not None:
+        yield Step(first, sum(choice.most for choice in every[0]))
     for place, chosen in enumerate(every):
         query = all_of([*(choice.query for choice in chosen), *filters])
         following = every[place + 1] if place + 1 < len(every) else ()
@@ -85,16 +92,16 @@ def _words(node: Node) -> list[str] | None:
     return None
 
 
-def _choices(word: str, searcher: DocumentSearcher) -> list[_Choice]:
+def _choices(word: str, searcher: DocumentSearcher, weights: Mapping[str, float]) -> list[_Choice]:
     return [
-        _Choice(query, _most(searcher, field, word, query))
-        for field, weight in DEFAULT_FIELDS.items()
+        _Choice(query, _most(searcher, field, word, query, weight))
+        for field, weight in weights.items()
         if searcher.doc_freq(field, word)
         for query in [boosted(Query.term_query(schema(), field, word), weight)]
     ]
 
 
-def _most(searcher: DocumentSearcher, field: str, word: str, query: Query) -> float:
+def _most(searcher: DocumentSearcher, field: str, word: str, query: Query, weight: float) -> float:
     """Return the most that a word gives in a field: looked up, or computed where that is long."""
     if field != _TEXT:
         best = searcher.search(query, 1, count=False).hits
@@ -102,7 +109,7 @@ def _most(searcher: DocumentSearcher, field: str, word: str, query: Query) -> fl
     # All documents have an id; deleted ones count until tantivy merges their segments.
     every, having = searcher.doc_freq(DOCUMENT_FIELDS, "id"), searcher.doc_freq(field, word)
     rare = (every - having + 0.5) / (having + 0.5)
-    return math.log(1 + rare) * (_K1 + 1) * DEFAULT_FIELDS[field] * _MARGIN
+    return math.log(1 + rare) * (_K1 + 1) * weight * _MARGIN
 
 
 _FIRST_TRY = 32

@@ -39,6 +39,7 @@ class SearchPlan:
     other_dates: Mapping[str, DateCondition | None]
     is_scored: bool
     pages_first: bool
+    bonus: tuple[Node, ...]
 
     @property
     def wanted(self) -> int:
@@ -64,6 +65,7 @@ def plan_search(question: Question) -> SearchPlan:
         other_dates=_other_dates(query, apart),
         is_scored=has_scores(text),
         pages_first=query.pages_first,
+        bonus=query.bonus,
     )
 
 

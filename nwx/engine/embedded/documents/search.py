@@ -15,7 +15,13 @@ from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
+from nwx.engine.embedded.documents.compile import (
+    Known,
+    all_of,
+    compile_node,
+    values_query,
+    with_bonus,
+)
 from nwx.engine.embedded.documents.counts import (
     NarrowedNumbers,
     narrow_facets,
@@ -25,6 +31,7 @@ from nwx.engine.embedded.documents.groups import Folds
 from nwx.engine.embedded.documents.order import (
     OrderedHits,
     Ranking,
+    Step,
     by_date,
     by_score,
     firsts,
@@ -45,11 +52,13 @@ from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition
-from nwx.query.tree import BELOW_PAGES, BELOW_PAGES_WEIGHT, All, DateRange, Leaf
+from nwx.query.tree import BELOW_PAGES, All, Bool, DateRange, Leaf
 from nwx.settings import RankingSettings
 from nwx.values.timestamps import Period, TrendPoint
 
 _SCROLL_CHUNK = 20_000
+_FAR_BELOW = 0.05
+"""A weight up to which what is no page is not looked for where there are enough pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +115,11 @@ class DocumentSearches:
     def _searched(self, view: ArchiveView, question: Question) -> tuple[ArchiveView, LinkedSearch]:
         """Return what of a view a question may see, and the links to it."""
         documents = self._join.documents(view, question.hidden)
-        links = LinkedSearch(documents, self._ranking, pages_first=question.sort is Sort.RELEVANCE)
-        return view.without(question.hidden), links
+        view = view.without(question.hidden)
+        weights = None
+        if question.sort is Sort.RELEVANCE:
+            weights = partial(view.rank_weights, question.ranking.below_pages)
+        return view, LinkedSearch(documents, question.ranking.links(self._ranking), weights)
 
 
 def search_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> SearchResult:
@@ -142,11 +154,12 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         hits = view.searcher.search(query, len(chunk), count=False).hits
         hits.sort(key=lambda hit: (hit[1].segment_ord, hit[1].doc))
         addresses = [address for _, address in hits]
-        for num, (score, address) in zip(
-            tantivy_index.nums_of(view.searcher, addresses), hits, strict=True
-        ):
-            if plan.pages_first:
-                score *= float(view.columns.rank_weights[num])
+        numbers = tantivy_index.nums_of(view.searcher, addresses)
+        weights = np.ones(len(numbers))
+        if plan.pages_first:
+            weights = view.rank_weights(plan.question.ranking.below_pages)[numbers]
+        for num, weight, (score, address) in zip(numbers, weights.tolist(), hits, strict=True):
+            score *= weight
             yield _hit(
                 view.columns,
                 OrderedHits(num, score),
@@ -167,9 +180,12 @@ def _find(
     view: ArchiveView, plan: SearchPlan, links: LinkedSearch, *, scores: bool = True
 ) -> _Found:
     """Return the documents of a plan, from tantivy and the columns."""
-    known = _known(view, links)
+    known = replace(_known(view, links), weights=plan.question.ranking.fields)
     exact = compile_node(plan.text, replace(known, scored=False))
-    ranked = compile_node(plan.text, known) if plan.is_scored and scores else exact
+    ranked = exact
+    if plan.is_scored and scores:
+        must, bonus = (compile_node(one, known) for one in (plan.text, Bool(should=plan.bonus)))
+        ranked = with_bonus(must, bonus) if plan.bonus else must
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     by_words = _filtered(view.columns, view.matching(plan.text, exact), plan)
     anchors = links.found(plan.tree)
@@ -296,21 +312,31 @@ def _by_score(
     view: ArchiveView, plan: SearchPlan, found: _Found, groups: Ints | None, most: int
 ) -> list[OrderedHits]:
     """Return the first hits by score; with pages first, what ranks below is looked for apart."""
-    searcher, total = view.searcher, len(found.nums)
     if not plan.pages_first:
-        best = list(steps(plan.text, found.filters, searcher, total))
+        best = _steps(view, plan, found)
         return by_score(view, Ranking(found.query, best), found.allowed, groups, most)
     below = Query.const_score_query(compile_node(BELOW_PAGES, found.known), 0.0)
     pages = Query.const_score_query(Query.all_query().and_must_not_match(below), 0.0)
-    best = list(steps(plan.text, [*found.filters, pages], searcher, total))
+    best = _steps(view, plan, found, pages)
     ranking = Ranking(all_of([found.query, pages]), best)
     listed = by_score(view, ranking, found.allowed, groups, most)
-    if len(listed) == most:
+    weight = plan.question.ranking.below_pages
+    if len(listed) == most and weight <= _FAR_BELOW:
         return listed
     ranking = Ranking(all_of([found.query, below]))
     further = by_score(view, ranking, found.allowed, groups, most)
-    listed += [replace(one, score=one.score * BELOW_PAGES_WEIGHT) for one in further]
-    return firsts(listed, groups, most)
+    listed += [replace(one, score=one.score * weight) for one in further]
+    return firsts(sorted(listed, key=lambda one: -one.score), groups, most)
+
+
+def _steps(view: ArchiveView, plan: SearchPlan, found: _Found, *further: Query) -> list[Step]:
+    first = None
+    if plan.bonus:
+        bonus = compile_node(Bool(should=plan.bonus), found.known)
+        first = all_of([found.query, Query.const_score_query(bonus, 0.0), *further])
+    weights, total = plan.question.ranking.fields, len(found.nums)
+    filters = [*found.filters, *further]
+    return list(steps(plan.text, filters, view.searcher, total, weights, first))
 
 
 def _is_ranked(plan: SearchPlan, found: _Found) -> bool:

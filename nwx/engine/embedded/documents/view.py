@@ -14,8 +14,8 @@ from tantivy import FieldType, Occur, Order, Query, SearchResult
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.compile import all_of, any_field_query
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Floats
+from nwx.engine.embedded.documents.compile import Known, all_of, any_field_query, compile_node
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
     Seen,
@@ -36,6 +36,7 @@ from nwx.engine.embedded.documents.tantivy_index import (
     nums_query,
     schema,
 )
+from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.embedded.documents.word_sets import (
     FREQUENT,
     MOST_SETS,
@@ -52,7 +53,7 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.question import HiddenDocuments, SeenDate
-from nwx.query.tree import All, Node, joined_leaves
+from nwx.query.tree import BELOW_PAGES, All, Node, joined_leaves
 
 _ID_DIGITS = 16
 """The hexadecimal digits of an id that `id_start` is made of."""
@@ -203,6 +204,19 @@ class ArchiveView:
                 found = ArchiveView(self.searcher, RestrictedColumns(self.columns, hidden))
                 self._restricted[hidden.key] = found
             return found
+
+    def rank_weights(self, below_pages: float) -> Floats:
+        """Return the part of its score that each document keeps where pages come first."""
+        weights: Floats = np.where(self._below_pages, below_pages, 1.0)
+        return weights
+
+    @cached_property
+    def _below_pages(self) -> Bools:
+        nothing = Query.empty_query()
+        known = Known(lambda _: nothing, lambda *_: nothing, lambda one: one, Terms(self.searcher))
+        found = np.zeros(self.columns.size, dtype=bool)
+        found[self.nums(compile_node(BELOW_PAGES, known))] = True
+        return found
 
     @cached_property
     def own_hidden(self) -> Ints:

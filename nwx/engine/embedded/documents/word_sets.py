@@ -149,9 +149,12 @@ class WordSets:
             for part in node.must[1:]:
                 found &= self._combined(part)
         elif node.should:
-            found = self._combined(node.should[0]).copy()
-            for part in node.should[1:]:
-                found |= self._combined(part)
+            every = self._combined(All())
+            reached = [every, *(np.zeros_like(every) for _ in range(node.least))]
+            for bits in map(self._combined, node.should):
+                for count in range(node.least, 0, -1):
+                    reached[count] |= reached[count - 1] & bits
+            found = reached[-1]
         else:
             found = self._combined(All())
         for part in node.must_not:

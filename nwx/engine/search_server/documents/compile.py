@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nwx.errors import QueryError
-from nwx.query.fields import CAPTURE_FIELDS, DEFAULT_FIELDS, JOINED_FIELDS
+from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
 from nwx.query.question import DateCondition
+from nwx.query.ranking import DEFAULT, Ranking
 from nwx.query.tree import (
     DATE,
     TEXT,
@@ -47,7 +48,9 @@ _LOWEST = (0, 1, 1, 0, 0, 0)
 _HIGHEST = (9999, 12, 31, 23, 59, 59)
 
 
-def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
+def compile_node(
+    node: Node, joined: _Joined, wanted: bool = True, ranking: Ranking = DEFAULT
+) -> Query:
     """Return the query of a tree; `joined` returns the queries of leaves in other indices.
 
     The tree must be resolved (`nwx.query.tree.resolve_tree`).
@@ -58,37 +61,33 @@ def compile_node(node: Node, joined: _Joined, wanted: bool = True) -> Query:
         case DateRange():
             return joined(node, wanted)
         case Boost():
-            return _boost(node, joined, wanted)
+            return _boosted(compile_node(node.node, joined, wanted, ranking), node.factor)
         case Bool():
-            return _bool(node, joined, wanted)
+            return _bool(node, joined, wanted, ranking)
     if node.field in JOINED_FIELDS or node.field in CAPTURE_FIELDS:
         return joined(node, wanted)
     if node.field:
         return leaf_query(node)
     return {
         "dis_max": {
-            "queries": [_boosted(_leaf(node, name), w) for name, w in DEFAULT_FIELDS.items()]
+            "queries": [_boosted(_leaf(node, name), w) for name, w in ranking.fields.items()]
         }
     }
-
-
-def _boost(node: Boost, joined: _Joined, wanted: bool) -> Query:
-    return _boosted(compile_node(node.node, joined, wanted), node.factor)
 
 
 def _boosted(query: Query, factor: float) -> Query:
     return query if factor == 1 else {"bool": {"must": [query], "boost": factor}}
 
 
-def _bool(node: Bool, joined: _Joined, wanted: bool) -> Query:
+def _bool(node: Bool, joined: _Joined, wanted: bool, ranking: Ranking) -> Query:
     parts: Query = {
-        "must": [compile_node(part, joined, wanted) for part in node.must],
-        "should": [compile_node(part, joined, wanted) for part in node.should],
-        "must_not": [compile_node(part, joined, not wanted) for part in node.must_not],
+        "must": [compile_node(part, joined, wanted, ranking) for part in node.must],
+        "should": [compile_node(part, joined, wanted, ranking) for part in node.should],
+        "must_not": [compile_node(part, joined, not wanted, ranking) for part in node.must_not],
     }
     parts = {name: queries for name, queries in parts.items() if queries}
     if node.should and not node.must:
-        parts["minimum_should_match"] = 1
+        parts["minimum_should_match"] = node.least
     return {"bool": parts}
 
 

@@ -45,7 +45,6 @@ from nwx.query.fields import CAPTURE_FIELDS
 from nwx.query.question import DateCondition, DocumentQuery, range_condition
 from nwx.query.tree import (
     BELOW_PAGES,
-    BELOW_PAGES_WEIGHT,
     DateRange,
     Leaf,
     date_ranges,
@@ -350,7 +349,8 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
     leaf = partial(_joined_leaf, query, join)
     compiled = _with_links(query, leaf)
     if query.pages_first:
-        below = {"filter": compile_node(BELOW_PAGES, leaf), "weight": BELOW_PAGES_WEIGHT}
+        weight = query.ranking.below_pages
+        below = {"filter": compile_node(BELOW_PAGES, leaf), "weight": weight}
         compiled = {"function_score": {"query": compiled, "functions": [below]}}
     filters = [
         _filter(field, values)
@@ -366,7 +366,9 @@ def _query(query: DocumentQuery, join: _Joiner) -> Query:
 
 
 def _with_links(query: DocumentQuery, join: Callable[[DateRange | Leaf, bool], Query]) -> Query:
-    compiled = compile_node(query.tree, join)
+    compiled = compile_node(query.tree, join, ranking=query.ranking)
+    if bonus := [compile_node(one, join, ranking=query.ranking) for one in query.bonus]:
+        compiled = {"bool": {"must": [compiled], "should": bonus}}
     if not isinstance(query, LinkedQuery) or not query.found:
         return compiled
     return query.with_found(compiled, compile_node(query.rest, join))

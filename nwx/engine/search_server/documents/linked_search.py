@@ -21,7 +21,7 @@ from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, Hidd
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import QueryError
-from nwx.model import FoundByLinks, Hit, ScoreParts
+from nwx.model import FoundByLinks, ScoreParts
 from nwx.query.fields import ANCHOR
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import (
@@ -32,7 +32,6 @@ from nwx.query.tree import (
     Term,
     has_scores,
     joined_leaves,
-    rank_weight,
     text_leaves,
 )
 from nwx.settings import RankingSettings
@@ -150,14 +149,15 @@ class LinkedSearches:
     def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
         """Return the link data for a search that leaves out hidden documents."""
         table = self._blobs.table(hidden.rules)
+        weights = query.ranking.links(self._weights)
         ranking = None
         if table is not None:
             leaves = [leaf for leaf in text_leaves(query.tree) if isinstance(leaf, Term | Phrase)]
-            if self._weights.anchor_weight or any(leaf.field == ANCHOR for leaf in leaves):
+            if weights.anchor_weight or any(leaf.field == ANCHOR for leaf in leaves):
                 wanted = [leaf.text for leaf in leaves if leaf.field in ("", ANCHOR)]
                 self._words.read(wanted)
-            ranking = LinkRanking(table, self._weights, self._words.tokens, self._words.fold)
-        return LinkedSearch(query, table, ranking, hidden, ranks=self._weights.are_set)
+            ranking = LinkRanking(table, weights, self._words.tokens, self._words.fold)
+        return LinkedSearch(query, table, ranking, hidden, ranks=weights.are_set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +194,8 @@ class LinkedSearch:
             date_from=query.date_from,
             date_to=query.date_to,
             pages_first=query.pages_first,
+            ranking=query.ranking,
+            bonus=query.bonus,
             leaves={leaf: self._leaf_query(leaf) for leaf in joined_leaves(query.tree)},
             found=tuple(
                 ScoredUrls(score, tuple(self._urlkeys(targets)))
@@ -248,14 +250,14 @@ class LinkedSearch:
         found: list[int] = self.table.targets(urlkeys).tolist()
         return found
 
-    def score_parts(self, hit: Hit, target: int, text: float, factor: float) -> ScoreParts:
+    def score_parts(self, target: int, text: float, factor: float, *, is_below: bool) -> ScoreParts:
         """Return the components of the score of a hit."""
         domains = 0
         if self._ranking is not None:
             domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
         anchor = self._scores.get(target, 0.0)
         if self.query.pages_first:
-            anchor *= rank_weight(hit.content_type_norm, hit.status_code)
+            anchor *= self.query.ranking.below_pages if is_below else 1.0
         return ScoreParts(text, anchor, factor, domains)
 
     def found_by(self, target: int) -> FoundByLinks | None:

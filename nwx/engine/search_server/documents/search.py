@@ -48,6 +48,7 @@ from nwx.model import (
     Total,
 )
 from nwx.query.question import BY_SCORE, Question, facet_fields, resolve
+from nwx.query.tree import is_below_pages
 from nwx.values.timestamps import Period, TrendPoint
 
 # Equal scores by chance are in the order of the documents' own dates: further
@@ -333,7 +334,9 @@ def _with_link_parts(
         by_links = links.found_by(target) if not text or not links.query.scored else None
         if ranked is not None:
             own = text if links.query.scored else 0.0
-            made_of = links.score_parts(one, target, own, ranked.factor)
+            problems = hit["_source"].get("problems", ())
+            below = is_below_pages(one.content_type_norm, one.status_code, problems)
+            made_of = links.score_parts(target, own, ranked.factor, is_below=below)
             one = replace(one, score=ranked.score, score_parts=made_of)
         given.append(replace(one, found_by_links=by_links))
     return tuple(given)

@@ -140,6 +140,7 @@ SOURCE = [
     "content_type_norm",
     "content_language",
     "content_length",
+    "problems",
 ]
 """What of a document a hit is made from."""
 

@@ -13,6 +13,7 @@ from nwx.engine.embedded.documents import order, search
 from nwx.engine.embedded.documents.order import by_date
 from nwx.model import Collapse, Document, SearchResult, Sort
 from nwx.query.question import Question, resolve
+from nwx.query.ranking import DEFAULT
 from tests.unit.engine.embedded.making import batch, page
 
 COLUMNS: Any = SimpleNamespace(
@@ -106,7 +107,7 @@ def test_few_of_many_are_scored(archive: EmbeddedEngine, monkeypatch: pytest.Mon
     monkeypatch.setattr(order, "_WORTH_A_STEP", 1)
     view = archive._viewer.view()
     query = resolve(Question("w1 w2")).tree
-    found = list(order.steps(query, (), view.searcher, COUNT))
+    found = list(order.steps(query, (), view.searcher, COUNT, DEFAULT.fields))
     bounds = [one.bound for one in found]
     assert len(bounds) in (1, 4)
     assert bounds == sorted(bounds, reverse=True)

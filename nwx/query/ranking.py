@@ -1,0 +1,104 @@
+"""Rankings: the weights that order the results of a search."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+
+from nwx.errors import UsageError
+from nwx.query.tree import Bool, Boost, Node, Phrase, Term
+from nwx.settings import RankingSettings
+
+_MOST_WEIGHT = 1_000.0
+_MOST_PAIRS = 6
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Weights of the fields of a word, of links, and of words that stand next to each other.
+
+    `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). `phrase`
+    weighs the query's words as a phrase, and each two neighbours of them. What is no page (files,
+    errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where no
+    document has all words of a query, those with most of them are found, unless `most_words` is 0.
+    """
+
+    title: float = 3.0
+    headings: float = 1.5
+    text: float = 1.0
+    url: float = 3.0
+    anchors: float | None = None
+    inlinks: float | None = None
+    phrase: float = 0.5
+    below_pages: float = 0.01
+    most_words: float = 1.0
+
+    @cached_property
+    def fields(self) -> Mapping[str, float]:
+        """The weights of the fields of documents that a word without a field is looked up in."""
+        return {
+            "title": self.title,
+            "headings": self.headings,
+            "content": self.text,
+            "url_text": self.url,
+        }
+
+    def links(self, usual: RankingSettings) -> RankingSettings:
+        """Return the weights of links."""
+        return RankingSettings(
+            usual.anchor_weight if self.anchors is None else self.anchors,
+            usual.inlink_weight if self.inlinks is None else self.inlinks,
+        )
+
+    def weights(self) -> dict[str, float]:
+        """Return the weights by name, without those that are the archive's settings."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def bonus(self, tree: Node) -> tuple[Node, ...]:
+        """Return what adds to the score of documents that a resolved tree finds."""
+        words = all_words(tree) if self.phrase else []
+        if len(words) < 2:
+            return ()
+        pairs = list(pairwise(words))[:_MOST_PAIRS]
+        phrases = [" ".join(pair) for pair in pairs]
+        if len(words) > 2:
+            phrases.append(" ".join(words))
+        return tuple(Boost(Phrase("", text), self.phrase) for text in dict.fromkeys(phrases))
+
+
+DEFAULT = Ranking()
+
+OLDER = Ranking(url=1.0, phrase=0.0, most_words=0.0)
+"""The weights that were fixed before rankings had names."""
+
+BUILT_IN: Mapping[str, Ranking] = {"default": DEFAULT, "older": OLDER}
+"""The rankings that every archive has."""
+
+
+def ranking_of(weights: Mapping[str, float]) -> Ranking:
+    """Return the ranking of weights by name, others as by default; raises UsageError."""
+    known = [one.name for one in fields(Ranking)]
+    for name, value in weights.items():
+        if name not in known:
+            raise UsageError(f"there is no weight {name[:80]!r}; use {', '.join(known)}")
+        if not 0 <= value <= _MOST_WEIGHT:
+            raise UsageError(f"the weight {name} is {value}; it takes 0 to {_MOST_WEIGHT:,.0f}")
+    return Ranking(**(DEFAULT.weights() | dict(weights)))
+
+
+def all_words(node: Node) -> list[str]:
+    """Return the words of a tree that consists of words that must all match, else nothing."""
+    parts = node.must if isinstance(node, Bool) and not node.should else (node,)
+    if not all(isinstance(part, Term) and not part.field for part in parts):
+        return []
+    return [part.text for part in parts if isinstance(part, Term)]
+
+
+def most_words(node: Node) -> Node | None:
+    """Return the tree of documents with most of the words that must all match, None of others."""
+    words = list(dict.fromkeys(all_words(node)))
+    if len(words) < 2:
+        return None
+    least = len(words) - 1 - (len(words) - 1) // 3
+    ruled_out = node.must_not if isinstance(node, Bool) else ()
+    return Bool(should=tuple(Term("", one) for one in words), must_not=ruled_out, least=least)

@@ -1,0 +1,60 @@
+"""Rankings order results alike on all engines."""
+
+from pytest import approx
+
+from nwx.answers.hits import Hits
+from nwx.engine.base import Engine
+from nwx.model import POOR_PAGES
+from nwx.query.question import Question
+from nwx.query.ranking import Ranking
+from nwx.query.tree import Bool, Term
+from tests.conformance.archive import batch, page
+from tests.conformance.asking import ask, names, search
+
+NEW_ARCHIVES = True
+"""Deleted entries would count in what these cases look at."""
+
+BOTH = Bool(must=(Term("", "silver"), Term("", "lamp")))
+NEAR = page("http://example.org/near", "2010", "one silver lamp among many words of a long story")
+APART = page(
+    "http://example.org/apart", "2011", "a lamp, and far from it stood silver silver things"
+)
+TITLED = page("http://example.org/titled", "2012", "other words", title="Lamp")
+IN_URL = page("http://example.org/lamp", "2013", "words of no weight", title="Other")
+POOR = page("http://example.org/poor", "2014", "lamp lamp", title="Lamp", problems=POOR_PAGES[:1])
+BATCHES = [batch([NEAR, APART, TITLED, IN_URL, POOR])]
+
+
+def test_words_next_to_each_other_come_first(archive: Engine) -> None:
+    found = search(archive, BOTH)
+    assert names(found) == ["near", "apart"]
+    assert names(search(archive, BOTH, ranking=Ranking(phrase=0.0))) == ["apart", "near"]
+    scores = {hit.id: hit.score for hit in archive.scroll(Question(BOTH))}
+    assert scores == approx({hit.id: hit.score for hit in found.hits})
+
+
+def test_weights_of_fields_order_what_is_found(archive: Engine) -> None:
+    lamp = Bool(must=(Term("", "lamp"),))
+    titles = names(search(archive, lamp, ranking=Ranking(title=50.0)))
+    urls = names(search(archive, lamp, ranking=Ranking(url=50.0)))
+    assert (titles[0], urls[0]) == ("titled", "lamp")
+    assert set(titles) == set(urls) == {"near", "apart", "titled", "lamp", "poor"}
+
+
+def test_pages_that_tell_of_errors_come_last(archive: Engine) -> None:
+    lamp = Term("", "lamp")
+    assert names(search(archive, lamp))[-1] == "poor"
+    assert names(search(archive, lamp, ranking=Ranking(below_pages=1.0)))[-1] != "poor"
+    assert ask(archive, Term("content_type_norm", "files")) == {"poor"}
+
+
+def test_most_words_are_enough_where_nothing_has_all(archive: Engine) -> None:
+    words = tuple(Term("", word) for word in ("silver", "lamp", "unknown"))
+    assert ask(archive, Bool(should=words, least=2)) == {"near", "apart"}
+    asked = Question("silver lamp unknown", limit=10)
+    found = Hits(lambda: archive, asked).page()
+    assert found.most_words
+    assert set(names(found)) == {"near", "apart"}
+    assert not Hits(lambda: archive, Question("silver lamp")).page().most_words
+    strict = Question("silver lamp unknown", ranking=Ranking(most_words=0.0))
+    assert not Hits(lambda: archive, strict).page().hits
