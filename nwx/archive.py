@@ -21,6 +21,7 @@ from nwx.answers.rows import Rows
 from nwx.archive_crawls import ArchiveCrawls
 from nwx.archive_indices import ArchiveIndices
 from nwx.archive_pages import ArchivePages
+from nwx.archive_rankings import ArchiveRankings
 from nwx.archive_renders import ArchiveRenders
 from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
@@ -80,7 +81,9 @@ def named_viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
-class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
+class Archive(
+    ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRankings, ArchiveRenders, ArchiveRules
+):
     """An archive as a viewer sees it; answers always reflect its present state.
 
     A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is
@@ -107,6 +110,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from_: str = "",
         to: str = "",
         sort: str = "relevance",
+        ranking: str = "default",
         collapse: str = "url",
         facets: Sequence[str] = (),
         snippets: bool = True,
@@ -118,7 +122,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
         similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
-        or inlinks. `limit` and `offset` are the defaults of `page()`; slices have their own.
+        or inlinks. `ranking` names the weights of relevance (`rankings`). `limit` and `offset` are
+        the defaults of `page()`; slices have their own.
         """
         from nwx.answers.hits import Hits
         from nwx.query.question import Question
@@ -134,6 +139,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             snippets=snippets,
             offset=offset,
             limit=limit,
+            ranking=self.ranking(ranking),
         )
         return Hits(self._seen, question)
 

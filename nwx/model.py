@@ -54,6 +54,7 @@ class IndexName(StrEnum):
     CHANGES = "changes"
     DIGESTS = "digests"
     DEDUP = "dedup"
+    JUDGEMENTS = "judgements"
     FILES = "files"
 
 

@@ -43,7 +43,16 @@ from webapp.quality import api as quality_api
 from webapp.quality import page as quality
 from webapp.quality.labels import grade
 from webapp.replay import routes as replay
-from webapp.search import api, citations, documents, exports, quotations, records, sql_page
+from webapp.search import (
+    api,
+    citations,
+    documents,
+    exports,
+    judge_page,
+    quotations,
+    records,
+    sql_page,
+)
 from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
 from webapp.site import health, pages, question_limits, responses, words
@@ -72,6 +81,7 @@ _MODULES = (
     records,
     citations,
     quotations,
+    judge_page,
     exports,
     explorer,
     trends,

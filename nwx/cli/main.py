@@ -38,6 +38,10 @@ GROUPS = {
     "Search": {
         "search": "Search the documents.",
         "sql": "Query the archive in SQL, answered by DuckDB (nwx[sql]).",
+        "rankings": "List the rankings of results by name, or store one.",
+        "judge": "Judge the results of several rankings, without seeing whose they are.",
+        "evaluate": "Measure how well rankings answer the judged queries.",
+        "tune": "Try weights of a ranking on judged queries, and test them on others.",
         "trends": "Compare up to six queries over time.",
         "words": "List the words that tell the results of a query from the whole archive.",
         "changes": "List the pages of a site that are gone, new or changed since a date.",
@@ -117,6 +121,7 @@ _MODULES = {
     **dict.fromkeys(("stats", "files", "closure", "dump", "reshard", "upgrade"), "indices"),
     "restore": "backup",
     "words": "trends",
+    **dict.fromkeys(("judge", "evaluate", "tune"), "rankings"),
     **dict.fromkeys(("quote", "cite"), "show"),
     "add-digests": "digests",
     "build-facets": "facets",

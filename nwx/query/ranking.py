@@ -1,7 +1,7 @@
 """Rankings: the weights that order the results of a search."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -32,6 +32,7 @@ class Ranking:
     phrase: float = 0.5
     below_pages: float = 0.01
     most_words: float = 1.0
+    name: str = field(default="default", compare=False)
 
     @cached_property
     def fields(self) -> Mapping[str, float]:
@@ -52,7 +53,9 @@ class Ranking:
 
     def weights(self) -> dict[str, float]:
         """Return the weights by name, without those that are the archive's settings."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        del found["name"]
+        return found
 
     def bonus(self, tree: Node) -> tuple[Node, ...]:
         """Return what adds to the score of documents that a resolved tree finds."""
@@ -68,22 +71,22 @@ class Ranking:
 
 DEFAULT = Ranking()
 
-OLDER = Ranking(url=1.0, phrase=0.0, most_words=0.0)
+OLDER = Ranking(url=1.0, phrase=0.0, most_words=0.0, name="older")
 """The weights that were fixed before rankings had names."""
 
 BUILT_IN: Mapping[str, Ranking] = {"default": DEFAULT, "older": OLDER}
 """The rankings that every archive has."""
 
 
-def ranking_of(weights: Mapping[str, float]) -> Ranking:
+def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking:
     """Return the ranking of weights by name, others as by default; raises UsageError."""
-    known = [one.name for one in fields(Ranking)]
+    known = [one.name for one in fields(Ranking)][:-1]
     for name, value in weights.items():
         if name not in known:
             raise UsageError(f"there is no weight {name[:80]!r}; use {', '.join(known)}")
         if not 0 <= value <= _MOST_WEIGHT:
             raise UsageError(f"the weight {name} is {value}; it takes 0 to {_MOST_WEIGHT:,.0f}")
-    return Ranking(**(DEFAULT.weights() | dict(weights)))
+    return replace(DEFAULT, **weights, name=called)
 
 
 def all_words(node: Node) -> list[str]:

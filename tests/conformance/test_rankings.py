@@ -1,9 +1,12 @@
 """Rankings order results alike on all engines."""
 
+import pytest
 from pytest import approx
 
 from nwx.answers.hits import Hits
+from nwx.archive import Archive
 from nwx.engine.base import Engine
+from nwx.errors import UsageError
 from nwx.model import POOR_PAGES
 from nwx.query.question import Question
 from nwx.query.ranking import Ranking
@@ -58,3 +61,34 @@ def test_most_words_are_enough_where_nothing_has_all(archive: Engine) -> None:
     assert not Hits(lambda: archive, Question("silver lamp")).page().most_words
     strict = Question("silver lamp unknown", ranking=Ranking(most_words=0.0))
     assert not Hits(lambda: archive, strict).page().hits
+
+
+def test_judgements_and_rankings_are_kept(engine: Engine) -> None:
+    urls = [f"http://example.org/{n}" for n in range(3)]
+    pages = [page(url, "2010", f"words {n}", title="Lamp") for n, url in enumerate(urls)]
+    engine.write(batch(pages))
+    engine.refresh()
+    archive = Archive.over(engine)
+    assert [one.name for one in archive.rankings()] == ["default", "older"]
+    archive.save_ranking("flat", title=1.0, phrase=0.0)
+    assert archive.ranking("flat") == Ranking(title=1.0, phrase=0.0)
+    assert archive.search("lamp", ranking="flat").question.ranking.name == "flat"
+    with pytest.raises(UsageError, match=r"no ranking 'none'; use one of default, older, flat"):
+        archive.search("lamp", ranking="none")
+    assert archive.judge_queries([" lamp  words ", "lamp"]) == ["lamp", "lamp words"]
+    listed = [hit.url for hit in archive.to_judge("lamp", "ann")]
+    assert sorted(listed) == urls
+    archive.judge("lamp", urls[0], 3, "ann")
+    archive.judge("lamp", urls[0], 2, "ann")
+    archive.judge("lamp", urls[0].replace("http:", "https:"), 3, "bob")
+    archive.judge("lamp", urls[1], 0, "bob")
+    assert [hit.url for hit in archive.to_judge("lamp", "ann")] == [
+        url for url in listed if url != urls[0]
+    ]
+    assert archive.qrels() == {"lamp": {"org,example)/0": 2, "org,example)/1": 0}}
+    assert archive.agreement()[0].both == 1
+    found = archive.evaluate(["default", "flat"])
+    assert [one.ranking for one in found] == ["default", "flat"]
+    assert found[0].values["recall@100"].mean == 1.0
+    assert archive.remove_ranking("flat")
+    assert not archive.remove_ranking("flat")

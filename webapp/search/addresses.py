@@ -10,13 +10,25 @@ from nwx.model import Collapse, Sort
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from webapp.site import parameters
+from webapp.site.context import archive
 from webapp.site.parameters import Arguments
 from webapp.site.preferences import PAGE_SIZES, Preferences
 
 FACETS = ("collection", "type", "domain", "host", "language", "status")
 """The facets at the side, in their order; the years have a chart of their own."""
 
-_PARAMETERS = ("q", *FILTERS, "from", "to", "sort", "collapse", "per_page", "page", "more")
+_PARAMETERS = (
+    "q",
+    *FILTERS,
+    "from",
+    "to",
+    "sort",
+    "ranking",
+    "collapse",
+    "per_page",
+    "page",
+    "more",
+)
 _NO_DATES = {"from": "", "to": "", "page": ""}
 
 
@@ -30,6 +42,7 @@ def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Qu
         read_selection(arguments),
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
         sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
+        ranking=archive().ranking(parameters.text(arguments, "ranking", 80) or "default"),
         collapse=parameters.choice(arguments, "collapse", collapse),
     )
 
@@ -159,6 +172,7 @@ def question_pairs(question: Question, preferences: Preferences) -> list[tuple[s
         ("from", question.date_from, ""),
         ("to", question.date_to, ""),
         ("sort", question.sort, Sort.RELEVANCE),
+        ("ranking", question.ranking.name, "default"),
         ("collapse", question.collapse, preferences.collapse),
         ("per_page", str(question.limit), str(preferences.per_page)),
         ("page", str(question.offset // question.limit + 1), "1"),

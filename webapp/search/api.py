@@ -54,6 +54,7 @@ _QUESTION = (
     Parameter("q", "the query, in Lucene syntax; all documents without it"),
     *FILTER_PARAMETERS,
     Parameter("sort", "the order of the hits", {"enum": list(Sort), "default": "relevance"}),
+    Parameter("ranking", "the name of the weights that relevance is computed by"),
     Parameter(
         "collapse", "what is folded into one hit", {"enum": list(Collapse), "default": "url"}
     ),

@@ -41,6 +41,9 @@ CSV_COLUMNS = (
     "The order of the results.",
     default=Sort.RELEVANCE,
 )
+@option.string(
+    "--ranking", "NAME", "Weights of relevance that `nwx rankings` lists.", default="default"
+)
 @option.flag("--all-types", "Rank files, redirects and error pages as pages are.")
 @click.option(
     "--collapse/--all-versions",

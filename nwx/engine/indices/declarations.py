@@ -175,6 +175,7 @@ _DECLARED = (
         IndexName.DEDUP,
         undeletable="entries of the index dedup are deleted by crawlers (`nwx dedup-server`)",
     ),
+    IndexDeclaration(IndexName.JUDGEMENTS, fields=EntryFields(filtered=("kind",))),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

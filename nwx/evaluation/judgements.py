@@ -1,0 +1,214 @@
+"""The index judgements: queries to judge, grades of their results, and rankings by name."""
+
+import csv
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from nwx.engine.indices.entry_store import EntryStore
+from nwx.errors import UrlError, UsageError
+from nwx.query.ranking import BUILT_IN, Ranking, ranking_of
+from nwx.values.timestamps import to_timestamp
+from nwx.values.urlkeys import urlkey
+
+GRADES = (0, 1, 2, 3)
+"""Not relevant, on the subject, good, exactly what was asked for."""
+
+MOST_CHARACTERS = 500
+_MOST_URL = 8_000
+_AT_ONCE = 500
+
+
+class Judgement(NamedTuple):
+    """How well a URL answers a query, in the eyes of a judge."""
+
+    query: str
+    url: str
+    grade: int
+    judge: str = ""
+
+
+class JudgementIndex:
+    """The index judgements of an archive."""
+
+    def __init__(self, store: EntryStore) -> None:
+        self._store = store
+
+    def rankings(self) -> list[Ranking]:
+        """Return the rankings by name, those of every archive first."""
+        stored = sorted(self._find("ranking"), key=lambda one: str(one["name"]))
+        own = (ranking_of(json.loads(one["weights"]), one["name"]) for one in stored)
+        return [*BUILT_IN.values(), *own]
+
+    def ranking(self, name: str) -> Ranking:
+        """Return the ranking of a name; raises UsageError without one."""
+        if name in BUILT_IN:
+            return BUILT_IN[name]
+        id = _id("ranking", name)
+        found = self._store.get([id]) if self._store.is_made() else {}
+        if id not in found:
+            known = ", ".join(one.name for one in self.rankings())
+            raise UsageError.translated(
+                "there is no ranking %(name)s; use one of %(known)s",
+                name=repr(name[:80]),
+                known=known,
+            )
+        return ranking_of(json.loads(found[id]["weights"]), name)
+
+    def save_ranking(self, name: str, weights: Mapping[str, float]) -> Ranking:
+        """Store a ranking; weights that are not given are as by default."""
+        if name in BUILT_IN or not 0 < len(name) <= 80 or not name.isprintable():
+            raise UsageError(f"a ranking cannot be called {name[:80]!r}; choose another name")
+        ranking = ranking_of(weights)
+        entry = {"id": _id("ranking", name), "kind": "ranking", "name": name}
+        self._store.put([entry | {"weights": json.dumps(ranking.weights())}])
+        return ranking
+
+    def remove_ranking(self, name: str) -> bool:
+        """Remove a stored ranking; return whether there was one."""
+        return self._store.is_made() and bool(self._store.delete([_id("ranking", name)]))
+
+    def add_queries(self, queries: Iterable[str]) -> int:
+        """Store queries to be judged; return how many."""
+        wanted = [text for one in queries if (text := " ".join(one.split()))]
+        for text in wanted:
+            _check(text)
+        entries = [{"id": _id("query", text), "kind": "query", "query": text} for text in wanted]
+        for begin in range(0, len(entries), _AT_ONCE):
+            self._store.put(entries[begin : begin + _AT_ONCE])
+        return len(entries)
+
+    def queries(self) -> list[str]:
+        """Return the queries to be judged, in order."""
+        return sorted(str(one["query"]) for one in self._find("query"))
+
+    def add(self, judgements: Iterable[Judgement]) -> int:
+        """Store judgements, each in the place of that judge's earlier one; return how many."""
+        entries, at = [], to_timestamp(datetime.now(UTC))
+        for one in judgements:
+            _check(one.query)
+            if one.grade not in GRADES or not 0 < len(one.url) <= _MOST_URL:
+                raise UsageError(f"{one.url[:80]!r}: a grade is 0 to 3, of a URL")
+            id = _id("judgement", one.query, one.judge, url_of(one.url))
+            entries.append({"id": id, "kind": "judgement", "at": at, **one._asdict()})
+        for begin in range(0, len(entries), _AT_ONCE):
+            self._store.put(entries[begin : begin + _AT_ONCE])
+        return len(entries)
+
+    def judgements(self) -> list[Judgement]:
+        """Return all judgements, in the order of query, URL and judge."""
+        return sorted(
+            Judgement(one["query"], one["url"], int(one["grade"]), one["judge"])
+            for one in self._find("judgement")
+        )
+
+    def _find(self, kind: str) -> Iterator[Mapping[str, str]]:
+        return self._store.find({"kind": kind}) if self._store.is_made() else iter(())
+
+
+def _check(query: str) -> None:
+    if not 0 < len(query) <= MOST_CHARACTERS:
+        raise UsageError(f"a query to judge has 1 to {MOST_CHARACTERS} characters")
+
+
+def _id(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def url_of(url: str) -> str:
+    """Return what all spellings of a URL are judged as: its urlkey; a urlkey stays as it is."""
+    with suppress(UrlError):
+        return urlkey(url) if "://" in url else url
+    return url
+
+
+Qrels = Mapping[str, Mapping[str, int]]
+"""The grades by query and urlkey."""
+
+
+def qrels_of(judgements: Iterable[Judgement]) -> Qrels:
+    """Return the grades; where judges differ, the middle one, of two the lower."""
+    grades: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for one in judgements:
+        grades[one.query][url_of(one.url)].append(one.grade)
+    return {
+        query: {url: sorted(some)[(len(some) - 1) // 2] for url, some in of.items()}
+        for query, of in grades.items()
+    }
+
+
+def read_judgements(path: Path) -> list[Judgement]:
+    """Return the judgements of a CSV file (query, url, grade, judge), or of TREC qrels.
+
+    In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for its blanks.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        first = stream.readline()
+        stream.seek(0)
+        if "," in first and "query" in first:
+            rows = [
+                (one.get("query"), one.get("url"), one.get("grade"), one.get("judge") or "")
+                for one in csv.DictReader(stream)
+            ]
+        else:
+            parts = (line.split() for line in stream if line.strip())
+            rows = [_trec_row(one) for one in parts]
+    try:
+        return [Judgement(query or "", url or "", int(g or ""), j) for query, url, g, j in rows]
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}; a grade is a number from 0 to 3") from error
+
+
+def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
+    if len(parts) != 4:
+        raise UsageError(f"{' '.join(parts)[:80]!r} is no line of qrels: TOPIC 0 URL GRADE")
+    return topic_query(parts[0]), parts[2], str(max(0, min(int(parts[3]), GRADES[-1]))), ""
+
+
+def read_queries(path: Path) -> list[str]:
+    """Return the queries of a file: its column `query`, or its lines."""
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    if lines and "query" in next(csv.reader(lines[:1])):
+        return [one["query"] or "" for one in csv.DictReader(lines)]
+    return [line for line in lines if line.strip()]
+
+
+def topic(query: str) -> str:
+    """Return a query as TREC files name it: one word."""
+    return "+".join(query.split()) or "+"
+
+
+def topic_query(text: str) -> str:
+    """Return the query of a topic."""
+    return text.replace("+", " ").strip()
+
+
+def qrels_lines(qrels: Qrels) -> Iterator[str]:
+    """Yield grades as lines of TREC qrels."""
+    for query, grades in sorted(qrels.items()):
+        for url, grade in sorted(grades.items()):
+            yield f"{topic(query)} 0 {url} {grade}"
+
+
+def run_lines(name: str, results: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield results by query as lines of a TREC run."""
+    tag = topic(name)
+    for query, urls in sorted(results.items()):
+        for place, url in enumerate(urls, 1):
+            yield f"{topic(query)} Q0 {url} {place} {1 / place:.6f} {tag}"
+
+
+def read_run(path: Path) -> dict[str, list[str]]:
+    """Return the results of a TREC run by query, in the order of their scores."""
+    found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        parts = line.split()
+        if len(parts) != 6:
+            raise UsageError(f"{path}: {line[:80]!r} is no line of a run: TOPIC Q0 URL RANK SCORE")
+        found[topic_query(parts[0])].append((-float(parts[4]), parts[2]))
+    return {query: [url for _, url in sorted(some)] for query, some in found.items()}

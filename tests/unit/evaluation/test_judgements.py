@@ -1,0 +1,48 @@
+"""Files of judgements, qrels and runs."""
+
+from pathlib import Path
+
+import pytest
+
+from nwx.errors import UsageError
+from nwx.evaluation.judgements import (
+    Judgement,
+    qrels_lines,
+    qrels_of,
+    read_judgements,
+    read_queries,
+    read_run,
+    run_lines,
+)
+
+URL = "http://www.example.org/a"
+
+
+def test_judges_that_differ_make_the_middle_grade() -> None:
+    grades = [Judgement("q", URL, grade, str(grade)) for grade in (3, 0, 2)]
+    assert qrels_of(grades) == {"q": {"org,example)/a": 2}}
+    assert qrels_of(grades[:2]) == {"q": {"org,example)/a": 0}}
+
+
+def test_qrels_and_csv_are_read(tmp_path: Path) -> None:
+    qrels = qrels_of([Judgement("two words", URL, 2)])
+    (tmp_path / "qrels").write_text("\n".join(qrels_lines(qrels)))
+    assert qrels_of(read_judgements(tmp_path / "qrels")) == qrels
+    (tmp_path / "a.csv").write_text(f"query,url,grade\ntwo words,{URL},2\n")
+    assert qrels_of(read_judgements(tmp_path / "a.csv")) == qrels
+    for wrong in ("two words\n", f"query,url,grade\nx,{URL},good\n"):
+        (tmp_path / "wrong").write_text(wrong)
+        with pytest.raises(UsageError):
+            read_judgements(tmp_path / "wrong")
+
+
+def test_runs_are_written_and_read(tmp_path: Path) -> None:
+    results = {"two words": ["b", "a"], "x": ["c"]}
+    (tmp_path / "run").write_text("\n".join(run_lines("default", results)))
+    assert read_run(tmp_path / "run") == results
+
+
+def test_queries_are_lines_or_a_column(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("one\n\ntwo words\n")
+    (tmp_path / "table").write_text("language,query\nen,one\nde,two words\n")
+    assert read_queries(tmp_path / "lines") == read_queries(tmp_path / "table")

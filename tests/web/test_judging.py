@@ -1,0 +1,59 @@
+"""The page where results are judged."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from nwx.archive import Archive
+from nwx.engine.embedded import EmbeddedEngine
+from tests.conformance.archive import batch, page
+from webapp.application import create_app
+
+TOKEN = "a-token"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[EmbeddedEngine]:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        pages = [page(f"http://example.org/{n}", "2010", f"a lamp {n}") for n in range(2)]
+        engine.write(batch(pages))
+        engine.refresh()
+        yield engine
+
+
+@pytest.fixture
+def client(engine: EmbeddedEngine) -> FlaskClient:
+    return create_app(engine, queue_token=TOKEN).test_client()
+
+
+def test_results_are_judged_without_scripts(client: FlaskClient, engine: EmbeddedEngine) -> None:
+    archive = Archive.over(engine)
+    archive.judge_queries(["lamp"])
+    assert "lamp</a>" in client.get("/judge").text
+    shown = client.get("/judge?query=lamp&judge=ann").text
+    assert "2 results left" in shown
+    url = re.search(r'name="url" value="([^"]+)"', shown)
+    assert url is not None
+    form = {"query": "lamp", "judge": "ann", "url": url[1], "grade": "3", "token": TOKEN}
+    assert client.post("/judge", data=form | {"token": "wrong"}).status_code == 403
+    assert client.post("/judge", data=form | {"grade": "7"}).status_code == 400
+    answer = client.post("/judge", data=form, follow_redirects=True)
+    assert "1 result left" in answer.text
+    assert [tuple(one) for one in archive.judgements()] == [("lamp", url[1], 3, "ann")]
+    skipped = client.post("/judge", data=form | {"grade": "skip"}, follow_redirects=True).text
+    assert "All results of this query are judged" in skipped
+
+
+def test_a_ranking_is_chosen_by_the_address(client: FlaskClient) -> None:
+    assert client.get("/search?q=lamp&ranking=older").status_code == 200
+    assert "ranking=older" in client.get("/search?q=lamp&ranking=older").text
+    assert client.get("/search?q=lamp&ranking=none").status_code == 400
+    assert client.get("/api/search?q=lamp&ranking=older").status_code == 200
+
+
+def test_most_words_are_told(client: FlaskClient) -> None:
+    assert "most of them" in client.get("/search?q=lamp+unheardof").text
+    assert client.get("/api/search?q=lamp+unheardof").json["most_words"] is True
