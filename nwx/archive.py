@@ -21,7 +21,6 @@ from nwx.answers.rows import Rows
 from nwx.archive_crawls import ArchiveCrawls
 from nwx.archive_indices import ArchiveIndices
 from nwx.archive_pages import ArchivePages
-from nwx.archive_rankings import ArchiveRankings
 from nwx.archive_renders import ArchiveRenders
 from nwx.archive_rules import ArchiveRules
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
@@ -81,9 +80,7 @@ def named_viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
-class Archive(
-    ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRankings, ArchiveRenders, ArchiveRules
-):
+class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its present state.
 
     A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is

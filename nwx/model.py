@@ -158,10 +158,6 @@ class Inlink(NamedTuple):
     text: str
 
 
-POOR_PAGES = ("page: soft 404", "page: links alone")
-"""Among the `problems` of an extract: a page that tells of an error, and one of navigation only."""
-
-
 @dataclass(frozen=True, slots=True)
 class Extract:
     """Result of `nwx.extract` for a payload.
@@ -231,10 +227,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Number of entries of a batch that were new to the engine.
-
-    `replaced` documents had been made from a later capture, or were amended.
-    """
+    """Entries of a batch that were new; `replaced` were of a later capture, or are amended."""
 
     documents: int = 0
     replaced: int = 0
@@ -344,8 +337,7 @@ class SearchResult:
 
     `total` counts hits as listed (URLs when collapsed by URL), `documents` the documents in them.
     Facets count documents, most frequent first, ties by value; years by year. In a partial answer,
-    `missing_shards` of all `shards` did not contribute. With `most_words` no document has all words
-    of the query, and the hits have most of them.
+    `missing_shards` of all `shards` did not contribute. With `most_words` nothing has all words.
     """
 
     total: Total

@@ -16,7 +16,7 @@ from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question, resolve
-from nwx.query.ranking import most_words
+from nwx.query.rankings import most_words
 from nwx.values.csv_cells import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError, UsageError
-from nwx.query.ranking import BUILT_IN, Ranking, ranking_of
+from nwx.query.rankings import BUILT_IN, Ranking, ranking_of
 from nwx.values.timestamps import to_timestamp
 from nwx.values.urlkeys import urlkey
 
 GRADES = (0, 1, 2, 3)
 """Not relevant, on the subject, good, exactly what was asked for."""
 
-MOST_CHARACTERS = 500
+LONGEST_JUDGED_QUERY = 500
 _MOST_URL = 8_000
 _AT_ONCE = 500
 
@@ -112,8 +112,8 @@ class JudgementIndex:
 
 
 def _check(query: str) -> None:
-    if not 0 < len(query) <= MOST_CHARACTERS:
-        raise UsageError(f"a query to judge has 1 to {MOST_CHARACTERS} characters")
+    if not 0 < len(query) <= LONGEST_JUDGED_QUERY:
+        raise UsageError(f"a query to judge has 1 to {LONGEST_JUDGED_QUERY} characters")
 
 
 def _id(*parts: str) -> str:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from nwx.evaluation.judgements import GRADES, Judgement, Qrels, url_of
 
-Values = npt.NDArray[np.float64]
+MeasureValues = npt.NDArray[np.float64]
 MEASURES = ("nDCG@10", "MRR", "P@1", "recall@100")
 DEPTH = 100
 _SAMPLES = 1_000
 
 
-def measured(grades: Mapping[str, int], urls: Sequence[str]) -> tuple[float, ...]:
+def measures_of_query(grades: Mapping[str, int], urls: Sequence[str]) -> tuple[float, ...]:
     """Return nDCG@10, reciprocal rank, precision at 1 and recall at 100 of one query.
 
     As ir_measures and trec_eval compute them: gains are grades, and a grade of 1 is relevant.
@@ -39,7 +39,7 @@ def _gain(grades: Sequence[int]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MeanEstimate:
     """A mean with the ends of its interval of 95 %."""
 
     mean: float
@@ -56,23 +56,23 @@ class Evaluation:
 
     ranking: str
     queries: int
-    values: Mapping[str, Estimate]
-    changes: Mapping[str, Estimate]
+    values: Mapping[str, MeanEstimate]
+    changes: Mapping[str, MeanEstimate]
 
 
-def estimate(values: Values) -> Estimate:
+def mean_estimate(values: MeasureValues) -> MeanEstimate:
     """Return a mean with its bootstrapped interval; the same values give the same one."""
     if not len(values):
-        return Estimate(0.0, 0.0, 0.0)
+        return MeanEstimate(0.0, 0.0, 0.0)
     chosen = np.random.default_rng(1).integers(0, len(values), (_SAMPLES, len(values)))
     low, high = np.percentile(values[chosen].mean(axis=1), (2.5, 97.5))
-    return Estimate(float(values.mean()), float(low), float(high))
+    return MeanEstimate(float(values.mean()), float(low), float(high))
 
 
-def matrix(qrels: Qrels, results: Mapping[str, Sequence[str]]) -> Values:
+def matrix(qrels: Qrels, results: Mapping[str, Sequence[str]]) -> MeasureValues:
     """Return a row of MEASURES for each query that has a relevant URL."""
     rows = [
-        measured(grades, [url_of(url) for url in results.get(query, ())])
+        measures_of_query(grades, [url_of(url) for url in results.get(query, ())])
         for query, grades in sorted(qrels.items())
         if any(grades.values())
     ]
@@ -89,8 +89,8 @@ def evaluations(
         Evaluation(
             name,
             len(own),
-            {one: estimate(own[:, n]) for n, one in enumerate(MEASURES)},
-            {one: estimate((own - base)[:, n]) for n, one in enumerate(MEASURES)},
+            {one: mean_estimate(own[:, n]) for n, one in enumerate(MEASURES)},
+            {one: mean_estimate((own - base)[:, n]) for n, one in enumerate(MEASURES)},
         )
         for name, own in rows.items()
     ]

@@ -10,16 +10,16 @@ from nwx.evaluation.judgements import Qrels
 from nwx.evaluation.measures import (
     DEPTH,
     MEASURES,
-    Estimate,
     Evaluation,
-    estimate,
+    MeanEstimate,
     evaluations,
     matrix,
+    mean_estimate,
 )
 from nwx.model import Hit
-from nwx.query.ranking import DEFAULT, Ranking, ranking_of
+from nwx.query.rankings import DEFAULT, Ranking, ranking_of
 
-Search = Callable[[str, Ranking, int], Sequence[Hit]]
+RankedSearch = Callable[[str, Ranking, int], Sequence[Hit]]
 """What gives the first hits of a query by a ranking."""
 
 _POOLED = 10
@@ -39,7 +39,7 @@ _STEPS: Mapping[str, tuple[float, ...]] = {
 """The values that are tried of each weight."""
 
 
-def pooled(search: Search, query: str, rankings: Iterable[Ranking]) -> list[Hit]:
+def pooled(search: RankedSearch, query: str, rankings: Iterable[Ranking]) -> list[Hit]:
     """Return the first hits of several rankings, each once, in an order that tells nothing."""
     found: dict[str, Hit] = {}
     for ranking in rankings:
@@ -50,7 +50,7 @@ def pooled(search: Search, query: str, rankings: Iterable[Ranking]) -> list[Hit]
     return hits
 
 
-def results_of(search: Search, qrels: Qrels, ranking: Ranking) -> dict[str, list[str]]:
+def results_of(search: RankedSearch, qrels: Qrels, ranking: Ranking) -> dict[str, list[str]]:
     """Return the URLs of the first hits of each judged query."""
     return {query: [hit.url for hit in search(query, ranking, DEPTH)] for query in qrels}
 
@@ -66,8 +66,8 @@ class Tuning:
     measure: str
     held_out: int
     before: float
-    gain: Estimate
-    trained: Estimate
+    gain: MeanEstimate
+    trained: MeanEstimate
     tried: int
 
     @property
@@ -76,7 +76,7 @@ class Tuning:
         return self.gain.mean > 0
 
 
-def tune(search: Search, qrels: Qrels, base: Ranking = DEFAULT, measure: str = "") -> Tuning:
+def tune(search: RankedSearch, qrels: Qrels, base: Ranking = DEFAULT, measure: str = "") -> Tuning:
     """Try weights one after the other, and keep what does better without the held-out queries."""
     measure = measure or MEASURES[0]
     if measure not in MEASURES:
@@ -110,8 +110,8 @@ def tune(search: Search, qrels: Qrels, base: Ranking = DEFAULT, measure: str = "
         measure,
         len(test),
         float(before[:, column].mean()) if len(before) else 0.0,
-        estimate((after - before)[:, column]),
-        estimate((late - early)[:, column]),
+        mean_estimate((after - before)[:, column]),
+        mean_estimate((late - early)[:, column]),
         tried,
     )
 
@@ -122,7 +122,7 @@ def is_held_out(query: str) -> bool:
 
 
 def compared(
-    search: Search,
+    search: RankedSearch,
     qrels: Qrels,
     rankings: Sequence[Ranking],
     runs: Mapping[str, Mapping[str, Sequence[str]]],

@@ -2,7 +2,8 @@
 
 import re
 
-from nwx.model import POOR_PAGES, Extract
+from nwx.model import Extract
+from nwx.values.media_types import POOR_PAGES
 
 _SHORT = 1_500  # characters of the text of an error, menus included
 _SHORTER = 300

@@ -14,8 +14,9 @@ from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
-from nwx.model import POOR_PAGES, Capture, Dates, Document, Extract, ReadError
+from nwx.model import Capture, Dates, Document, Extract, ReadError
 from nwx.plugins import enricher_plugins
+from nwx.values.media_types import POOR_PAGES
 from nwx.warc.reader import CaptureRecord, StoredPayload
 
 # A lookup takes so many records or bytes of payload, a part so many captures,

@@ -9,7 +9,7 @@ from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.query.ranking import DEFAULT, Ranking
+from nwx.query.rankings import DEFAULT, Ranking
 from nwx.query.tree import DateRange, Node, resolve_tree
 from nwx.values.timestamps import date_bound
 

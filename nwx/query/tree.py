@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from nwx import mappings
 from nwx.data_classes import dataclass
 from nwx.errors import QueryError, TimestampError
-from nwx.model import POOR_PAGES, IndexName
+from nwx.model import IndexName
 from nwx.query.fields import ANCHOR, JOINED_FIELDS
-from nwx.values.media_types import ARCHIVE, AUDIO, FLASH, IMAGE, SCRIPT, STYLE, VIDEO
+from nwx.values.media_types import ARCHIVE, AUDIO, FLASH, IMAGE, POOR_PAGES, SCRIPT, STYLE, VIDEO
 from nwx.values.timestamps import date_span
 
 

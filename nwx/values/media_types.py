@@ -264,3 +264,7 @@ def _by_extension(url: str) -> str:
 
 def _textual(start: bytes) -> str:
     return TEXT if start and not _NOT_TEXT.search(start) else UNKNOWN
+
+
+POOR_PAGES = ("page: soft 404", "page: links alone")
+"""Among the `problems` of an extract: a page that tells of an error, and one of navigation only."""

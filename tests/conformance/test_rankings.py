@@ -7,10 +7,10 @@ from nwx.answers.hits import Hits
 from nwx.archive import Archive
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.model import POOR_PAGES
 from nwx.query.question import Question
-from nwx.query.ranking import Ranking
+from nwx.query.rankings import Ranking
 from nwx.query.tree import Bool, Term
+from nwx.values.media_types import POOR_PAGES
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask, names, search
 

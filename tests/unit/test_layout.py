@@ -52,7 +52,6 @@ TESTED_ELSEWHERE = {
     "nwx/archive_pages.py": "tests/web",
     "nwx/archive_crawls.py": "tests/cli/test_queue.py",
     "nwx/archive_indices.py": "tests/cli/test_stats.py",
-    "nwx/archive_rankings.py": "tests/conformance/test_rankings.py",
     "nwx/archive_renders.py": "tests/cli/test_pictures.py",
     "nwx/archive_rules.py": "tests/cli/test_access.py",
     "nwx/archive_work.py": "tests/unit/test_archive.py",

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import GRADES, MOST_CHARACTERS
+from nwx.evaluation.judgements import GRADES, LONGEST_JUDGED_QUERY
 from webapp.crawls.page import check_sender
 from webapp.site import parameters
 from webapp.site.context import archive
@@ -26,7 +26,10 @@ def _judge(arguments: Arguments) -> str:
 @needs_role(Role.CURATOR, or_token=True)
 def show() -> ResponseReturnValue:
     """Show the queries, or the next result of one that this judge has not judged."""
-    query, judge = parameters.text(request.args, "query", MOST_CHARACTERS), _judge(request.args)
+    query, judge = (
+        parameters.text(request.args, "query", LONGEST_JUDGED_QUERY),
+        _judge(request.args),
+    )
     skipped = parameters.number_parameter(request.args, "skipped", 0, 0, _MOST_SKIPPED)
     own, hits = archive(), []
     if query:
@@ -50,7 +53,7 @@ def save() -> ResponseReturnValue:
     """Store a grade, or pass a result over, and show the next one."""
     check_sender()
     form = request.form
-    query, judge = parameters.text(form, "query", MOST_CHARACTERS), _judge(form)
+    query, judge = parameters.text(form, "query", LONGEST_JUDGED_QUERY), _judge(form)
     skipped = parameters.number_parameter(form, "skipped", 0, 0, _MOST_SKIPPED)
     grade = parameters.text(form, "grade", 4)
     if grade == "skip":

@@ -1,5 +1,6 @@
 """nwx rankings, judge, evaluate, tune"""
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.archive import Archive
     from nwx.evaluation.judgements import Qrels
-    from nwx.evaluation.measures import Estimate, Evaluation
+    from nwx.evaluation.measures import Evaluation, MeanEstimate
     from nwx.model import Hit
 
 _RANKINGS = option.repeated(
@@ -145,8 +146,8 @@ def _print_hit(hit: "Hit") -> None:
 def _key() -> str:
     while True:
         click.echo("  0 1 2 3, s n q: ", nl=False)
-        stdin = click.get_text_stream("stdin")
-        pressed = (click.getchar(echo=True) if stdin.isatty() else stdin.read(1)).lower()
+        at_terminal = sys.stdin.isatty()
+        pressed = (click.getchar(echo=True) if at_terminal else sys.stdin.read(1)).lower()
         click.echo()
         if pressed in set("0123snq"):
             return pressed
@@ -205,7 +206,7 @@ def print_evaluations(found: "Iterable[Evaluation]") -> None:
             click.echo(f"  {name:11} {_interval(value)}{change}")
 
 
-def _interval(one: "Estimate", *, sign: bool = False) -> str:
+def _interval(one: "MeanEstimate", *, sign: bool = False) -> str:
     form = "+.3f" if sign else ".3f"
     return f"{one.mean:{form}} [{one.low:{form}}, {one.high:{form}}]"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.evaluation.judgements import Judgement
-from nwx.evaluation.measures import agreements, estimate, evaluations, measured
+from nwx.evaluation.measures import agreements, evaluations, mean_estimate, measures_of_query
 
 GRADES = {"a": 3, "b": 1, "c": 2, "d": 0}
 
@@ -18,7 +18,7 @@ GRADES = {"a": 3, "b": 1, "c": 2, "d": 0}
     ],
 )
 def test_measures_of_a_query(urls: list[str], expected: tuple[float, ...]) -> None:
-    assert measured(GRADES, urls) == pytest.approx(expected, abs=1e-4)
+    assert measures_of_query(GRADES, urls) == pytest.approx(expected, abs=1e-4)
 
 
 def test_rankings_are_compared_query_by_query() -> None:
@@ -34,9 +34,9 @@ def test_rankings_are_compared_query_by_query() -> None:
 def test_an_interval_holds_the_mean() -> None:
     import numpy as np
 
-    found = estimate(np.array([0.0, 1.0] * 50))
+    found = mean_estimate(np.array([0.0, 1.0] * 50))
     assert 0.35 < found.low < found.mean == 0.5 < found.high < 0.65
-    assert found == estimate(np.array([0.0, 1.0] * 50))
+    assert found == mean_estimate(np.array([0.0, 1.0] * 50))
 
 
 def test_judges_agree_more_than_by_chance() -> None:

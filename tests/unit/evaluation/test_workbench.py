@@ -7,7 +7,7 @@ import pytest
 from nwx.errors import UsageError
 from nwx.evaluation.workbench import pooled, tune
 from nwx.model import Hit
-from nwx.query.ranking import DEFAULT, Ranking
+from nwx.query.rankings import DEFAULT, Ranking
 
 QUERIES = {f"query {n}": {f"com,good)/{n}": 3} for n in range(40)}
 

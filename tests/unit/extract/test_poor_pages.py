@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.extract import extract
-from nwx.model import POOR_PAGES
+from nwx.values.media_types import POOR_PAGES
 
 ERROR, LINKS = POOR_PAGES
 MENU = "".join(f"<a href='/{n}'>Section {n}</a> " for n in range(9))

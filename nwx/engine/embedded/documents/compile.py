@@ -11,8 +11,9 @@ from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms, is_plain
 from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
-from nwx.query.ranking import DEFAULT
+from nwx.query.rankings import DEFAULT
 from nwx.query.tree import (
+    BELOW_PAGES,
     NUMBERS,
     TEXT,
     All,
@@ -103,6 +104,13 @@ def any_field_query(word: str) -> Query:
     return Query.term_query(schema(), WORDS, word, "basic")
 
 
+def below_pages_query(terms: Terms) -> Query:
+    """Return the query of what ranks below pages."""
+    nothing = Query.empty_query()
+    known = Known(lambda _: nothing, lambda *_: nothing, lambda one: one, terms)
+    return compile_node(BELOW_PAGES, known)
+
+
 def values_query(field: str, values: tuple[str, ...]) -> Query:
     """Return the query of documents with one of these values."""
     numbers = field_type(field) in NUMBERS
@@ -113,11 +121,6 @@ def values_query(field: str, values: tuple[str, ...]) -> Query:
 def all_of(queries: list[Query]) -> Query:
     """Return the query of documents that all of these find."""
     return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
-
-
-def with_bonus(query: Query, bonus: Query) -> Query:
-    """Return what a query finds, with a higher score for what `bonus` finds too."""
-    return Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)])
 
 
 def _boost(node: Boost, known: Known) -> Query:

@@ -117,14 +117,6 @@ _FURTHER = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The query whose scores order documents, and steps that may find the best of them sooner."""
-
-    query: Query
-    steps: Sequence[Step] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class OrderedHits:
     """A document at its place in the order of a result, and where tantivy has it, if known."""
 
@@ -152,14 +144,20 @@ def by_date(
 
 
 def by_score(
-    view: ArchiveView, ranking: Ranking, allowed: Bools | None, groups: Ints | None, wanted: int
+    view: ArchiveView,
+    query: Query,
+    steps: Sequence[Step],
+    allowed: Bools | None,
+    groups: Ints | None,
+    wanted: int,
 ) -> list[OrderedHits]:
     """Return the first hits by score; equal scores newest first, then by id.
 
-    `allowed` marks the documents that count, if not all that `ranking` finds do.
+    `allowed` marks the documents that count, if not all that `query` finds do. `steps` may find the
+    best of them sooner.
     """
     candidates = _Candidates(view, allowed, groups, wanted)
-    for step in ranking.steps or (Step(ranking.query, 0.0),):
+    for step in steps or (Step(query, 0.0),):
         if candidates.are_enough_with(step):
             break
     return candidates.first()

@@ -14,14 +14,8 @@ from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.compile import (
-    Known,
-    all_of,
-    compile_node,
-    values_query,
-    with_bonus,
-)
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Floats
+from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
 from nwx.engine.embedded.documents.counts import (
     NarrowedNumbers,
     narrow_facets,
@@ -30,7 +24,6 @@ from nwx.engine.embedded.documents.counts import (
 from nwx.engine.embedded.documents.groups import Folds
 from nwx.engine.embedded.documents.order import (
     OrderedHits,
-    Ranking,
     Step,
     by_date,
     by_score,
@@ -118,8 +111,14 @@ class DocumentSearches:
         view = view.without(question.hidden)
         weights = None
         if question.sort is Sort.RELEVANCE:
-            weights = partial(view.rank_weights, question.ranking.below_pages)
+            weights = partial(_rank_weights, view, question)
         return view, LinkedSearch(documents, question.ranking.links(self._ranking), weights)
+
+
+def _rank_weights(view: ArchiveView, question: Question) -> Floats:
+    """Return the part of its score that each document keeps where pages come first."""
+    weights: Floats = np.where(view.below_pages, question.ranking.below_pages, 1.0)
+    return weights
 
 
 def search_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> SearchResult:
@@ -157,7 +156,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         numbers = tantivy_index.nums_of(view.searcher, addresses)
         weights = np.ones(len(numbers))
         if plan.pages_first:
-            weights = view.rank_weights(plan.question.ranking.below_pages)[numbers]
+            weights = _rank_weights(view, question)[numbers]
         for num, weight, (score, address) in zip(numbers, weights.tolist(), hits, strict=True):
             score *= weight
             yield _hit(
@@ -182,10 +181,7 @@ def _find(
     """Return the documents of a plan, from tantivy and the columns."""
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     exact = compile_node(plan.text, replace(known, scored=False))
-    ranked = exact
-    if plan.is_scored and scores:
-        must, bonus = (compile_node(one, known) for one in (plan.text, Bool(should=plan.bonus)))
-        ranked = with_bonus(must, bonus) if plan.bonus else must
+    ranked = compile_node(plan.ranked, known) if plan.is_scored and scores else exact
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     by_words = _filtered(view.columns, view.matching(plan.text, exact), plan)
     anchors = links.found(plan.tree)
@@ -314,17 +310,15 @@ def _by_score(
     """Return the first hits by score; with pages first, what ranks below is looked for apart."""
     if not plan.pages_first:
         best = _steps(view, plan, found)
-        return by_score(view, Ranking(found.query, best), found.allowed, groups, most)
+        return by_score(view, found.query, best, found.allowed, groups, most)
     below = Query.const_score_query(compile_node(BELOW_PAGES, found.known), 0.0)
     pages = Query.const_score_query(Query.all_query().and_must_not_match(below), 0.0)
     best = _steps(view, plan, found, pages)
-    ranking = Ranking(all_of([found.query, pages]), best)
-    listed = by_score(view, ranking, found.allowed, groups, most)
+    listed = by_score(view, all_of([found.query, pages]), best, found.allowed, groups, most)
     weight = plan.question.ranking.below_pages
     if len(listed) == most and weight <= _FAR_BELOW:
         return listed
-    ranking = Ranking(all_of([found.query, below]))
-    further = by_score(view, ranking, found.allowed, groups, most)
+    further = by_score(view, all_of([found.query, below]), (), found.allowed, groups, most)
     listed += [replace(one, score=one.score * weight) for one in further]
     return firsts(sorted(listed, key=lambda one: -one.score), groups, most)
 

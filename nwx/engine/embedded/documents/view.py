@@ -10,12 +10,12 @@ from operator import itemgetter
 import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
-from tantivy import FieldType, Occur, Order, Query, SearchResult
+from tantivy import FieldType, Occur, Order, Query
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Floats
-from nwx.engine.embedded.documents.compile import Known, all_of, any_field_query, compile_node
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.compile import all_of, any_field_query, below_pages_query
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
     Seen,
@@ -53,7 +53,7 @@ from nwx.engine.embedded.folder import Folder
 from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.question import HiddenDocuments, SeenDate
-from nwx.query.tree import BELOW_PAGES, All, Node, joined_leaves
+from nwx.query.tree import All, Node, joined_leaves
 
 _ID_DIGITS = 16
 """The hexadecimal digits of an id that `id_start` is made of."""
@@ -136,7 +136,7 @@ def listed_numbers(searcher: DocumentSearcher, query: Query, most: int) -> tuple
     current_work().check()
     found = searcher.search(query, most, order_by_field=NUM, order=Order.Asc)
     total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
-    return total, _numbers(found)
+    return total, np.fromiter(map(itemgetter(0), found.hits), dtype=np.int64)
 
 
 def all_numbers(searcher: DocumentSearcher, query: Query, total: int, size: int) -> Ints:
@@ -171,10 +171,6 @@ def _read_sums(searcher: DocumentSearcher, query: Query, there: npt.NDArray[np.b
     there[keys[inside]] = bits[inside, :BITS]
 
 
-def _numbers(found: SearchResult) -> Ints:
-    return np.fromiter(map(itemgetter(0), found.hits), dtype=np.int64)
-
-
 _KEPT = 64
 _VIEWERS = 8
 """So many classes of viewers have columns of their own at once."""
@@ -205,17 +201,11 @@ class ArchiveView:
                 self._restricted[hidden.key] = found
             return found
 
-    def rank_weights(self, below_pages: float) -> Floats:
-        """Return the part of its score that each document keeps where pages come first."""
-        weights: Floats = np.where(self._below_pages, below_pages, 1.0)
-        return weights
-
     @cached_property
-    def _below_pages(self) -> Bools:
-        nothing = Query.empty_query()
-        known = Known(lambda _: nothing, lambda *_: nothing, lambda one: one, Terms(self.searcher))
+    def below_pages(self) -> Bools:
+        """Whether each document is what ranks below pages."""
         found = np.zeros(self.columns.size, dtype=bool)
-        found[self.nums(compile_node(BELOW_PAGES, known))] = True
+        found[self.nums(below_pages_query(Terms(self.searcher)))] = True
         return found
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 from nwx.errors import QueryError
 from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
 from nwx.query.question import DateCondition
-from nwx.query.ranking import DEFAULT, Ranking
+from nwx.query.rankings import DEFAULT, Ranking
 from nwx.query.tree import (
     DATE,
     TEXT,

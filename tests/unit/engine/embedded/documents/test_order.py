@@ -13,7 +13,7 @@ from nwx.engine.embedded.documents import order, search
 from nwx.engine.embedded.documents.order import by_date
 from nwx.model import Collapse, Document, SearchResult, Sort
 from nwx.query.question import Question, resolve
-from nwx.query.ranking import DEFAULT
+from nwx.query.rankings import DEFAULT
 from tests.unit.engine.embedded.making import batch, page
 
 COLUMNS: Any = SimpleNamespace(

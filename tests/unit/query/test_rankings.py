@@ -4,7 +4,7 @@ import pytest
 
 from nwx.errors import UsageError
 from nwx.query.question import Question, resolve
-from nwx.query.ranking import DEFAULT, Ranking, most_words, ranking_of
+from nwx.query.rankings import DEFAULT, Ranking, most_words, ranking_of
 from nwx.query.tree import Bool, Boost, Phrase, Term
 from nwx.settings import RankingSettings
 
