@@ -1,7 +1,7 @@
 """Whether the indices of an archive agree with each other, the ledger and the archive files."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -22,7 +22,7 @@ from nwx.quality.scores import check_scores
 from nwx.query.question import Question
 from nwx.steering.specifications.specification_store import check_crawls
 from nwx.warc.reader import ArchiveReader
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import stored_source
 
 RecordProblem = tuple[str, str]
 """The id of a capture, or of a file, and what is wrong."""
@@ -51,9 +51,8 @@ def check_records(engine: Engine, progress: ShowProgress) -> Iterator[RecordProb
 
 
 def _file_problems(file: SourceFile, held: Mapping[int, Capture]) -> Iterator[RecordProblem]:
-    source = ArchiveSource(file.name, file.path, file.size, file.name.partition("#")[2])
     errors, remaining = [], dict(held)
-    for item in ArchiveReader(source, file.collection):
+    for item in ArchiveReader(stored_source(file), file.collection):
         if isinstance(item, ReadError):
             errors.append(item)
             continue
@@ -205,27 +204,17 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
             yield _wrong("record", IndexName.CAPTURES, id, message)
 
 
-def _built(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
-    yield from (_wrong("facets", IndexName.FACETS, *problem) for problem in check_facets(engine))
+def _of_area(
+    index: IndexName, problems: Callable[[Engine], Iterable[tuple[str, ...]]], *kind: str
+) -> Callable[[Engine, ShowProgress], Iterator[Disagreement]]:
+    """Return the comparison that an area makes itself; its problems have a kind, or all one."""
 
+    def compare(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
+        for problem in problems(engine):
+            named, id, message = (*kind, *problem)
+            yield _wrong(named, index, id, message)
 
-def _linked(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
-    yield from (_wrong("inlinks", IndexName.INLINKS, *problem) for problem in check_inlinks(engine))
-
-
-def _queued(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
-    for id, message in engine.crawl_queue().problems():
-        yield _wrong("queue", IndexName.QUEUE, id, message)
-
-
-def _crawled(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
-    for kind, id, message in check_crawls(engine):
-        yield _wrong(kind, IndexName.CRAWLS, id, message)
-
-
-def _scored(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
-    for kind, id, message in check_scores(engine):
-        yield _wrong(kind, IndexName.QUALITY, id, message)
+    return compare
 
 
 def _paired(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
@@ -353,11 +342,11 @@ _COMPARISONS: tuple[
     (IndexName.DOCUMENTS, _documents),
     (IndexName.DATES, _dates),
     (IndexName.CAPTURES, _captures),
-    (IndexName.FACETS, _built),
-    (IndexName.INLINKS, _linked),
-    (IndexName.QUEUE, _queued),
-    (IndexName.CRAWLS, _crawled),
-    (IndexName.QUALITY, _scored),
+    (IndexName.FACETS, _of_area(IndexName.FACETS, check_facets, "facets")),
+    (IndexName.INLINKS, _of_area(IndexName.INLINKS, check_inlinks, "inlinks")),
+    (IndexName.QUEUE, _of_area(IndexName.QUEUE, lambda one: one.crawl_queue().problems(), "queue")),
+    (IndexName.CRAWLS, _of_area(IndexName.CRAWLS, check_crawls)),
+    (IndexName.QUALITY, _of_area(IndexName.QUALITY, check_scores)),
     (IndexName.DIGESTS, _paired),
 )
 

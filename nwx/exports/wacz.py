@@ -28,7 +28,7 @@ from nwx.model import Capture, Document, ReadError, SourceFile
 from nwx.values.timestamps import parse_timestamp
 from nwx.version import __version__
 from nwx.warc.members import READ_FAILURES
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, stored_source
 
 _LINES_A_BLOCK = 300
 """As cdxj-indexer has them in WACZ files."""
@@ -41,7 +41,6 @@ _LEVEL = 2
 _DOCUMENTS_AT_ONCE = 200
 _SHOWN_EACH = 100
 _PAGE_TYPES = frozenset(("html", "pdf", "text", "word"))
-_MEMBER = ".wacz#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class RecordCopies:
 
     def write(self, ledger: list[SourceFile], progress: ShowProgress) -> None:
         """Write the records of all captures, file by file; raises SourceError without any."""
-        sources = {(file.collection, file.name): _source(file) for file in ledger}
+        sources = {(file.collection, file.name): stored_source(file) for file in ledger}
         files = self._catalogue.files()
         passed, total = 0, sum(count for _, _, count in files)
         with self._open:
@@ -229,11 +228,6 @@ class RecordCopies:
     def _miss(self, error: ReadError, captures: int) -> None:
         self._report.missing += captures
         self._report.errors.append(error)
-
-
-def _source(file: SourceFile) -> ArchiveSource:
-    member = file.name.partition("#")[2] if _MEMBER in file.name else ""
-    return ArchiveSource(file.name, file.path, file.size, member)
 
 
 def _index_line(capture: Capture, file: str, offset: int, length: int) -> bytes:

@@ -15,7 +15,7 @@ from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
 from nwx.errors import FormatError, SourceError
-from nwx.model import STANDARD_INPUT, ReadError
+from nwx.model import STANDARD_INPUT, ReadError, SourceFile
 from nwx.values.digests import digest_of
 from nwx.warc.wacz import Places, RequiredFile, WaczMember, open_member, wacz_members
 
@@ -23,6 +23,7 @@ LONGEST_NAME_BYTES = 400
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
 _GLOB = re.compile(r"[*?\[]")
+_MEMBER = ".wacz#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class ArchiveSource:
             raise SourceError.translated(
                 "%(path)s cannot be opened: %(reason)s", path=self.path, reason=error
             ) from error
+
+
+def stored_source(file: SourceFile) -> ArchiveSource:
+    """Return the file of an entry of the ledger."""
+    member = file.name.partition("#")[2] if _MEMBER in file.name else ""
+    return ArchiveSource(file.name, file.path, file.size, member)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,15 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import parquet_bytes, whole_folder
-from nwx.exports.extracted.inputs import ExtractReport, InputFile, Inputs
+from nwx.exports.extracted.inputs import (
+    FILE_FAILURES,
+    ExtractReport,
+    InputFile,
+    Inputs,
+    Visibility,
+    VisibleRecords,
+)
 from nwx.exports.extracted.payload_rows import DERIVATIVES, payload_rows
-from nwx.exports.extracted.visible_records import FILE_FAILURES, Visibility, VisibleRecords
 from nwx.model import ReadError
 from nwx.values.csv_cells import csv_lines
 from nwx.values.records import add_counts

@@ -15,8 +15,14 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import whole_file, writing
 from nwx.errors import SourceError, TimestampError
-from nwx.exports.extracted.inputs import ExtractReport, InputFile, Inputs
-from nwx.exports.extracted.visible_records import FILE_FAILURES, Visibility, VisibleRecords
+from nwx.exports.extracted.inputs import (
+    FILE_FAILURES,
+    ExtractReport,
+    InputFile,
+    Inputs,
+    Visibility,
+    VisibleRecords,
+)
 from nwx.exports.extracted.wat import extract_page, page_text, pairs_of, wat_entry
 from nwx.exports.wacz_records import new_record
 from nwx.model import ReadError

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -28,21 +28,12 @@ class CaptureFrame:
     after: str
 
 
-class CaptureSource(Protocol):
-    """Where captures come from."""
-
-    def stamp(self) -> str:
-        """Return a text that differs whenever captures were written or deleted."""
-
-    def month_stamps(self) -> dict[str, str]:
-        """Return for each month (`201301`) a text that differs whenever its captures changed."""
-
-    def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
-        """Stream the captures of these months (`201301`), or of all, from a mark on."""
-
-
 class ArchiveCaptures:
-    """The captures index of an archive."""
+    """The captures index of an archive.
+
+    A stamp differs whenever captures were written or deleted, that of a month whenever its captures
+    changed.
+    """
 
     def __init__(self, store: FacetStore) -> None:
         self._store = store
@@ -174,6 +165,10 @@ class ParquetSource:
         except (OSError, ValueError) as error:
             raise SourceError(f"{path} cannot be read ({error}); export again") from error
         return found
+
+
+CaptureSource = ArchiveCaptures | ParquetSource
+"""Where captures come from."""
 
 
 def capture_rows_in(path: str) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import requests
 
@@ -195,13 +195,6 @@ class NoticeError(NwxError):
     """An alert could not be delivered this time."""
 
 
-class Channel(Protocol):
-    """A receiver of alerts."""
-
-    def tell(self, notice: dict[str, Any]) -> None:
-        """Send an alert; raises NoticeError if it was not accepted."""
-
-
 class Webhook:
     """An address that takes alerts as JSON by POST.
 
@@ -214,7 +207,7 @@ class Webhook:
         self._poster = KeptProcess(post_notices)
 
     def tell(self, notice: dict[str, Any]) -> None:
-        """Post an alert; any status from 200 to 299 means that it was taken."""
+        """Post an alert, accepted with any status from 200 to 299; raises NoticeError if not."""
         message = json.dumps((self._address, notice, self._seconds)).encode()
         answer = self._poster.ask(message, seconds=self._seconds + _MARGIN_SECONDS)
         if isinstance(answer, Death):
@@ -256,7 +249,7 @@ class AlertCommand:
         self._arguments, self._seconds = list(arguments), seconds
 
     def tell(self, notice: dict[str, Any]) -> None:
-        """Run the program, for a limited time; 0 means that it took the alert."""
+        """Run the program for a limited time; raises NoticeError if it does not end with 0."""
         name = self._arguments[0]
         try:
             done = subprocess.run(
@@ -273,6 +266,10 @@ class AlertCommand:
             raise NoticeError(f"{name} cannot be run: {error.strerror}") from error
         if done.returncode:
             raise NoticeError(f"{name} ended with {done.returncode}")
+
+
+Channel = Webhook | AlertCommand
+"""A receiver of alerts."""
 
 
 class Notices:

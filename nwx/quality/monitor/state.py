@@ -7,10 +7,12 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
+from nwx.engine.base import Engine
+from nwx.engine.indices.quality_index import QualityIndex
 from nwx.errors import EngineError, UsageError
 from nwx.quality.monitor.report import Alert, LogProblem, MonitorReport
 from nwx.quality.monitor.sums import Sums
@@ -20,23 +22,6 @@ from nwx.values.timestamps import parse_timestamp, to_timestamp
 _RULES = 1
 _MOST_PROBLEMS = 20
 _MOST_BYTES = 256 << 20
-
-
-class StateBlobs(Protocol):
-    """Where states are kept by name."""
-
-    def put_state(self, name: str, state: bytes) -> None:
-        """Store a state, replacing the previous one."""
-
-    def state(self, name: str) -> bytes | None:
-        """Return a state, None if none is stored."""
-
-
-class MonitoredArchive(Protocol):
-    """An archive that has states: an engine."""
-
-    def quality_index(self) -> StateBlobs:
-        """Return where they are."""
 
 
 @dataclass(slots=True)
@@ -111,7 +96,7 @@ class MonitorState:
         )
 
 
-def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
+def read_state(blobs: QualityIndex, name: str) -> MonitorState | None:
     """Return the state of a monitor, None if it has none.
 
     Raises EngineError on a damaged state or one of a newer version.
@@ -140,12 +125,12 @@ def read_state(blobs: StateBlobs, name: str) -> MonitorState | None:
     return state
 
 
-def write_state(blobs: StateBlobs, state: MonitorState) -> None:
+def write_state(blobs: QualityIndex, state: MonitorState) -> None:
     """Store the state of a monitor, replacing the previous one."""
     blobs.put_state(_key(state.name), zlib.compress(msgspec.json.encode(state), 1))
 
 
-def read_monitor(engine: MonitoredArchive, name: str) -> MonitorReport | None:
+def read_monitor(engine: Engine, name: str) -> MonitorReport | None:
     """Return the report of the monitor of a crawl, None if it was never monitored.
 
     Raises EngineError if the archive cannot be read.
@@ -179,7 +164,7 @@ class Ownership:
     process may run on another machine, and the id of a killed process may be reused.
     """
 
-    blobs: StateBlobs
+    blobs: QualityIndex
     name: str
     clock: Callable[[], datetime]
     interval_seconds: float

@@ -25,7 +25,6 @@ from nwx.quality.playback.check import (
     PlaybackCheck,
     PlaybackReport,
     PlaybackTally,
-    Renderer,
     check_pages,
     fault_json,
     score_json,
@@ -80,7 +79,7 @@ class ArrivalSample:
 
 def check_arrivals(
     engine: Engine,
-    renderer: Renderer,
+    renderer: BrowserPool,
     check: PlaybackCheck,
     arrivals: Arrivals,
     tell: Callable[[PlaybackReport], object],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.retries import retry_unavailable
@@ -134,13 +134,6 @@ _COUNTED_CAPTURES = 200_000
 """In archives with no more captures pages are counted first, so that a bar can tell the rest."""
 
 
-class Renderer(Protocol):
-    """What renders pages in playback: a `BrowserPool`."""
-
-    def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:
-        """Yield the pages as they are rendered; tasks are read when a browser is free."""
-
-
 @dataclass(frozen=True, slots=True)
 class PlaybackCheck:
     """The options of a playback check: its pages, rules and outputs.
@@ -159,7 +152,7 @@ class PlaybackCheck:
 
 def check_playback(
     engine: Engine,
-    renderer: Renderer,
+    renderer: BrowserPool,
     check: PlaybackCheck,
     progress: ShowProgress = no_progress,
     stopping: Callable[[], bool] = lambda: False,
@@ -179,7 +172,7 @@ def check_playback(
 
 def check_pages(
     engine: Engine,
-    renderer: Renderer,
+    renderer: BrowserPool,
     check: PlaybackCheck,
     pages: Iterable[Capture],
     stopping: Callable[[], bool] = lambda: False,
@@ -190,7 +183,7 @@ def check_pages(
 
 class _Run:
     def __init__(
-        self, engine: Engine, renderer: Renderer, check: PlaybackCheck, progress: ShowProgress
+        self, engine: Engine, renderer: BrowserPool, check: PlaybackCheck, progress: ShowProgress
     ) -> None:
         self._engine, self._renderer, self._check = engine, renderer, check
         self._index = engine.quality_index()
