@@ -278,8 +278,6 @@ _ON_CLICK = (
     re.compile(r"^(?:javascript:)?(?:window|parent)\.open\(['\"]([^\"']{3,256}?)['\"][,)]", re.I),
 )
 
-_Entry = dict[str, Any]
-
 
 def html_metadata(data: bytes, content_type: str, charset: str) -> _Entry:
     """Return the `HTML-Metadata` of a page: its head, and its links as the markup has them."""
