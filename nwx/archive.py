@@ -106,6 +106,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         *,
         from_: str = "",
         to: str = "",
+        by: str = "words",
         sort: str = "relevance",
         ranking: str = "default",
         collapse: str = "url",
@@ -119,11 +120,11 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
         similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
-        or inlinks. `ranking` names the weights of relevance (`rankings`). `limit` and `offset` are
-        the defaults of `page()`; slices have their own.
+        or inlinks. `by` is words, meaning (the 100 nearest hits) or both, after `build("vectors")`.
+        `ranking` names the weights of relevance (`rankings`). `limit` and `offset` are the defaults
+        of `page()`; slices have their own.
         """
-        from nwx.answers.hits import Hits
-        from nwx.query.question import Question
+        from nwx.query.question import Question, SearchBy
 
         question = Question(
             query,
@@ -137,8 +138,9 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             offset=offset,
             limit=limit,
             ranking=self.ranking(ranking),
+            by=chosen(SearchBy, by),
         )
-        return Hits(self._seen, question)
+        return self.hits(question)
 
     def captures(
         self,

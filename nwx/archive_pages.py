@@ -65,7 +65,7 @@ class ArchivePages(ArchiveWork):
         """Return the hits of a question that is ready; its own page is their `page()`."""
         from nwx.answers.hits import Hits
 
-        return Hits(self._seen, question)
+        return Hits(self._seen, question, self.settings.embedder)
 
     def search_state(self) -> str:
         """Return a text that changes whenever the same question may find others, "" if unknown."""

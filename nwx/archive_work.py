@@ -31,13 +31,14 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.importing import ImportReport
     from nwx.links.build import InlinkBuildReport
     from nwx.pictures.build import PictureBuildReport
+    from nwx.vectors.build import VectorBuildReport
 
-    BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport
+    BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport | VectorBuildReport
 
 _Made = TypeVar("_Made")
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 _SORT_BYTES = 128 << 20
-BUILT_INDICES = ("facets", "links", "pictures")
+BUILT_INDICES = ("facets", "links", "pictures", "vectors")
 """What `Archive.build` builds."""
 
 
@@ -184,10 +185,11 @@ class ArchiveWork:
         progress: ShowProgress = no_progress,
         **options: Any,
     ) -> "Mapping[str, BuildReport]":
-        """Update built indices (facets, links, pictures); return a report of each.
+        """Update built indices (facets, links, pictures, vectors); return a report of each.
 
-        Without names, builds all that are stale or missing. Links are loaded from `inverted`, a
-        folder written by `nwx spark links`, if it has them. `options` are the fields of
+        Without names, builds all that are stale or missing; vectors only if they were ever built.
+        Links are loaded from `inverted`, a folder written by `nwx spark links`, if it has them.
+        `options` are the fields of
         `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
         """
         from nwx.bulk.pool import hidden_main_module
@@ -199,25 +201,29 @@ class ArchiveWork:
             "facets": partial(self._build_facets, progress, anew=anew, **options),
             "links": partial(self._build_links, workers, inverted, progress, anew=anew),
             "pictures": partial(self._build_pictures, workers, progress, anew=anew),
+            "vectors": partial(self._build_vectors, progress, anew=anew),
         }
         wanted = names or self.stale(anew=anew)
         with hidden_main_module():
             return {name: builds[name]() for name in wanted}
 
     def is_built(self, name: str) -> bool:
-        """Return whether facets, links or pictures were ever built."""
+        """Return whether facets, links, pictures or vectors were ever built."""
         engine = self._whole()
+        if name == "vectors":
+            return engine.vector_index().is_made()
         if name == "pictures":
             return engine.picture_index().is_made()
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
         return bool(store.version())
 
     def stale(self, *, anew: bool = False, known: bool = False) -> tuple[str, ...]:
-        """Return the built indices that are stale or missing, all with `anew`.
+        """Return the built indices that are stale or missing (vectors: stale), all with `anew`.
 
         With `known`, only those that were ever built.
         """
-        found = (name for name in BUILT_INDICES if not known or self.is_built(name))
+        optional = BUILT_INDICES if known else ("vectors",)
+        found = (name for name in BUILT_INDICES if name not in optional or self.is_built(name))
         return tuple(name for name in found if anew or self.is_stale(name))
 
     def is_stale(self, name: str) -> bool:
@@ -227,6 +233,10 @@ class ArchiveWork:
             from nwx.pictures.build import is_current
 
             return not is_current(engine)
+        if name == "vectors":
+            from nwx.vectors.build import has_current_vectors
+
+            return not has_current_vectors(engine)
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
         build = store.current()
         return build is None or build.notes.get("stamp") != store.stamp()
@@ -262,6 +272,13 @@ class ArchiveWork:
         self._whole()  # no archive is made here
         with self._writable() as engine:
             return build_pictures(engine, workers=workers, anew=anew, progress=progress)
+
+    def _build_vectors(self, progress: ShowProgress, *, anew: bool) -> "VectorBuildReport":
+        from nwx.vectors.build import build_vectors
+
+        self._whole()
+        with self._writable() as engine:
+            return build_vectors(engine, self.settings.embedder, anew=anew, progress=progress)
 
     def export_captures(
         self, folder: str | PathLike[str], progress: ShowProgress = no_progress

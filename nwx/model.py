@@ -50,6 +50,7 @@ class IndexName(StrEnum):
     QUALITY = "quality"
     ACCESS = "access"
     PICTURES = "pictures"
+    VECTORS = "vectors"
     ALIASES = "aliases"
     CHANGES = "changes"
     DIGESTS = "digests"

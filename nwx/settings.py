@@ -47,6 +47,7 @@ VARIABLES = {
     "metrics_token": "NWX_METRICS_TOKEN",
     "public_url": "NWX_PUBLIC_URL",
     "dedup_scope": "NWX_DEDUP_SCOPE",
+    "embedder": "NWX_EMBEDDER",
 }
 """The settings by name, and the environment variables that hold them where nothing else does."""
 
@@ -145,6 +146,7 @@ class Settings:
     SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
     is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
     Readers find the archive at `public_url`, "" is unknown.
+    Vectors are made by the `embedder`, a command or an address; "" is a packaged model.
     Crawlers that deduplicate are offered captures of the `dedup_scope`; without, of that which the
     archive keeps.
     """
@@ -163,6 +165,7 @@ class Settings:
     protection: ProtectionSettings = ProtectionSettings()
     public_url: str = ""
     dedup_scope: str = ""
+    embedder: str = ""
 
 
 def load_settings(
@@ -198,6 +201,7 @@ def load_settings(
         ),
         public_url=texts.address("public_url"),
         dedup_scope=texts.one_of("dedup_scope", DEDUP_SCOPES),
+        embedder=texts.text("embedder", ""),
     )
 
 

@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question, resolve
+from nwx.query.question import MAX_LIMIT, Question, SearchBy, resolve
 from nwx.query.rankings import most_words
 from nwx.values.csv_cells import BYTE_ORDER_MARK
 
@@ -52,9 +52,12 @@ class Hits(ResultTable[Hit]):
     engine, unordered.
     """
 
-    def __init__(self, engine: "Callable[[], Engine]", question: Question) -> None:
+    def __init__(
+        self, engine: "Callable[[], Engine]", question: Question, embedder: str = ""
+    ) -> None:
         self._engine = engine
         self.question = question
+        self._embedder = embedder
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,7 +79,17 @@ class Hits(ResultTable[Hit]):
     def __iter__(self) -> Iterator[Hit]:
         from nwx.exports.captures import all_hits
 
+        if self.question.by is not SearchBy.WORDS:
+            return iter(self._found(replace(self.question, offset=0, limit=MAX_LIMIT)).hits)
         return all_hits(self._engine(), self.question)
+
+    def _found(self, question: Question) -> SearchResult:
+        if question.by is SearchBy.WORDS:
+            return self._engine().search(question)
+        # Imported here: most archives have no vectors, and this loads NumPy.
+        from nwx.vectors.questions import search_by_meaning
+
+        return search_by_meaning(self._engine(), question, self._embedder)
 
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
         """Return a page of hits with totals and facets; the query has the defaults.
@@ -87,8 +100,10 @@ class Hits(ResultTable[Hit]):
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
         question = replace(asked, offset=offset, limit=limit)
-        found = self._engine().search(question)
+        found = self._found(question)
         if found.total.value or found.missing_shards or asked.sort is not Sort.RELEVANCE:
+            return found
+        if asked.by is not SearchBy.WORDS:
             return found
         tree = most_words(resolve(asked).tree) if asked.ranking.most_words else None
         if tree is None:
@@ -112,13 +127,15 @@ class Hits(ResultTable[Hit]):
 
     def scroll(self, limit: int | None = None) -> Iterator[Hit]:
         """Stream every version that matches, in no order and without snippets."""
+        if self.question.by is not SearchBy.WORDS:
+            raise UsageError("only what words find can be streamed")
         return islice(self._engine().scroll(self.question), limit)
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
         """The values of the facets that were asked for, or of all, with their documents."""
         names = self.question.facets or tuple(FILTERS)
-        found = self._engine().search(replace(self.question, facets=names, limit=0)).facets
+        found = self._found(replace(self.question, facets=names, limit=0)).facets
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
     def explain(self, limit: int = 10) -> list[str]:
@@ -205,7 +222,7 @@ class Hits(ResultTable[Hit]):
 
     def chart(self) -> str:
         """Return the documents by year as SVG."""
-        years = self._engine().search(replace(self.question, facets=("year",), limit=0)).facets
+        years = self._found(replace(self.question, facets=("year",), limit=0)).facets
         return bar_chart(
             {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}
         )

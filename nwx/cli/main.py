@@ -56,7 +56,7 @@ GROUPS = {
     },
     "Measure": {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
-        "build": "Bring facets, links, pictures and triples up to date with the captures.",
+        "build": "Bring facets, links, pictures, triples and vectors up to date.",
         "build-facets": "Build the columns and combinations that answer facet questions.",
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
         "build-pictures": "Build the index of pictures: images, and what pages say of them.",

@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,13 @@ from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.model import PARSERS
 from nwx.query.fields import FILTERS
-from nwx.settings import DEDUP_SCOPES
+from nwx.settings import DEDUP_SCOPES, Settings
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 
 if TYPE_CHECKING:
     from nwx.archive_cdx import IndexOptions
     from nwx.extract.extractors import Extractor
-    from nwx.settings import ProtectionSettings, Settings
+    from nwx.settings import ProtectionSettings
     from webapp.server.redis_server import RedisSettings
 
 
@@ -121,6 +122,19 @@ PROTECTION = option.option_set(
         "--request-log", "FILE", "Append a line of JSON for each request; - is standard error."
     ),
 )
+EMBEDDER = option.string(
+    "--embedder",
+    "COMMAND|ADDRESS#MODEL",
+    "What makes vectors: a command that reads and writes lines of JSON, or a service with OpenAI's"
+    " interface.  [NWX_EMBEDDER; a small English model]",
+)
+
+
+def with_embedder(settings: Settings, embedder: str) -> Settings:
+    """Return settings with an embedder that was given."""
+    return replace(settings, embedder=embedder) if embedder else settings
+
+
 DEDUP = option.option_set(
     option.repeated(
         "--database",

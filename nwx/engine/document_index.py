@@ -12,6 +12,7 @@ from nwx.errors import UsageError, WindowError
 from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, SearchResult
 
 if TYPE_CHECKING:
+    from nwx.engine.indices.vector_index import VectorIndex
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
 
@@ -81,6 +82,10 @@ class DocumentIndex(ABC):
         the question's dates, years and collections do not count. Uses only the query, filters and
         dates of the questions.
         """
+
+    @abstractmethod
+    def vector_index(self) -> "VectorIndex":
+        """Return the passages of documents by their meaning."""
 
     @abstractmethod
     def similar_words(self, word: str, most: int) -> list[str]:

@@ -49,6 +49,7 @@ class ElasticServer(Server):
     product = "Elasticsearch"
     ignored_field = "_ignored"
     highlight_limit = "max_analyzed_offset"
+    has_dense_vectors = True
 
     def __init__(self, address: str, settings: ServerSettings) -> None:
         super().__init__(address, settings)

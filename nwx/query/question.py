@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from enum import StrEnum
 from typing import NamedTuple, Self
 
 from nwx.data_classes import dataclass
@@ -77,6 +78,14 @@ BY_SCORE = (Sort.RELEVANCE, Sort.ALL_TYPES)
 """The orders that go by score."""
 
 
+class SearchBy(StrEnum):
+    """What documents are found by: their words, the meaning of their passages, or both."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A search, as pages, programs and the command line specify it.
@@ -85,6 +94,7 @@ class Question:
     FACET_FIELDS to accepted values (any of them). Dates are written 2010, 2010-03, … or as 14
     digits; both are inclusive. `facets` are named as filters are; each is counted without its own
     filter (see `DocumentQuery.without`). `hidden` documents and dates are treated as missing.
+    Engines search by words; what is asked `by` meaning is answered by `nwx.vectors.questions`.
     """
 
     query: str | Node = ""
@@ -100,6 +110,7 @@ class Question:
     snippets: bool = True
     hidden: HiddenDocuments = NONE_HIDDEN
     ranking: Ranking = DEFAULT
+    by: SearchBy = SearchBy.WORDS
 
     @property
     def text(self) -> str:

@@ -216,6 +216,9 @@ class Purge:
         pictures = self._engine.picture_index()
         if pictures.is_made():
             report.pictures = pictures.remove(found.documents)
+        vectors = self._engine.vector_index()
+        if vectors.is_made():
+            vectors.remove(found.documents - set(self._engine.known(found.documents)))
         report.graphs = remove_graphs(self._engine, self._settings, found.pages)
 
     def _is_gone(self, url: str) -> bool:

@@ -32,4 +32,4 @@ def test_builds_follow_the_captures(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["picture", "FACETS "])
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     told = run_nwx(tmp_path / "archive", "build", name, code=2)
-    assert "'facets', 'links', 'pictures', 'triples', 'all'" in told.err
+    assert "'facets', 'links', 'pictures', 'triples', 'vectors', 'all'" in told.err

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
@@ -39,6 +39,9 @@ from nwx.errors import UrlError
 from nwx.model import Collapse, IndexName, IndexStats, SourceFile
 from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey, with_scheme
+
+if TYPE_CHECKING:
+    from nwx.engine.indices.vector_index import VectorIndex
 
 
 class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
@@ -182,6 +185,10 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""
         return RestrictedPictureIndex(self._engine, self, self._hidden.current)
+
+    def vector_index(self) -> "VectorIndex":
+        """Return the passages, those of hidden documents too: a search decides what is shown."""
+        return self._engine.vector_index()
 
     @property
     def aliases(self) -> AliasIndex:

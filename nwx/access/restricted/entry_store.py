@@ -137,6 +137,14 @@ class RestrictedStore(EntryStore):
         return IndexStats(self.count(), None)
 
 
+class VisiblePassages(VisibleEntries):
+    """The passages of visible documents."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        known = self._restricted.known({one["document"] for one in entries})
+        return (one for one in entries if one["document"] in known)
+
+
 _PAGES_AT_ONCE = 200
 _MOST_NEAR = 20
 _MONITOR = "monitor:"

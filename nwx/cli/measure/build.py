@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nwx.cli import option
+from nwx.cli.options import EMBEDDER, with_embedder
 from nwx.cli.output import counted, print_json, progress_bar, warn
 from nwx.cli.restricted import is_unrestricted, opened_archive
 from nwx.settings import Settings
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from nwx.pictures.build import PictureBuildReport
 
 _PROBLEMS_SHOWN = 20
-_NAMES = ("facets", "links", "pictures", "triples", "all")
+_NAMES = ("facets", "links", "pictures", "triples", "vectors", "all")
 
 _ANEW = option.flag("--anew", "Build all again, not only what was stored since.")
 _WORKERS = option.count("--workers", "N", "Number of processes (default: CPUs).")
@@ -25,6 +26,7 @@ _WORKERS = option.count("--workers", "N", "Number of processes (default: CPUs)."
 @click.argument("names", nargs=-1, type=option.HintedChoice(_NAMES), metavar="[NAME]...")
 @_ANEW
 @_WORKERS
+@EMBEDDER
 @option.JSON_REPORT
 @click.pass_obj
 def build_command(
@@ -32,20 +34,22 @@ def build_command(
     names: tuple[str, ...],
     anew: bool,
     workers: int | None,
+    embedder: str,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Bring facets, links, pictures and triples up to date with the captures.
+    """Bring facets, links, pictures, triples and vectors up to date with the captures.
 
-    NAME is facets, links, pictures, triples, or all of them. Without NAME those of
-    the first three are built that never were, or that captures were added to
-    since. Questions are answered from the previous build until the new one is
-    complete. If interrupted, run the same command again to resume.
+    NAME is facets, links, pictures, triples or vectors; all is the first four.
+    Without NAME facets, links and pictures are built that never were, or that
+    captures were added to since; vectors if they were built before. Questions are
+    answered from the previous build until the new one is complete. If
+    interrupted, run the same command again to resume.
     build-facets, invert-links, build-pictures and `triples build` have more
     options.
     """
-    with opened_archive(settings) as archive:
-        asked = _NAMES[:-1] if "all" in names else tuple(dict.fromkeys(names))
+    with opened_archive(with_embedder(settings, embedder)) as archive:
+        asked = _NAMES[:-2] if "all" in names else tuple(dict.fromkeys(names))
         wanted = asked or archive.stale(anew=anew)
         options = {"anew": anew, "workers": workers}
         built = build(archive, wanted, options, quiet=quiet or as_json, shown=not as_json)
@@ -91,6 +95,11 @@ def _told(name: str, report: Any) -> tuple[str, dict[str, Any]]:
         return links.links_words(report), links.links_json(report)
     if name == "pictures":
         return _picture_words(report), _pictures_json(report)
+    if name == "vectors":
+        words = (
+            f"{counted(report.documents, 'new document')}, {counted(report.passages, 'passage')}"
+        )
+        return f"{words}, in {report.seconds:.1f} s", asdict(report)
     from nwx.cli.crawl import triples
 
     return triples.triples_words(report), asdict(report)

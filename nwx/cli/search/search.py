@@ -6,11 +6,12 @@ from typing import Any
 import click
 
 from nwx.cli import option
-from nwx.cli.options import date_options, filter_options
+from nwx.cli.options import EMBEDDER, date_options, filter_options, with_embedder
 from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv, warn
 from nwx.cli.restricted import opened_archive
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
+from nwx.query.question import SearchBy
 from nwx.settings import Settings
 
 CSV_COLUMNS = (
@@ -44,6 +45,13 @@ CSV_COLUMNS = (
 @option.string(
     "--ranking", "NAME", "Weights of relevance that `nwx rankings` lists.", default="default"
 )
+@option.choice_of(
+    "--by",
+    SearchBy,
+    "Find by words, by the meaning of passages, or by both (nwx build vectors).",
+    default=SearchBy.WORDS,
+)
+@EMBEDDER
 @option.flag("--all-types", "Rank files, redirects and error pages as pages are.")
 @click.option(
     "--collapse/--all-versions",
@@ -77,6 +85,7 @@ def command(
     explain: bool,
     as_csv: bool,
     as_json: bool,
+    embedder: str,
     **asked: Any,
 ) -> None:
     """Search the documents.
@@ -91,7 +100,7 @@ def command(
         asked["sort"] = Sort.ALL_TYPES
     rows = 0 if scroll else 10 if limit is None else limit
     offset = (page - 1) * rows
-    with opened_archive(settings) as archive:
+    with opened_archive(with_embedder(settings, embedder)) as archive:
         hits = archive.search(
             " ".join(query),
             collapse=Collapse.SIMILAR if similar else Collapse.URL if collapse else Collapse.NONE,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
     from nwx.engine.embedded.entries.picture_index import EmbeddedPictureIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
+    from nwx.engine.embedded.entries.vector_index import EmbeddedVectorIndex
     from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
     from nwx.engine.facet_store import BlobFolder
 
@@ -28,6 +29,7 @@ _OWN_TABLES = {
     IndexName.DIGESTS: "nwx.engine.embedded.entries.digest_pairs:EmbeddedDigestPairs",
     IndexName.DEDUP: "nwx.engine.embedded.entries.crawler_keys:EmbeddedCrawlerKeys",
     IndexName.PICTURES: "nwx.engine.embedded.entries.picture_index:EmbeddedPictureIndex",
+    IndexName.VECTORS: "nwx.engine.embedded.entries.vector_index:EmbeddedVectorIndex",
 }
 """The indices whose speed needs tables of their own; all others are in an `EmbeddedEntryStore`."""
 
@@ -153,6 +155,10 @@ class SeparateCapabilities:
     def picture_index(self) -> "EmbeddedPictureIndex":
         """Return the images of the archive with what pages say of them."""
         return cast("EmbeddedPictureIndex", self._separate.own(IndexName.PICTURES))
+
+    def vector_index(self) -> "EmbeddedVectorIndex":
+        """Return the passages of documents by their meaning."""
+        return cast("EmbeddedVectorIndex", self._separate.own(IndexName.VECTORS))
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
         """Return the queue of URLs for crawlers."""

@@ -154,6 +154,14 @@ _DECLARED = (
         made_by="delete the file, and run `nwx build-pictures`",
     ),
     IndexDeclaration(
+        IndexName.VECTORS,
+        visible="nwx.access.restricted.entry_store:VisiblePassages",
+        undeletable="entries of the index vectors cannot be deleted; a purge of captures does it",
+        entries_each=2.0,
+        entry_bytes=400,
+        made_by="delete the file, and run `nwx build vectors`",
+    ),
+    IndexDeclaration(
         IndexName.ALIASES,
         fields=EntryFields(has_version=True),
         undeletable="entries of the index aliases cannot be deleted one by one; "

@@ -54,6 +54,7 @@ from nwx.values.timestamps import Period, TrendPoint
 
 if TYPE_CHECKING:
     from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
+    from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
 
 _ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
@@ -221,6 +222,8 @@ class SearchServerEngine(CaptureLookups, Engine):
             return map(file_entry, self.files())
         if index is IndexName.CAPTURES:
             return self._capture_store.entries()
+        if index is IndexName.VECTORS:
+            return self.vector_index().entries()
         if index is IndexName.INLINKS:
             return inlink_entries(self.inlink_index())
         return self._parallel.entries(self._name(index))
@@ -262,6 +265,13 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def picture_index(self) -> ServerPictureIndex:
         return ServerPictureIndex(self._server, self._schema, self._settings)
+
+    def vector_index(self) -> "ServerVectorIndex":
+        # Imported here: this loads NumPy, and most archives have no vectors.
+        from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
+
+        store, is_dense = self.entry_store(IndexName.VECTORS), self._server.has_dense_vectors
+        return ServerVectorIndex(store, has_dense_vectors=is_dense)
 
     def inlink_index(self) -> ServerInlinkIndex:
         return self._inlink_index()

@@ -90,6 +90,9 @@ class Server(ABC):
     ignored_field: ClassVar[str]
     """The field of captures that names those whose values are too long to be indexed."""
 
+    has_dense_vectors: ClassVar[bool] = False
+    """Whether fields can be of the type `dense_vector`, and searched by it."""
+
     highlight_limit: ClassVar[str]
     """The option of highlighting that says how many characters are looked at."""
 

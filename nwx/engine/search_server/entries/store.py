@@ -24,7 +24,7 @@ from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, pause
+from nwx.engine.search_server.server import Body, Server, pause, quoted
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName, IndexStats
 from nwx.settings import ServerSettings
@@ -210,6 +210,15 @@ class ServerEntryStore(EntryStore):
 
     def renew(self) -> None:
         self._version.renew()
+
+    def drop(self) -> None:
+        """Delete the index and its states."""
+        if self.is_made():
+            for name in self.server.request("GET", f"/{quoted(self.alias)}"):
+                self.server.request("DELETE", f"/{quoted(name)}")
+            self._is_made = False
+        for state in self.states():
+            self.put_state(state, b"")
 
     def put_state(self, name: str, state: bytes) -> None:
         self._states.put(name, state)

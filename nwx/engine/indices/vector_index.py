@@ -1,0 +1,112 @@
+"""Engine interface for vectors: passages of documents by their meaning, as small numbers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.engine.entries import IndexEntry
+
+Vectors = npt.NDArray[np.int8]
+_LARGEST = 127
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPassages:
+    """The passages of a document: first and last+1 character of each, and a vector of each."""
+
+    id: str
+    spans: tuple[tuple[int, int], ...]
+    vectors: Vectors
+
+
+class FoundPassage(NamedTuple):
+    """A passage near to a vector; `score` is the cosine of both, 1 for the same meaning."""
+
+    document: str
+    start: int
+    end: int
+    score: float
+
+
+class VectorIndex(ABC):
+    """The index vectors of an engine; it may be written to during an import.
+
+    It is made on the first write; all its vectors have the same number of dimensions. Answers name
+    passages of documents that are hidden from a viewer too: a search decides what is shown.
+    """
+
+    @abstractmethod
+    def is_made(self) -> bool:
+        """Return whether vectors were ever built."""
+
+    @abstractmethod
+    def put(self, documents: Sequence[DocumentPassages]) -> None:
+        """Store the passages of documents that have none yet."""
+
+    @abstractmethod
+    def known(self, ids: Collection[str]) -> set[str]:
+        """Return those of some documents that have passages."""
+
+    @abstractmethod
+    def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
+        """Return about the nearest passages to a vector, the nearest first."""
+
+    @abstractmethod
+    def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
+        """Return the nearest passage of each of some documents, the nearest first; exact."""
+
+    @abstractmethod
+    def remove(self, ids: Collection[str]) -> int:
+        """Remove the passages of documents; return how many there were."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove all passages and states."""
+
+    @abstractmethod
+    def put_state(self, name: str, state: bytes) -> None:
+        """Store bytes under a name, replacing earlier ones."""
+
+    @abstractmethod
+    def state(self, name: str) -> bytes | None:
+        """Return the bytes last stored under a name, None if missing."""
+
+
+def quantised(vectors: npt.NDArray[Any]) -> Vectors:
+    """Return vectors as whole numbers up to 127; only their lengths change."""
+    wide = np.asarray(vectors, dtype=np.float32)
+    scale = np.abs(wide).max(axis=-1, keepdims=True, initial=0)
+    return np.rint(wide * (_LARGEST / np.where(scale > 0, scale, 1))).astype(np.int8)
+
+
+def cosines(vector: Vectors, vectors: Vectors) -> npt.NDArray[np.float32]:
+    """Return the cosine of a vector with each of others."""
+    wide, one = vectors.astype(np.float32), vector.astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide) * (one @ one))
+    found: npt.NDArray[np.float32] = (wide @ one) / np.maximum(lengths, np.float32(1))
+    return found
+
+
+def passage_entries(document: DocumentPassages) -> Iterator[IndexEntry]:
+    """Yield the entries of a document's passages in the index vectors."""
+    rows = zip(document.spans, document.vectors.tolist(), strict=True)
+    for number, ((start, end), vector) in enumerate(rows):
+        yield {
+            "id": f"{document.id}-{number:04}",
+            "document": document.id,
+            "start": start,
+            "end": end,
+            "vector": vector,
+        }
+
+
+def best_of_documents(passages: Iterable[FoundPassage]) -> list[FoundPassage]:
+    """Return the nearest passage of each document, the nearest first; ties by id."""
+    best: dict[str, FoundPassage] = {}
+    for one in sorted(passages, key=lambda one: (-one.score, one.document, one.start)):
+        best.setdefault(one.document, one)
+    return list(best.values())

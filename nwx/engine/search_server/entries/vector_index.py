@@ -1,0 +1,137 @@
+"""The vectors of passages on a server: `dense_vector`, or compared one by one by a script."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from nwx.engine.indices.vector_index import (
+    DocumentPassages,
+    FoundPassage,
+    VectorIndex,
+    Vectors,
+    best_of_documents,
+    cosines,
+    passage_entries,
+)
+from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.entries.store import ServerEntryStore
+from nwx.engine.search_server.schema import VECTOR_CODES
+from nwx.engine.search_server.server import Body, quoted
+from nwx.errors import UsageError
+
+_MOST_NEAR = 10_000
+_TERMS = 1_000
+_BY_ID: list[Body] = [{"id": "asc"}]
+_PLACE = ["document", "start", "end"]
+_FIRST_CODE = 0x180
+_SCRIPT = f"""
+def codes = doc['{VECTOR_CODES}'].value;
+double product = 0, squares = 0;
+for (int i = 0; i < params.vector.length; i++) {{
+  int code = codes.charAt(i) - {_FIRST_CODE};
+  product += code * params.vector[i];
+  squares += code * code;
+}}
+return 1 + product / Math.sqrt(Math.max(squares * params.squares, 1));
+"""
+
+
+class ServerVectorIndex(VectorIndex):
+    """An entry is a passage; on servers without `dense_vector` each is compared."""
+
+    def __init__(self, store: ServerEntryStore, *, has_dense_vectors: bool) -> None:
+        self._store = store
+        self._server = store.server
+        self._is_dense = has_dense_vectors
+
+    def is_made(self) -> bool:
+        return self._store.is_made()
+
+    def put(self, documents: Sequence[DocumentPassages]) -> None:
+        if not documents:
+            return
+        self._store.make()
+        self._add_fields(documents[0].vectors.shape[1])
+        entries = [entry for one in documents for entry in passage_entries(one)]
+        if not self._is_dense:
+            entries = [entry | {VECTOR_CODES: _codes(entry["vector"])} for entry in entries]
+        self._store.put(entries)
+        refresh(self._server, self._store.alias)
+
+    def _add_fields(self, dimensions: int) -> None:
+        first = self._store.search({"size": 1, "_source": ["vector"]})["hits"]["hits"]
+        if first and len(first[0]["_source"]["vector"]) != dimensions:
+            raise UsageError("vectors of other lengths are stored; build them with --anew")
+        fields: Body = {
+            "vector": {"type": "byte", "index": False, "doc_values": False},
+            VECTOR_CODES: {"type": "keyword", "index": False},
+        }
+        if self._is_dense:
+            dense = {"type": "dense_vector", "dims": dimensions, "element_type": "byte"}
+            fields = {"vector": {**dense, "index": True, "similarity": "cosine"}}
+        path = f"/{quoted(self._store.alias)}/_mapping"
+        self._server.request("PUT", path, {"properties": fields})
+
+    def known(self, ids: Collection[str]) -> set[str]:
+        firsts = [f"{id}-0000" for id in ids]
+        return {one["document"] for one in self._store.get(firsts, ["document"]).values()}
+
+    def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
+        if not most or not self.is_made():
+            return []
+        body: Body = {"size": min(most, _MOST_NEAR), "_source": _PLACE, "track_total_hits": False}
+        listed = vector.tolist()
+        if self._is_dense:
+            candidates = min(_MOST_NEAR, 2 * most)
+            near: Body = {"field": "vector", "query_vector": listed, "k": body["size"]}
+            body["knn"] = near | {"num_candidates": candidates}
+        else:
+            squares = sum(one * one for one in listed)
+            parameters = {"vector": listed, "squares": squares}
+            script = {"lang": "painless", "source": _SCRIPT, "params": parameters}
+            query = {"exists": {"field": "document"}}
+            body["query"] = {"script_score": {"query": query, "script": script}}
+        hits = self._store.search(body)["hits"]["hits"]
+        # Elasticsearch gives (1 + cosine) / 2, the script 1 + cosine: none is below 0.
+        factor = 2.0 if self._is_dense else 1.0
+        return [_passage(hit["_source"], factor * hit["_score"] - 1) for hit in hits]
+
+    def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
+        entries = list(self._entries(ids, [*_PLACE, "vector"]))
+        if not entries:
+            return []
+        scores = cosines(vector, np.array([one["vector"] for one in entries], dtype=np.int8))
+        pairs = zip(entries, scores.tolist(), strict=True)
+        return best_of_documents(_passage(entry, score) for entry, score in pairs)
+
+    def _entries(self, ids: Iterable[str], fields: Sequence[str]) -> Iterator[Body]:
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), _TERMS):
+            query: Body = {"terms": {"document": wanted[start : start + _TERMS]}}
+            yield from (hit["_source"] for hit in self._store.stream(query, _BY_ID, list(fields)))
+
+    def entries(self) -> Iterator[Body]:
+        """Stream all passages; Elasticsearch gives vectors only where they are named."""
+        hits = self._store.stream({"match_all": {}}, _BY_ID, ["id", *_PLACE, "vector"])
+        return (hit["_source"] for hit in hits)
+
+    def remove(self, ids: Collection[str]) -> int:
+        return self._store.delete([one["id"] for one in self._entries(ids, ["id"])])
+
+    def clear(self) -> None:
+        self._store.drop()
+
+    def put_state(self, name: str, state: bytes) -> None:
+        self._store.put_state(name, state)
+
+    def state(self, name: str) -> bytes | None:
+        return self._store.state(name) or None
+
+
+def _passage(entry: Body, score: float) -> FoundPassage:
+    return FoundPassage(entry["document"], entry["start"], entry["end"], score)
+
+
+def _codes(vector: Sequence[int]) -> str:
+    """Return a vector as a word, a character for each number: scripts read no stored lists."""
+    return "".join(chr(_FIRST_CODE + number) for number in vector)

@@ -1,0 +1,1 @@
+"""Search by meaning: passages of documents, their vectors, and questions about them."""

@@ -1,0 +1,169 @@
+"""Build of the index vectors: passages of new documents are embedded and stored."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.engine.base import Engine
+from nwx.engine.entries import id_of
+from nwx.engine.indices.vector_index import DocumentPassages, VectorIndex, quantised
+from nwx.errors import StaleMarkError, UsageError
+from nwx.keys import makes_document
+from nwx.model import Capture, Document, IndexName
+from nwx.vectors.embedders import Embedder
+
+_STATE = "build"
+_FORMAT = 1
+_AT_ONCE = 2_000
+_PASSAGE = 600
+_MOST_PASSAGES = 64
+"""So many passages of a document are looked at: 38,000 characters."""
+
+_LEAST = 20
+_SUCCESS = (200, None)
+
+
+class VectorBuild(msgspec.Struct, frozen=True):
+    """What vectors were built with, and up to which captures; kept in the archive."""
+
+    format: int = _FORMAT
+    embedder: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorBuildReport:
+    """Result of a build: captures looked at, documents and passages that are new."""
+
+    captures: int
+    documents: int
+    passages: int
+    seconds: float
+
+
+def built_vectors(index: VectorIndex) -> VectorBuild | None:
+    """Return how vectors were built, None if they were not by this version."""
+    state = index.state(_STATE)
+    found = msgspec.json.decode(state, type=VectorBuild) if state else None
+    return found if found and found.format == _FORMAT else None
+
+
+def has_current_vectors(engine: Engine) -> bool:
+    """Return whether vectors were built from all stored captures."""
+    build = built_vectors(engine.vector_index())
+    return build is not None and build.mark == engine.capture_mark()
+
+
+def check_embedder(build: VectorBuild, setting: str) -> None:
+    """Raise UsageError if vectors were built by another embedder than the one that is set."""
+    if build.embedder != setting:
+        made_by = repr(build.embedder) if build.embedder else "the model of nwx[vectors]"
+        raise UsageError(
+            f"the vectors were built by {made_by}, not by {setting!r}; set NWX_EMBEDDER to it, or"
+            " build them with --anew"
+        )
+
+
+def build_vectors(
+    engine: Engine, setting: str = "", *, anew: bool = False, progress: ShowProgress = no_progress
+) -> VectorBuildReport:
+    """Embed the passages of documents stored since the last build.
+
+    With `anew` the index is cleared first. An interrupted build is resumed by the next one.
+    """
+    index = engine.vector_index()
+    if anew and index.is_made():
+        index.clear()
+    before = built_vectors(index)
+    if before is not None:
+        check_embedder(before, setting)
+    build = _Build(engine, index, Embedder(setting), progress)
+    try:
+        try:
+            return build.run(before.mark if before else "")
+        except StaleMarkError:
+            return build.run("")
+    finally:
+        build.embedder.close()
+
+
+class _Build:
+    def __init__(
+        self, engine: Engine, index: VectorIndex, embedder: Embedder, progress: ShowProgress
+    ) -> None:
+        self.embedder = embedder
+        self._engine, self._index, self._progress = engine, index, progress
+        self._counts: Counter[str] = Counter()
+        self._begun = time.monotonic()
+
+    def run(self, mark: str) -> VectorBuildReport:
+        """Look at all captures from a mark on."""
+        until = self._engine.capture_mark()
+        total = 0 if mark else self._engine.count(IndexName.CAPTURES)
+        waiting = self._engine.captures_since(mark, until)
+        while some := list(islice(waiting, _AT_ONCE)):
+            self._take([capture for capture, _ in some])
+            self._keep(some[-1][1])
+            self._counts["captures"] += len(some)
+            counts = {name: self._counts[f"{name}s"] for name in ("document", "passage")}
+            done = self._counts["captures"]
+            self._progress(WorkProgress("building vectors", done, total, counts=counts))
+        self._keep(until)
+        counted = {name: self._counts[name] for name in ("captures", "documents", "passages")}
+        return VectorBuildReport(**counted, seconds=time.monotonic() - self._begun)
+
+    def _keep(self, mark: str) -> None:
+        build = VectorBuild(embedder=self.embedder.setting, mark=mark)
+        self._index.put_state(_STATE, msgspec.json.encode(build))
+
+    def _take(self, captures: Sequence[Capture]) -> None:
+        wanted = {id_of(one) for one in captures if makes_document(one) and _is_shown(one)}
+        new = wanted - self._index.known(wanted)
+        documents = self._engine.documents(sorted(new))
+        spans = {id: tuple(passage_spans(one.extract.content)) for id, one in documents.items()}
+        texts = [text for id, one in documents.items() for text in passage_texts(one, spans[id])]
+        if not texts:
+            return
+        vectors = quantised(self.embedder.embed(texts))
+        stored, start = [], 0
+        for id, listed in spans.items():
+            if listed:
+                own = vectors[start : start + len(listed)]
+                stored.append(DocumentPassages(id, listed, own))
+                start += len(listed)
+        self._index.put(stored)
+        self._counts["documents"] += len(stored)
+        self._counts["passages"] += len(texts)
+
+
+def _is_shown(capture: Capture) -> bool:
+    return capture.status_code in _SUCCESS
+
+
+def passage_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield first and last+1 character of the passages of a text, about equally long."""
+    text = text[: _PASSAGE * _MOST_PASSAGES]
+    if len(text.strip()) < _LEAST:
+        return
+    number = min(-(-len(text) // _PASSAGE), _MOST_PASSAGES)
+    start = 0
+    for left in range(number, 0, -1):
+        end = start + -(-(len(text) - start) // left)
+        if left > 1:
+            blank = max(text.rfind(sign, start + 1, end) for sign in " \n")
+            end = blank if blank > (start + end) // 2 else end
+        yield start, end
+        start = end
+
+
+def passage_texts(document: Document, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield the texts of passages as they are embedded: the first one with the title."""
+    extract = document.extract
+    for start, end in spans:
+        text = extract.content[start:end].strip()
+        yield text if start or not extract.title else f"{extract.title}\n{text}"

@@ -1,0 +1,155 @@
+"""What makes vectors of texts: a static model in a package, a command, or an HTTP service.
+
+Each runs in a child process, so that this one loads no model and waits for no service without end.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nwx.bulk.child_processes import Death, KeptProcess, requests
+from nwx.errors import SourceError, UsageError
+
+_Floats = npt.NDArray[np.float32]
+DEFAULT_DIMENSIONS = 64
+"""Dimensions of the packaged model's vectors, the first of its 256 (Matryoshka)."""
+
+MOST_DIMENSIONS = 4_096
+_SECONDS = 120.0
+_AT_ONCE = 256
+_ADDRESS = ("http://", "https://")
+_KEY = "NWX_EMBEDDER_KEY"
+_FAILURES = (OSError, ValueError, KeyError, TypeError, IndexError)
+"""What a command or a service may bring about that is not as it should be."""
+
+
+class Embedder:
+    """Makes vectors of texts; `setting` is "", a command, or an address with #MODEL."""
+
+    def __init__(self, setting: str) -> None:
+        self.setting = setting
+        if not setting and find_spec("wordllama") is None:
+            raise UsageError.translated(
+                "vectors need packages that are not installed; run pip install 'nwx[vectors]'"
+            )
+        self._process = KeptProcess(serve_embedder)
+
+    def embed(self, texts: Sequence[str]) -> _Floats:
+        """Return a vector of each text; raises SourceError where there is none."""
+        starts = range(0, len(texts), _AT_ONCE)
+        return np.concatenate([self._some(texts[start : start + _AT_ONCE]) for start in starts])
+
+    def _some(self, texts: Sequence[str]) -> _Floats:
+        task = json.dumps({"setting": self.setting, "texts": texts}).encode()
+        answer = self._process.ask(task, seconds=_SECONDS)
+        if isinstance(answer, Death):
+            raise SourceError(f"{self.name} {answer.cause(_SECONDS)}")
+        if answer[:1] == _FAILED:
+            raise SourceError(f"{self.name} failed: {answer[1:].decode()}")
+        vectors = np.frombuffer(answer[1:], dtype=np.float32).reshape(len(texts), -1)
+        if not 1 <= vectors.shape[1] <= MOST_DIMENSIONS:
+            raise SourceError(f"{self.name} made vectors of {vectors.shape[1]:,} numbers")
+        return vectors
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"the embedder {self.setting!r}" if self.setting else "the embedder"
+
+    def close(self) -> None:
+        """End its process."""
+        self._process.close()
+
+
+_MADE, _FAILED = b"+", b"-"
+_Embed = Callable[[list[str]], Any]
+
+
+def serve_embedder(connection: "Connection[Any, Any]") -> None:
+    """Answer with the vectors of texts, or with the reason why there are none."""
+    embed: _Embed | None = None
+    for message in requests(connection):
+        task = json.loads(message)
+        try:
+            embed = embed or _opened(task["setting"])
+            vectors = np.asarray(embed(task["texts"]), dtype=np.float32)
+            if vectors.ndim != 2 or len(vectors) != len(task["texts"]):
+                raise ValueError("not a vector of each text was answered")
+            if not np.isfinite(vectors).all():
+                raise ValueError("vectors hold other things than numbers")
+            answer = _MADE + vectors.tobytes()
+        except _FAILURES as error:
+            answer = _FAILED + f"{type(error).__name__}: {error}"[:300].encode("utf-8", "replace")
+        connection.send_bytes(answer)
+
+
+def _opened(setting: str) -> _Embed:
+    if not setting:
+        return _static_model()
+    return _service(setting) if setting.startswith(_ADDRESS) else _command(setting)
+
+
+def _static_model() -> _Embed:
+    import wordllama
+
+    # The package has its model next to its code; elsewhere it would be looked for on the network.
+    folder = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(
+        cache_dir=folder, trunc_dim=DEFAULT_DIMENSIONS, disable_download=True
+    )
+    model.tokenizer.no_padding()
+
+    def embed(texts: list[str]) -> Any:
+        """Return the means of the vectors of tokens, as `model.embed` does, without padding."""
+        tokens = [[0, *one.ids] for one in model.tokenize(texts)]
+        starts = np.cumsum([0, *map(len, tokens[:-1])])
+        rows = model.embedding[np.concatenate(tokens)]
+        rows[starts] = 0  # a text may have no token
+        sums = np.add.reduceat(rows, starts)
+        return sums / np.sqrt(np.maximum((sums * sums).sum(axis=1, keepdims=True), 1e-12))
+
+    return embed
+
+
+def _command(setting: str) -> _Embed:
+    """Return what writes a line {"texts": […]} to a command, and reads {"vectors": [[…], …]}."""
+    process = subprocess.Popen(shlex.split(setting), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def embed(texts: list[str]) -> Any:
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps({"texts": texts}).encode() + b"\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            raise ValueError(f"the command ended with exit code {process.wait()}")
+        return json.loads(line)["vectors"]
+
+    return embed
+
+
+def _service(setting: str) -> _Embed:
+    """Return what asks a service that has OpenAI's interface of embeddings."""
+    from requests import Session
+
+    address, _, model = setting.partition("#")
+    session = Session()
+    if key := os.environ.get(_KEY):
+        session.headers["Authorization"] = f"Bearer {key}"
+
+    def embed(texts: list[str]) -> Any:
+        asked = {"input": texts, "model": model, "encoding_format": "float"}
+        answer = session.post(address, json=asked, timeout=_SECONDS)
+        answer.raise_for_status()
+        listed = sorted(answer.json()["data"], key=lambda one: one["index"])
+        return [one["embedding"] for one in listed]
+
+    return embed
