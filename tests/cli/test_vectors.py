@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from tests import embedder
-from tests.cli.conftest import SAMPLE, run_nwx
+from tests.cli.conftest import run_nwx
 
+SAMPLE = Path("sample/archive").resolve()
 COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(embedder.__file__)}"
 
 
