@@ -276,8 +276,8 @@ class Total:
 class ScoreParts:
     """Parts of a hit's score: the higher of `text` and `anchor`, times `inlink_factor`.
 
-    `text` is the score of the document's own words, `anchor` the weighted score of the anchor texts
-    of links to it; 0 without a match. `inlink_factor` depends on the number of linking domains.
+    `text` is the score of its own words, `anchor` the weighted one of the anchor texts of links to
+    it; 0 without a match. `inlink_factor` depends on the number of linking domains.
     """
 
     text: float
@@ -380,8 +380,7 @@ class NamedDates:
 class Comparison:
     """Likeness of a page in its crawl and in playback, as Browsertrix's `pageinfo` stores it.
 
-    `screenshot` and `text` are 0 to 1; resources are http and https URLs, bad with a status from
-    400. None: nothing to compare with.
+    `screenshot` and `text` are 0 to 1, None without either; bad resources have a status from 400.
     """
 
     screenshot: float | None = None
