@@ -13,13 +13,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 from nwx.bulk.process_limits import forbid_core_dumps
+from nwx.data_classes import dataclass
 
 _LAST_BYTES = 4096
 _MOST_CHARACTERS = 200

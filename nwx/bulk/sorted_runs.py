@@ -12,12 +12,12 @@ processes and stored as JSON, so that interrupted work resumes from the complete
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nwx.bulk.pool import Pool
 from nwx.bulk.sorted_file import LineBatch, merged_lines
 from nwx.bulk.whole_files import writing
+from nwx.data_classes import dataclass
 
 MOST_RUNS = 256
 """So many runs are merged at once: each has an open file and a share of the memory."""

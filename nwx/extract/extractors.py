@@ -14,12 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import IO, cast
 
 from nwx.bulk import process_limits
 from nwx.bulk.child_processes import Death
+from nwx.data_classes import dataclass
 from nwx.errors import UsageError
 from nwx.extract.page import MIB
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol, Self
+
+from nwx.data_classes import dataclass
 
 MIB = 1024 * 1024
 

@@ -7,7 +7,6 @@ allocation fails. One process reads many PDFs and is replaced after a crash.
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import msgspec
 
 from nwx.bulk.child_processes import Death, KeptProcess, requests
 from nwx.bulk.process_limits import WAITED, limit_memory, set_item_deadline
+from nwx.data_classes import dataclass
 from nwx.extract.page import MIB, ExtractPayload
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from nwx.captures import page_places
+from nwx.data_classes import dataclass
 from nwx.errors import SourceError
 from nwx.importing.collector import EXTRACT, Collector, Fate, Guard, Lookups
 from nwx.importing.late_outlinks import OutlinkJoin

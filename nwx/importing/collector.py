@@ -4,11 +4,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 
 from cachetools import LRUCache
 
+from nwx.data_classes import dataclass
 from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, outlink_links, with_links

@@ -7,9 +7,10 @@ documents that are written already.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import FormatError
 from nwx.extract.links import Resolver, kind_of_attribute

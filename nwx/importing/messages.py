@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum, StrEnum, auto
 from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nwx.bulk.retries import retry_unavailable
 from nwx.captures import PagePlace
+from nwx.data_classes import dataclass
 from nwx.engine.base import StagedBatch, Staging
 from nwx.errors import NwxError
 from nwx.model import Batch, Capture, Extract, Link, ReadError, SourceFile

@@ -1,11 +1,12 @@
 """The options of an import, and the report on its exclusion lists."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nwx.bulk.resources import processors
+from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import DigestError, UrlError, UsageError
 from nwx.keys import check_collection, document_id, document_key

@@ -2,10 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from nwx.bulk.progress import WorkProgress
+from nwx.data_classes import dataclass
 from nwx.importing.messages import FilePart, Outcome, Verdict
 from nwx.model import UNREADABLE, ReadError, SourceFile
 from nwx.warc.sources import ArchiveSource, FileError, source_name

@@ -11,11 +11,12 @@ place.
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from random import SystemRandom
 from typing import Protocol, TypeVar
 
+from nwx.data_classes import dataclass
 from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims
 from nwx.importing.file_queue import FileQueue, Job, is_known_dead
 from nwx.importing.report import tells_errors_only

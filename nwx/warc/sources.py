@@ -7,13 +7,14 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
 from isal import isal_zlib
 
 from nwx.bulk.addresses import address_stream, is_address
+from nwx.data_classes import dataclass
 from nwx.errors import FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError, SourceFile
 from nwx.values.digests import digest_of

@@ -1,8 +1,8 @@
 """Bytes of stored files, and the faults in them."""
 
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from nwx.data_classes import dataclass
 from nwx.errors import FormatError
 
 BLOCK_BYTES = 1 << 18

@@ -9,10 +9,11 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
+from nwx.data_classes import dataclass
 from nwx.errors import DigestError, FormatError, SourceError
 from nwx.model import ReadError
 from nwx.values.digests import digest_of, normal_digest

@@ -10,10 +10,10 @@ import re
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
+from nwx.data_classes import dataclass
 from nwx.errors import ErrorText, FormatError
 from nwx.warc.stored_bytes import Raw
 

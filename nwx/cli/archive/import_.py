@@ -1,8 +1,10 @@
 """The option of `nwx import` that takes documents which were extracted on Spark."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -174,21 +176,20 @@ def command(
     The exit code is 1 if nothing was imported, or with --strict after any
     error; 130 after Ctrl-C, 143 after SIGTERM.
     """
-    from nwx.cli.deduplicate import exclusions
-    from nwx.importing import ImportOptions, import_report_json, warm_up
-    from nwx.steering.running.options import steering_report_json
-    from nwx.warc.sources import expand
+    from nwx.importing import ImportOptions, warm_up
 
     choices = taken_choices(options)
     _check_use((*files, *manifests, *documents), (*files, *lists), name, lists, unmet)
     wanted = ImportOptions(jobs=jobs or 0, **options)
-    warm_up(settings)
+    warm_up(settings)  # readers load their modules while this process does
+    from nwx.warc.sources import expand
+
     if documents:
         context = click.get_current_context()
         sources, wanted = extracted(context, documents, (*files, *manifests), wanted)
     else:
         sources = list(expand(files, manifests, stdin_name=name or ""))
-    with exclusions.loaded(lists, strict=strict, quiet=quiet) as excluded:
+    with _excluded(lists, strict=strict, quiet=quiet) as excluded:
         with (
             opened_archive(settings) as archive,
             stop_signals() as received,
@@ -200,18 +201,45 @@ def command(
             is_done = report.useful and not received
             stale = archive.stale(known=not builds) if is_done else ()
         if as_json:
-            more = {"exclusion": told.as_json if told else None}
-            more |= {"steering": steering_report_json(steered)} if steered else {}
-            print_json(import_report_json(report) | more | {"stale": stale})
+            _print_json(report, told, steered, stale)
         else:
             _print_report(report, told, quiet=quiet)
         _print_steering(steered, quiet=quiet or as_json)
         _bring_up_to_date(settings, stale, builds=builds, quiet=quiet or as_json)
         if excluded and told and not report.interrupted:
-            exclusions.tell_unmet(excluded, told, unmet, quiet=quiet)
+            _exclusions().tell_unmet(excluded, told, unmet, quiet=quiet)
     if steered and steered.interrupted and received:
         return 128 + received[0]
     return _exit_code(report, received, strict=strict)
+
+
+def _excluded(
+    lists: tuple[str, ...], *, strict: bool, quiet: bool
+) -> "AbstractContextManager[ExclusionList | None]":
+    return _exclusions().loaded(lists, strict=strict, quiet=quiet) if lists else nullcontext()
+
+
+def _exclusions() -> ModuleType:
+    """Return the module about exclusion lists, which takes a tenth of a second to load."""
+    from nwx.cli.deduplicate import exclusions
+
+    return exclusions
+
+
+def _print_json(
+    report: "ImportReport",
+    told: "ExclusionReport | None",
+    steered: "SteeringReport | None",
+    stale: tuple[str, ...],
+) -> None:
+    from nwx.importing import import_report_json
+
+    more = {"exclusion": told.as_json if told else None}
+    if steered:
+        from nwx.steering.running.options import steering_report_json
+
+        more["steering"] = steering_report_json(steered)
+    print_json(import_report_json(report) | more | {"stale": stale})
 
 
 def _check_use(
@@ -317,9 +345,7 @@ def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, qui
     if not quiet:
         click.echo(_summary(report))
         if told:
-            from nwx.cli.deduplicate import exclusions
-
-            click.echo(exclusions.summary(told))
+            click.echo(_exclusions().summary(told))
     if report.interrupted:
         warn("stopped; run the same command again to go on")
 

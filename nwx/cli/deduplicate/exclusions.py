@@ -18,14 +18,11 @@ _SHOWN = 10
 
 
 @contextmanager
-def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[ExclusionList | None]:
-    """Give the captures on lists, None without lists; lines that cannot be read are told.
+def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[ExclusionList]:
+    """Give the captures on lists; lines that cannot be read are told.
 
     Raises CdxError for the first of those if `strict`.
     """
-    if not lists:
-        yield None
-        return
     with progress_bar(quiet=quiet) as progress:
         excluded = ExclusionList.load(lists, progress=progress)
     with excluded:

@@ -4,11 +4,12 @@ The notes are JSON in the metadata of the Parquet file, under NOTES_KEY.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
 
+from nwx.data_classes import dataclass
 from nwx.errors import SourceError
 from nwx.importing.late_outlinks import LateOutlinks
 from nwx.model import ReadError
