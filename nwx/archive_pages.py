@@ -11,7 +11,6 @@ from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError
 from nwx.model import IndexName, LinkCell
-from nwx.values.timestamps import date_bound
 from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -38,7 +37,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.repair_list import RepairList
     from nwx.quality.stored_blocks import StoredBlock
     from nwx.query.question import Question
-    from nwx.searching.page_changes import SiteChange
     from nwx.searching.suggestions import Suggestions
     from nwx.steering.triples.entity_questions import EntityQuestions
     from nwx.steering.triples.triple_store import (
@@ -51,15 +49,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 class ArchivePages(ArchiveWork):
     """Questions whose answers are made for a page, of a part of a list and what is around it."""
-
-    def changes(
-        self, site: str, *, since: str = "", to: str = "", limit: int | None = None
-    ) -> "Rows[SiteChange]":
-        """Return the pages of a site that are gone, new or changed since a date."""
-        from nwx.searching.page_changes import SiteChange, page_changes
-
-        dates = (date_bound(since, 0), date_bound(to, 1))
-        return Rows(SiteChange, lambda: first_of(page_changes(self._seen(), site, *dates), limit))
 
     def hits(self, question: "Question") -> "Hits":
         """Return the hits of a question that is ready; its own page is their `page()`."""
@@ -107,6 +96,10 @@ class ArchivePages(ArchiveWork):
         if found is None:
             check_document_shown(engine, id)
         return found
+
+    def documents_of(self, ids: Sequence[str]) -> "Mapping[str, Document]":
+        """Return the visible documents of some ids."""
+        return self._seen().documents(ids)
 
     def document_near(self, url: str, timestamp: str = "") -> str | None:
         """Return the id of the document of a URL captured nearest to a date, None without any."""
@@ -214,12 +207,12 @@ class ArchivePages(ArchiveWork):
         """
         from nwx.answers.rows import PlaybackScores
         from nwx.engine.indices.quality_index import QualityOrder
+        from nwx.engine.indices.review_index import review_index
         from nwx.quality.scores import asked_scores
 
         asked = asked_scores(site, host, month, kind, collection)
-        return PlaybackScores(
-            self._seen().quality_index(), asked, chosen(QualityOrder, order), limit
-        )
+        engine, by = self._seen(), chosen(QualityOrder, order)
+        return PlaybackScores(engine.quality_index(), review_index(engine), asked, by, limit)
 
     def has_scores(self) -> bool:
         """Return whether pages were checked, as was found in the last 20 seconds."""

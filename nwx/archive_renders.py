@@ -1,23 +1,29 @@
-"""Renders and monitors in the Python API, as commands ask for them."""
+"""Renders, reviews, changes and monitors in the Python API."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nwx.answers.options import first_of
+from nwx.answers.rows import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import EngineError
+from nwx.values.timestamps import date_bound
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.engine.indices.quality_index import PlaybackScore
+    from nwx.engine.indices.review_index import Review, ReviewCounts, ReviewIndex
     from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, RenderTask
     from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
+    from nwx.searching.page_changes import SiteChange, SiteChanges
     from nwx.steering.queue.queue_work import QueuedUpdates
 
 
 class ArchiveRenders(ArchiveWork):
-    """How pages of an archive play, and what a monitor may tell."""
+    """How pages of an archive play and change, and what a monitor may tell."""
 
     def page_tasks(self, query: str, collection: str = "") -> "tuple[Iterator[RenderTask], int]":
         """Return the pages that a query finds, to be rendered, and how many there are."""
@@ -62,6 +68,91 @@ class ArchiveRenders(ArchiveWork):
                 stopping,
                 **rules,
             )
+
+    def changes(
+        self,
+        site: str,
+        *,
+        since: str = "",
+        to: str = "",
+        latest: bool = False,
+        limit: int | None = None,
+    ) -> "Rows[SiteChange]":
+        """Return the pages of a site that are gone, new or changed since a date.
+
+        With `latest` the last version of each page is compared with the one before it.
+        """
+        from nwx.searching.page_changes import SiteChange
+
+        def found() -> "Iterator[SiteChange]":
+            return first_of(self.site_changes(site, since=since, to=to, latest=latest).pages, limit)
+
+        return Rows(SiteChange, found)
+
+    def site_changes(
+        self, site: str, *, since: str = "", to: str = "", latest: bool = False
+    ) -> "SiteChanges":
+        """Return how a site changed since a date: its pages, the words that came and went."""
+        from nwx.searching.page_changes import site_changes
+
+        dates = (date_bound(since, 0) if since else "", date_bound(to, 1) if to else "")
+        return site_changes(self._seen(), site, *dates, latest=latest)
+
+    def _reviews(self) -> "ReviewIndex":
+        from nwx.engine.indices.review_index import review_index
+
+        return review_index(self._seen())
+
+    def review(
+        self,
+        capture: str,
+        verdict: str,
+        *,
+        note: str = "",
+        marked: str = "",
+        reviewer: str = "",
+        at: str = "",
+    ) -> "Review":
+        """Store a person's verdict on the capture of a page: good, usable or bad.
+
+        `capture` is the id of a checked capture, or the URL of a page as captured nearest to `at`.
+        Raises UsageError for another verdict, a malformed mark, and captures that are not there.
+        """
+        from nwx.engine.indices.review_index import review_index
+        from nwx.quality.reviews import made_review
+
+        review = made_review(self._seen(), capture, at, verdict, note, marked, reviewer)
+        with self._writable() as engine:
+            review_index(engine).put(review)
+        return review
+
+    def reviews(
+        self, *, collection: str = "", reviewer: str = "", verdict: str = ""
+    ) -> "Rows[Review]":
+        """Return the reviews of captures, the worst first."""
+        from nwx.engine.indices.review_index import Review
+
+        index = self._reviews()
+        return Rows(Review, lambda: index.reviews(collection, reviewer, verdict))
+
+    def reviews_of(self, capture: str) -> "list[Review]":
+        """Return the reviews of a capture by its id, the worst first."""
+        return self._reviews().of_captures([capture]).get(capture, [])
+
+    def repair_reviews(self, collection: str = "") -> "list[Review]":
+        """Return the reviews that found a page bad or only usable, the worst first."""
+        found = self._reviews().reviews(collection)
+        return [one for one in found if one.verdict != "good"]
+
+    def review_counts(self) -> "list[ReviewCounts]":
+        """Return the number of reviews by collection and verdict."""
+        return self._reviews().counts()
+
+    def review_queue(self, reviewer: str, collection: str = "") -> "Iterator[PlaybackScore]":
+        """Stream the checked pages that a reviewer has not judged, the lowest score first."""
+        from nwx.quality.reviews import review_queue
+
+        return review_queue(self._seen(), reviewer, collection)
 
     def queue_repairs(
         self, urls: Iterable[str], listed: int, crawl: str, address: str | None

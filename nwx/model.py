@@ -56,6 +56,7 @@ class IndexName(StrEnum):
     DIGESTS = "digests"
     DEDUP = "dedup"
     JUDGEMENTS = "judgements"
+    REVIEWS = "reviews"
     FILES = "files"
 
 

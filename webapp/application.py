@@ -41,10 +41,12 @@ from webapp.pictures import routes as picture_routes
 from webapp.protection.shared import SharedProtection
 from webapp.quality import api as quality_api
 from webapp.quality import page as quality
+from webapp.quality import reviews
 from webapp.quality.labels import grade
 from webapp.replay import routes as replay
 from webapp.search import (
     api,
+    changes,
     citations,
     documents,
     exports,
@@ -82,6 +84,7 @@ _MODULES = (
     citations,
     quotations,
     judge_page,
+    changes,
     exports,
     explorer,
     trends,
@@ -93,6 +96,7 @@ _MODULES = (
     comparison,
     quality,
     quality_api,
+    reviews,
     entities,
     sql_page,
     pages,

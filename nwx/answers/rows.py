@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         QualityOrder,
         QualityTotals,
     )
+    from nwx.engine.indices.review_index import ReviewIndex
 
 
 _T = TypeVar("_T")
@@ -107,6 +108,7 @@ class PlaybackScores(Rows["PlaybackScore"]):
     def __init__(
         self,
         index: "QualityIndex",
+        reviews: "ReviewIndex",
         wanted: "QualityFilter",
         order: "QualityOrder",
         limit: int | None,
@@ -114,7 +116,10 @@ class PlaybackScores(Rows["PlaybackScore"]):
         # Imported here: other lists do without.
         from nwx.engine.indices.quality_index import PlaybackScore
 
-        super().__init__(PlaybackScore, lambda: first_of(index.scan(wanted, order), limit))
+        super().__init__(
+            PlaybackScore, lambda: reviews.judged(first_of(index.scan(wanted, order), limit))
+        )
+        self._reviews = reviews
         self._index, self._wanted, self._order = index, wanted, order
 
     @cached_property
@@ -126,4 +131,5 @@ class PlaybackScores(Rows["PlaybackScore"]):
         """Return a part of the list, without reading what comes before."""
         if not limit or offset >= self.totals.pages:
             return []
-        return self._index.scores(self._wanted, limit, offset, self._order)
+        found = self._index.scores(self._wanted, limit, offset, self._order)
+        return list(self._reviews.judged(found))

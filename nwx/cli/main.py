@@ -67,6 +67,7 @@ GROUPS = {
     },
     "Quality": {
         "check-playback": "Render pages in playback, and compare them with their crawl.",
+        "review": "List what people found of captures of pages, or save a verdict.",
         "quality": "List how captured pages play, the worst first, with totals.",
     },
     "Deduplicate": {

@@ -15,6 +15,7 @@ import numpy as np
 
 from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
+from nwx.engine.indices.review_index import Review
 from nwx.engine.inlinks.counts import is_new, spread
 from nwx.links.missing_urls import spellings
 from nwx.links.needed_urls import SourceNumbers
@@ -381,10 +382,15 @@ def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
 
 
 def json_of_repairs(
-    counts: RepairCounts, repairs: Iterable[Repair], encode: Callable[[object], str] = dumps
+    counts: RepairCounts,
+    repairs: Iterable[Repair],
+    encode: Callable[[object], str] = dumps,
+    reviews: Iterable[Review] = (),
 ) -> Iterator[str]:
-    """Yield the pieces of a JSON object: the counts, and the repairs, one a line."""
-    yield f'{encode(asdict(counts))[:-1]}, "repairs": ['
+    """Yield the pieces of a JSON object: the counts, the pages that people found to be bad or only
+    usable, and the repairs, one a line."""
+    reviewed = [asdict(one) for one in reviews]
+    yield f'{encode(asdict(counts))[:-1]}, "reviews": {encode(reviewed)}, "repairs": ['
     sign = ""
     for one in repairs:
         yield f"{sign}\n  {encode(asdict(one))}"

@@ -151,6 +151,8 @@ SCORE_COLUMNS = (
     "faults",
     "kinds",
     "checked",
+    "verdict",
+    "note",
     "id",
 )
 """The columns of a list of scores as CSV; `kinds` are apart by blanks."""
@@ -172,7 +174,8 @@ class PlaybackScoreAnswer:
 
     `id` is the capture's. The resource counts are the page's successful and failed requests, in the
     crawl and in playback; `worst_seconds` and `mean_seconds` are the distances of their captures
-    from the page. `faults` lists some of `faults_total`.
+    from the page. `faults` lists some of `faults_total`. `verdict` is the worst of its reviews, ""
+    without any, `note` their notes.
     """
 
     id: str
@@ -192,6 +195,8 @@ class PlaybackScoreAnswer:
     mean_seconds: int | None
     faults_total: int
     faults: tuple[FaultAnswer, ...]
+    verdict: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
-"""Pages of a site that came, went and changed between two dates, without the noise of numbers."""
+"""Pages of a site that came, went and changed between two dates, without the noise of each host."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby, islice
+from heapq import nlargest
+from itertools import groupby, islice, pairwise
 from operator import attrgetter
-
-from rapidfuzz.distance import Indel
+from typing import NamedTuple
 
 from nwx.engine.access.aclj import scope_of
 from nwx.engine.access.matches import reached_keys
@@ -15,12 +16,16 @@ from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
+from nwx.searching.change_noise import HostNoise, changed_share, text_changes
+from nwx.searching.distinctive_words import log_likelihood
 
 _BEHIND = chr(0x10FFFF)
 _AT_ONCE = 200
-_MOST_WORDS = 20_000
-_WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\w*\d\w*")
+_LEARNED_PAIRS = 300
+_MOST_WORDS = 30
+_MOST_TEXT = 200_000
+_LEAST_SCORE = 1.3
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
 class PageFate(StrEnum):
@@ -36,7 +41,7 @@ class SiteChange:
     """A page that differs between its last captures before a date and after it.
 
     `before` and `after` are their timestamps, `before` is "" for a new page. `share` is the part of
-    the words that differ, from 0 to 1; words with digits (dates, counters, sessions) do not count.
+    the words that differ, from 0 to 1; what the host changes every time does not count.
     """
 
     url: str
@@ -46,32 +51,102 @@ class SiteChange:
     after: str
 
 
-def page_changes(engine: Engine, site: str, since: str, to: str) -> list[SiteChange]:
-    """Return the changed pages of a site: those gone, those new, then those that changed most.
+class ChangedWord(NamedTuple):
+    """A word, and in how many of the compared pages it stood before and stands after."""
+
+    word: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChanges:
+    """How a site changed: `compared` pages, those that differ, the words that came and went.
+
+    The pages are those gone, those new, then those that changed most.
+    """
+
+    compared: int
+    pages: tuple[SiteChange, ...]
+    came: tuple[ChangedWord, ...] = ()
+    went: tuple[ChangedWord, ...] = ()
+
+    def count(self, change: PageFate | str) -> int:
+        """Return how many pages are gone, new or changed."""
+        return sum(one.change == change for one in self.pages)
+
+
+def site_changes(
+    engine: Engine, site: str, since: str = "", to: str = "", *, latest: bool = False
+) -> SiteChanges:
+    """Return how a site changed.
 
     `site` is a domain with its hosts, a URL, or a prefix of URLs that ends in `*`. Captures before
     `since` (14 digits) are compared with those from then `to`; without `since` the first capture
-    of each page with its last. Raises UsageError if `site` is no such text.
+    of each page with its last. With `latest` the last version of each page from `since` on is
+    compared with the one before it. Raises UsageError if `site` is no such text.
     """
     order = list(PageFate)
-    pairs, found = _pairs(engine, site, since, to), list[SiteChange]()
+    noise = _learned(engine, site)
+    pairs, words = _pairs(engine, site, since, to, latest=latest), _Words()
+    found, compared = list[SiteChange](), 0
     while some := list(islice(pairs, _AT_ONCE)):
-        found += _changes(engine, some)
-    return sorted(found, key=lambda one: (order.index(one.change), -one.share, one.url))
+        compared += len(some)
+        found += _changes(engine, some, noise, words)
+    found.sort(key=lambda one: (order.index(one.change), -one.share, one.url))
+    return SiteChanges(compared, tuple(found), *words.ranked())
 
 
 _Pair = tuple[Capture | None, Capture]
 
 
-def _pairs(engine: Engine, site: str, since: str, to: str) -> Iterator[_Pair]:
+def _pairs(engine: Engine, site: str, since: str, to: str, *, latest: bool) -> Iterator[_Pair]:
     """Yield the last captures before and after a date of each page with one after it."""
-    for captures in _by_url(engine, site):
-        if not any(one.content_type_norm == "html" for one in captures):
+    for captures in _pages(engine, site):
+        known = [one for one in captures if one.timestamp <= (to or _BEHIND)]
+        if latest:
+            versions = _versions(known)
+            if versions and versions[-1].timestamp >= since:
+                yield (versions[-2] if len(versions) > 1 else None), versions[-1]
             continue
-        late = [one for one in captures if since <= one.timestamp <= (to or _BEHIND)]
-        early = [one for one in captures if one.timestamp < since] if since else late[:1]
+        late = [one for one in known if since <= one.timestamp]
+        early = [one for one in known if one.timestamp < since] if since else late[:1]
         if late and (since or len(late) > 1):
             yield (early[-1] if early else None), late[-1]
+
+
+def _versions(captures: Sequence[Capture]) -> list[Capture]:
+    """Return the first capture of each run with the same content."""
+    runs = groupby(captures, attrgetter("digest"))
+    return [next(run) for _, run in runs]
+
+
+def _learned(engine: Engine, site: str) -> dict[str, HostNoise]:
+    """Return the noise of each host of a site, from successive versions of its pages."""
+    noise, pairs = defaultdict[str, HostNoise](HostNoise), Counter[str]()
+
+    def wanted() -> Iterator[tuple[Capture, Capture]]:
+        for captures in _pages(engine, site):
+            shown = _versions([one for one in captures if _is_shown(one)])
+            for pair in islice(
+                pairwise(shown), _LEARNED_PAIRS - pairs[shown[0].host] if shown else 0
+            ):
+                pairs[pair[0].host] += 1
+                yield pair
+
+    waiting = wanted()
+    while some := list(islice(waiting, _AT_ONCE)):
+        texts = _texts(engine, (one for pair in some for one in pair))
+        for old, new in some:
+            changes = text_changes(texts.get(_id(old), ""), texts.get(_id(new), ""))
+            noise[old.host].learn(old.urlkey, changes)
+    return noise
+
+
+def _pages(engine: Engine, site: str) -> Iterator[list[Capture]]:
+    for captures in _by_url(engine, site):
+        if any(one.content_type_norm == "html" for one in captures):
+            yield captures
 
 
 def _by_url(engine: Engine, site: str) -> Iterator[list[Capture]]:
@@ -88,20 +163,64 @@ def _by_url(engine: Engine, site: str) -> Iterator[list[Capture]]:
             yield sorted(captures, key=attrgetter("timestamp"))
 
 
-def _changes(engine: Engine, pairs: Sequence[_Pair]) -> Iterator[SiteChange]:
-    wanted = {_id(one) for pair in pairs for one in pair if one and _is_shown(one)}
-    found = engine.documents(list(wanted))
-    texts = {id: document.extract.content for id, document in found.items()}
+def _texts(engine: Engine, captures: Iterable[Capture]) -> dict[str, str]:
+    found = engine.documents(list({_id(one) for one in captures}))
+    return {id: document.extract.content for id, document in found.items()}
+
+
+def _changes(
+    engine: Engine, pairs: Sequence[_Pair], noise: Mapping[str, HostNoise], words: "_Words"
+) -> Iterator[SiteChange]:
+    texts = _texts(engine, (one for pair in pairs for one in pair if one and _is_shown(one)))
     for before, after in pairs:
         was, now = bool(before and _is_shown(before)), _is_shown(after)
-        earlier = before.timestamp if before else ""
-        if was and before and now:
-            share = _share(texts.get(_id(before), ""), texts.get(_id(after), ""))
-            if before.digest != after.digest and share:
-                yield SiteChange(after.url, PageFate.CHANGED, share, earlier, after.timestamp)
-        elif was != now:
-            change = PageFate.NEW if now else PageFate.GONE
-            yield SiteChange(after.url, change, 1.0, earlier, after.timestamp)
+        old = texts.get(_id(before), "") if was and before else ""
+        new = texts.get(_id(after), "") if now else ""
+        words.add(old if was else None, new if now else None)
+        share = 1.0 if was != now else 0.0
+        if was and now and before and before.digest != after.digest:
+            changes = noise[after.host].without(text_changes(old, new))
+            share = changed_share(changes, old, new)
+        if share:
+            change = PageFate.CHANGED if was and now else PageFate.NEW if now else PageFate.GONE
+            earlier = before.timestamp if before else ""
+            yield SiteChange(after.url, change, share, earlier, after.timestamp)
+
+
+class _Words:
+    """In how many pages words stood before, and stand after."""
+
+    def __init__(self) -> None:
+        self._before, self._after = Counter[str](), Counter[str]()
+        self._pages = [0, 0]
+
+    def add(self, old: str | None, new: str | None) -> None:
+        for at, (text, words) in enumerate(((old, self._before), (new, self._after))):
+            if text is not None:
+                self._pages[at] += 1
+                words.update(set(_LETTERS.findall(text[:_MOST_TEXT].lower())))
+
+    def ranked(self) -> tuple[tuple[ChangedWord, ...], tuple[ChangedWord, ...]]:
+        """Return the words that came and those that went, by log-likelihood."""
+        before, after = self._pages
+        return (
+            self._ranked(self._after, after, self._before, before),
+            self._ranked(self._before, before, self._after, after),
+        )
+
+    def _ranked(
+        self, here: Counter[str], read: int, there: Counter[str], others: int
+    ) -> tuple[ChangedWord, ...]:
+        scores = {
+            word: log_likelihood(count, read, count + there[word], read + others)
+            for word, count in here.items()
+        }
+        best = nlargest(_MOST_WORDS, scores, key=lambda word: (scores[word], word))
+        return tuple(
+            ChangedWord(word, self._before[word], self._after[word])
+            for word in best
+            if scores[word] >= _LEAST_SCORE
+        )
 
 
 def _id(capture: Capture) -> str:
@@ -111,12 +230,3 @@ def _id(capture: Capture) -> str:
 def _is_shown(capture: Capture) -> bool:
     status = capture.status_code
     return capture.record_type == "revisit" or (status is not None and status < 300)
-
-
-def _share(old: str, new: str) -> float:
-    return float(Indel.normalized_distance(_words(old), _words(new)))
-
-
-def _words(text: str) -> list[str]:
-    words: Iterable[str] = _WORD.findall(text.lower())
-    return [one for one in words if not _NUMBER.fullmatch(one)][:_MOST_WORDS]

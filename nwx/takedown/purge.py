@@ -17,6 +17,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope
 from nwx.engine.base import Engine, open_engine
+from nwx.engine.indices.review_index import review_index
 from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
@@ -171,6 +172,7 @@ class Purge:
         self._found.urls |= self._gone_urls(captures)
         checked = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
         self._report.checks += self._engine.quality_index().remove(checked)
+        review_index(self._engine).remove(checked)
 
     def _take_documents(self, ids: list[str]) -> None:
         for start in range(0, len(ids), _AT_ONCE):

@@ -4,7 +4,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.searching.page_changes import page_changes
+from nwx.searching.page_changes import site_changes
 from tests.conformance.archive import batch, page
 
 _SITE = "http://www.town.test"
@@ -28,7 +28,7 @@ BATCHES = [
 
 @pytest.mark.parametrize("site", ["town.test", f"{_SITE}/*", "*.town.test"])
 def test_pages_are_gone_new_and_changed(archive: Engine, site: str) -> None:
-    found = page_changes(archive, site, "20120101000000", "")
+    found = site_changes(archive, site, "20120101000000").pages
     assert [(one.change, one.url.rpartition("/")[2]) for one in found] == [
         ("gone", "gone"),
         ("new", "new"),
@@ -41,13 +41,30 @@ def test_pages_are_gone_new_and_changed(archive: Engine, site: str) -> None:
 
 
 def test_without_a_date_the_first_capture_is_compared_with_the_last(archive: Engine) -> None:
-    found = page_changes(archive, "town.test", "", "")
+    found = site_changes(archive, "town.test").pages
     assert [one.change for one in found] == ["gone", "changed"]
-    assert page_changes(archive, "town.test", "", "20111231235959") == []
-    assert page_changes(archive, "nowhere.test", "", "") == []
+    assert site_changes(archive, "town.test", "", "20111231235959").pages == ()
+    assert site_changes(archive, "nowhere.test").pages == ()
 
 
 @pytest.mark.parametrize("text", ["*", "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43", "a.warc.gz"])
 def test_what_is_no_site_is_an_error(archive: Engine, text: str) -> None:
     with pytest.raises(UsageError, match="is no site"):
-        page_changes(archive, text, "", "")
+        site_changes(archive, text)
+
+
+def test_the_last_version_is_compared_with_the_one_before(archive: Engine) -> None:
+    found = site_changes(archive, "town.test", "20120101000000", latest=True)
+    assert [(one.change, one.before[:4], one.after[:4]) for one in found.pages] == [
+        ("gone", "2010", "2015"),
+        ("new", "", "2015"),
+        ("changed", "2010", "2015"),
+    ]
+    assert (found.compared, found.count("new")) == (4, 1)
+
+
+def test_words_come_and_go(archive: Engine) -> None:
+    found = site_changes(archive, "town.test", "20120101000000")
+    assert ("night", 0, 1) in found.came
+    assert ("museum", 1, 0) in found.went
+    assert "ferry" not in {one.word for one in (*found.came, *found.went)}

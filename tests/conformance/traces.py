@@ -29,6 +29,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "exports.packing": ["/export/packing.wacz?q=host:{host}"],
     "documents.show": ["/documents/{id}", "/documents/{id}?q=quarry"],
     "documents.diff": ["/documents/{id}/diff/{home_id}"],
+    "documents.picture_difference": ["/documents/{id}/diff/{home_id}/picture"],
     "citations.show": [
         "/cite?url={url}",
         "/cite?url={url}&at={time}&format=ris",
@@ -39,6 +40,11 @@ ROUTES: Mapping[str, Sequence[str]] = {
         "/quote?text=Slate+of+the+quarry",
     ],
     "judging.show": ["/judge?query=quarry", "/judge"],
+    "reviews.show": ["/quality/review", f"/quality/review?collection={HIDDEN_COLLECTION}"],
+    "reviews.export": ["/quality/review/list.csv", "/quality/review/list.json"],
+    "changes.show": ["/changes?site={host}", "/changes?site={url}&latest=1"],
+    "changes.feed": ["/changes/feed.atom?site={host}"],
+    "documents.between": ["/documents/between?url={url}&old=2000&new=2030"],
     "documents.compare": ["/documents/compare?old={id}&new={home_id}"],
     "documents.of_capture": [
         "/documents/of?url={url}",

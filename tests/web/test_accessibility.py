@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.web.addresses import ERRORS, PAGES
+from tests.web.addresses import ERRORS, FIRST, PAGES
 from tests.web.archive import HOME
 from tests.web.axe import COLOURS, NARROW, WIDE, check_modes, faults, load_axe
 
@@ -33,6 +33,10 @@ ADDRESSES = {
     "pictures": "/pictures",
     "map": "/pictures/map",
     "quotation": f"/quote?text=example&url={HOME}",
+    "review": "/quality/review",
+    "changes": "/changes?site=example.org",
+    "no changes": "/changes",
+    "coloured calendar": f"/documents/{FIRST}?colour=text",
     "citation": f"/cite?url={HOME}",
     "sql": "/sql?query=SELECT+host,+captures+FROM+hosts",
 }

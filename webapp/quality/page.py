@@ -275,6 +275,9 @@ def export_repairs(suffix: str) -> ResponseReturnValue:
 
     def begin() -> Iterator[str]:
         found = answer_facets(lambda: shown.repairs(**options))
+        if suffix == "json":
+            reviews = shown.repair_reviews(str(options["collection"]))
+            return json_of_repairs(found.counts(), found.repairs(), reviews=reviews)
         return write(found.counts(), found.repairs())
 
     return exported_file(f"repairs.{suffix}", media_type, begin)

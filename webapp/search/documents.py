@@ -1,5 +1,6 @@
 """The page of a document, and the difference between two."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
@@ -8,16 +9,24 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import QueryError, UsageError
-from nwx.model import Dates, Document
+from nwx.errors import FormatError, QueryError, SourceError, UsageError
+from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
-from webapp.pictures.routes import MOST_RENDERS, listed_renders
+from webapp.pictures.routes import (
+    MOST_RENDERS,
+    etag_of,
+    listed_renders,
+    picture_answer,
+    placeholder_answer,
+)
+from webapp.search.changes import CHANGES_OF, ChangeOf, day_changes
 from webapp.search.citations import citation_of
 from webapp.search.history import (
     History,
+    HistoryVersion,
     busy_days,
     months_of,
     read_history,
@@ -26,7 +35,7 @@ from webapp.search.history import (
 )
 from webapp.search.records import record_id
 from webapp.site import parameters
-from webapp.site.context import archive, document_or_404
+from webapp.site.context import archive, document_or_404, service
 from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
@@ -54,7 +63,8 @@ def show_document(document_id: str) -> ResponseReturnValue:
     document = document_or_404(document_id)
     dates = dates_of(document_id)
     history = history_of(document, document_id, dates, _year(dates, document))
-    months = months_of(history)
+    of = parameters.choice(request.args, "colour", ChangeOf.CAPTURES)
+    months = months_of(history, None if of is ChangeOf.CAPTURES else day_changes(history, of))
     number = parameters.number_parameter(request.args, "part", 1, 1, 10**6)
     part = text_part(document.extract.content, number)
     return render_template(
@@ -71,6 +81,8 @@ def show_document(document_id: str) -> ResponseReturnValue:
             [history.year],
         ),
         months=months,
+        colour=of,
+        colours=CHANGES_OF,
         busy_days=busy_days(months),
         weekdays=weekdays(),
         part=part,
@@ -176,6 +188,9 @@ def between() -> ResponseReturnValue:
 def diff(document_id: str, other_id: str) -> ResponseReturnValue:
     """Show what changed from one document to another."""
     old, new = document_or_404(document_id), document_or_404(other_id)
+    history = history_of(new, other_id, dates_of(other_id), "")
+    versions = sorted(history.versions.values(), key=lambda one: one.first)
+    was, now = ({link.url for link in one.extract.links} for one in (old, new))
     return render_template(
         "diff.html",
         old=old,
@@ -183,7 +198,44 @@ def diff(document_id: str, other_id: str) -> ResponseReturnValue:
         old_id=document_id,
         new_id=other_id,
         difference=difference(old.extract.content, new.extract.content),
+        versions=[one for one in versions if one.document_id in _known(versions)],
+        links=(sorted(now - was), sorted(was - now)),
+        most_links=MOST_LINKS,
+        looks=all(_looks(old, new)),
     )
+
+
+def _known(versions: Sequence[HistoryVersion]) -> Collection[str]:
+    return archive().known_documents([one.document_id for one in versions])
+
+
+def _looks(*documents: Document) -> list[Capture | None]:
+    """Return the screenshot of each document, None without one."""
+    pages = archive().page_pictures()
+    moments = (PageMoment(one.capture.url, one.capture.timestamp) for one in documents)
+    found = map(pages.shown_by, moments)
+    return [one[0] if one and one[1] else None for one in found]
+
+
+@blueprint.get(f"/{ID}/diff/<string(length=32):other_id>/picture")
+def picture_difference(document_id: str, other_id: str) -> ResponseReturnValue:
+    """Return the difference of the screenshots of two documents as a picture."""
+    looks = _looks(document_or_404(document_id), document_or_404(other_id))
+    old, new = looks
+    if old is None or new is None:
+        raise NotFound(gettext("there is no such picture"))
+    etag = etag_of("difference", *((one.source_file, one.source_file_offset) for one in (old, new)))
+    from nwx.quality.images import scaled
+    from nwx.quality.measures import difference_image  # slow to load
+
+    def made() -> bytes:
+        payloads = (archive().render(one).payload for one in (old, new))
+        return scaled(difference_image(*payloads), 1_280, 1_600, "image/webp", crop=True)
+
+    try:
+        return picture_answer(service().scaled.picture(etag, made), "image/webp", etag)
+    except (FormatError, SourceError):
+        return placeholder_answer()
 
 
 def dates_of(document_id: str) -> Dates:

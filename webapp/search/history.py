@@ -198,7 +198,10 @@ MOST_MOMENTS_A_DAY = 200
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A cell: `heat` from 0 (no capture) to 4; `own` where the document itself was captured."""
+    """A cell: `heat` from 0 to 4; `own` where the document itself was captured.
+
+    `changed` is how much the page changed on that day, None where that is not known.
+    """
 
     number: int
     key: str
@@ -206,6 +209,7 @@ class Day:
     heat: int
     own: bool
     moments: tuple[Moment, ...]
+    changed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +221,14 @@ class Month:
     weeks: tuple[tuple[Day | None, ...], ...]
 
 
-def months_of(history: History) -> list[Month]:
-    """Return the twelve months of the history's year."""
+CHANGE_STEPS = (0.001, 0.05, 0.2, 0.5)
+
+
+def months_of(history: History, changes: Mapping[str, float] | None = None) -> list[Month]:
+    """Return the twelve months of the history's year.
+
+    Days are coloured by their number of captures, or by how much changed on them.
+    """
     by_day: defaultdict[str, list[Moment]] = defaultdict(list)
     for moment in history.moments:
         by_day[moment.timestamp[:8]].append(moment)
@@ -228,7 +238,7 @@ def months_of(history: History) -> list[Month]:
             counts[int(day[4:6])] += count
     names = page_locale().months["stand-alone"]["wide"]
     return [
-        Month(names[month], counts[month], tuple(_weeks(history, by_day, month)))
+        Month(names[month], counts[month], tuple(_weeks(history, by_day, month, changes)))
         for month in range(1, 13)
     ]
 
@@ -246,18 +256,27 @@ def busy_days(months: Sequence[Month]) -> list[Day]:
 
 
 def _weeks(
-    history: History, by_day: dict[str, list[Moment]], month: int
+    history: History,
+    by_day: dict[str, list[Moment]],
+    month: int,
+    changes: Mapping[str, float] | None,
 ) -> list[tuple[Day | None, ...]]:
     year = int(history.year)
     # The calendar module knows the years from 1 to 9999; damaged dates may say 0.
     weeks = calendar.Calendar().monthdayscalendar(max(year, 1), month)
     return [
-        tuple(_day(history, by_day, f"{year:04}{month:02}{day:02}", day) for day in week)
+        tuple(_day(history, by_day, f"{year:04}{month:02}{day:02}", day, changes) for day in week)
         for week in weeks
     ]
 
 
-def _day(history: History, by_day: dict[str, list[Moment]], key: str, number: int) -> Day | None:
+def _day(
+    history: History,
+    by_day: dict[str, list[Moment]],
+    key: str,
+    number: int,
+    changes: Mapping[str, float] | None,
+) -> Day | None:
     if not number:
         return None
     count = history.days.get(key, 0)
@@ -265,7 +284,10 @@ def _day(history: History, by_day: dict[str, list[Moment]], key: str, number: in
         number=number,
         key=key,
         count=count,
-        heat=sum(count >= step for step in HEAT_STEPS),
+        heat=sum(count >= step for step in HEAT_STEPS)
+        if changes is None
+        else sum(changes.get(key, 0.0) >= step for step in CHANGE_STEPS),
+        changed=None if changes is None else changes.get(key),
         own=key in history.own_days,
         moments=tuple(by_day.get(key, ())[:MOST_MOMENTS_A_DAY]),
     )

@@ -25,7 +25,9 @@ from webapp.headers import ROBOTS_TXT, root_url
 from webapp.links.api import LINK_OPERATIONS
 from webapp.pictures.picture_api import PICTURE_OPERATIONS
 from webapp.quality.api import QUALITY_OPERATIONS
+from webapp.quality.reviews import REVIEW_OPERATIONS
 from webapp.search.api import SEARCH_OPERATIONS
+from webapp.search.changes import CHANGES_OPERATIONS
 from webapp.search.page import COLLAPSES
 from webapp.site.context import service
 from webapp.site.openapi import description
@@ -43,11 +45,13 @@ ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,
     *PICTURE_OPERATIONS,
     *TRENDS_OPERATIONS,
+    *CHANGES_OPERATIONS,
     *FACET_OPERATIONS,
     *HOST_OPERATIONS,
     *LINK_OPERATIONS,
     *CRAWL_OPERATIONS,
     *QUALITY_OPERATIONS,
+    *REVIEW_OPERATIONS,
     *ENTITY_OPERATIONS,
     *CDX_OPERATIONS,
     *QUEUE_OPERATIONS,

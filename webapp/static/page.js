@@ -28,3 +28,15 @@ document.addEventListener("keydown", (event) => {
   close();
   open.querySelector("summary").focus();
 });
+// The slider goes from each version of a page to the next.
+const versions = document.getElementById("versions");
+if (versions) {
+  const slider = versions.querySelector("input");
+  slider.value = versions.elements.new.selectedIndex;
+  slider.hidden = false;
+  slider.addEventListener("change", () => {
+    versions.elements.old.selectedIndex = slider.value - 1;
+    versions.elements.new.selectedIndex = slider.value;
+    versions.requestSubmit();
+  });
+}

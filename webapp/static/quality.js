@@ -26,3 +26,36 @@ if (slider) {
   slider.hidden = false;
   show();
 }
+// Reviewing by keyboard, and a part of a screenshot marked by dragging.
+const review = document.getElementById("review-form");
+if (review) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+    document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
+  });
+  const mark = document.createElement("span");
+  mark.className = "review-mark";
+  for (const box of document.querySelectorAll(".review-picture")) {
+    const place = (event) => {
+      const room = box.getBoundingClientRect();
+      const percent = (value, size) => Math.min(100, Math.max(0, (100 * value) / size));
+      return [percent(event.clientX - room.left, room.width), percent(event.clientY - room.top, room.height)];
+    };
+    let start = null;
+    box.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      box.setPointerCapture(event.pointerId);
+      start = place(event);
+      box.append(mark);
+    });
+    box.addEventListener("pointermove", (event) => {
+      if (!start || !box.hasPointerCapture(event.pointerId)) return;
+      const end = place(event);
+      const corner = [0, 1].map((at) => Math.min(start[at], end[at]));
+      const size = [0, 1].map((at) => Math.abs(start[at] - end[at]));
+      ["left", "top", "width", "height"].forEach((name, at) => { mark.style[name] = `${[...corner, ...size][at]}%`; });
+      review.elements.marked.value = [...corner, ...size].map((one) => one.toFixed(1)).join(",");
+    });
+    box.addEventListener("pointerup", () => { start = null; });
+  }
+}

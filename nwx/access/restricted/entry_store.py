@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nwx.access.restricted.captures import reading_only
 from nwx.access.restricted.hidden_urls import key_of
@@ -150,6 +150,21 @@ _MOST_NEAR = 20
 _MONITOR = "monitor:"
 
 
+class _OfCapture(Protocol):
+    """What is about a capture: `id` is the capture's."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def urlkey(self) -> str: ...
+    @property
+    def collection(self) -> str: ...
+    @property
+    def timestamp(self) -> str: ...
+
+
 class VisibleScores(VisibleEntries):
     """The scores of visible captures, without faults and missing resources of hidden URLs."""
 
@@ -171,7 +186,7 @@ class VisibleScores(VisibleEntries):
             visible = [one for one in scores if one.id not in hidden]
             yield from map(quality_entry, self._without_hidden_resources(visible))
 
-    def _hidden(self, scores: Sequence[PlaybackScore]) -> set[str]:
+    def _hidden(self, scores: Sequence[_OfCapture]) -> set[str]:
         """Return the ids of hidden captures."""
         touched = [one for one in scores if self._restricted.decisions.touches(one.urlkey)]
         if not touched:
@@ -182,7 +197,7 @@ class VisibleScores(VisibleEntries):
             score.id for score, near in zip(touched, found, strict=True) if self._hides(score, near)
         }
 
-    def _hides(self, score: PlaybackScore, near: Sequence[Capture]) -> bool:
+    def _hides(self, score: _OfCapture, near: Sequence[Capture]) -> bool:
         for captures in (near, self._restricted.whole.captures(score.urlkey)):
             for one in captures:
                 if capture_id(one.collection, one.source_file, one.source_file_offset) == score.id:
@@ -210,3 +225,25 @@ class VisibleScores(VisibleEntries):
                 yield replace(one, faults=faults, resources=resources, faults_total=total)
             else:
                 yield one
+
+
+class _Reviewed(NamedTuple):
+    id: str
+    url: str
+    urlkey: str
+    collection: str
+    timestamp: str
+
+
+class VisibleReviews(VisibleScores):
+    """The reviews of visible captures."""
+
+    def refusal(self) -> NwxError:
+        return WithheldError.translated("reviews are written by those who see the whole archive")
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        names = ("capture", *_Reviewed._fields[1:])
+        hidden = self._hidden(
+            [_Reviewed(*(one.get(name, "") for name in names)) for one in entries]
+        )
+        return (one for one in entries if one["capture"] not in hidden)

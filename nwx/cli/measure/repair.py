@@ -96,7 +96,8 @@ def command(
         elif as_json:
             from nwx.quality.repair_list import json_of_repairs
 
-            for piece in json_of_repairs(counts, repairs, json_text):
+            reviews = archive.repair_reviews(asked["collection"])
+            for piece in json_of_repairs(counts, repairs, json_text, reviews):
                 click.echo(piece, nl=False)
         else:
             _print(repairs, counts, limit, seeds, as_csv=as_csv)

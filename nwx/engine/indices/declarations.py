@@ -184,6 +184,14 @@ _DECLARED = (
         undeletable="entries of the index dedup are deleted by crawlers (`nwx dedup-server`)",
     ),
     IndexDeclaration(IndexName.JUDGEMENTS, fields=EntryFields(filtered=("kind",))),
+    IndexDeclaration(
+        IndexName.REVIEWS,
+        fields=EntryFields(
+            filtered=("capture", "collection", "reviewer", "verdict"),
+            orders=((OrderField("value"),), (OrderField("reviewed", descending=True),)),
+        ),
+        visible="nwx.access.restricted.entry_store:VisibleReviews",
+    ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

@@ -38,7 +38,8 @@ class PlaybackScore:
     anything to compare with. Resources of the page are counted as in `nwx.model.Comparison`;
     `worst_seconds` and `mean_seconds` are the time differences between their captures and the
     page's. `faults` are some of `faults_total`. `crawl_view` and `playback_view` are the locations
-    of the screenshots. `resources` are urlkeys of missing resources.
+    of the screenshots. `resources` are urlkeys of missing resources. `verdict` and `note` are those
+    of reviews, which another index holds.
     """
 
     id: str
@@ -65,6 +66,8 @@ class PlaybackScore:
     crawl_view: RenderPlace | None = None
     playback_view: RenderPlace | None = None
     resources: tuple[str, ...] = ()
+    verdict: str = ""
+    note: str = ""
 
 
 class QualityOrder(StrEnum):
@@ -147,7 +150,8 @@ def quality_entry(score: PlaybackScore) -> IndexEntry:
         **{name: place._asdict() for name in _VIEWS if (place := values[name])},
         "resources": missing[:MOST_MISSING_KEPT],
     }
-    return {name: value for name, value in entry.items() if value not in (None, "", [])}
+    kept = {name: value for name, value in entry.items() if value not in (None, "", [])}
+    return {name: value for name, value in kept.items() if name not in ("verdict", "note")}
 
 
 def quality_from_entry(entry: Mapping[str, Any]) -> PlaybackScore:

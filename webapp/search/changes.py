@@ -1,0 +1,189 @@
+"""The page of what changed on a site, its feed, and how much each version of a page changed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from xml.sax.saxutils import escape, quoteattr
+
+from flask import Blueprint, Response, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_babel import lazy_gettext
+
+from nwx.errors import ErrorText, FormatError, SourceError, UsageError
+from nwx.model import Document
+from nwx.quality.renders.stored_renders import PageMoment
+from nwx.searching.change_noise import HostNoise, changed_share, text_changes
+from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
+from nwx.values.timestamps import parse_timestamp
+from webapp.headers import root_url
+from webapp.search.history import History, HistoryVersion
+from webapp.site import parameters
+from webapp.site.context import archive, service
+from webapp.site.openapi import Operation, Parameter
+from webapp.site.parameters import Arguments
+from webapp.site.question_limits import answer_search
+
+blueprint = Blueprint("changes", __name__, url_prefix="/changes")
+
+_SHOWN = 200
+_FEED_ENTRIES = 100
+_MOST_COMPARED = 200
+_MOST_LOOKS = 30
+_FIELDS = ("site", "since", "to")
+FATES = {
+    PageFate.CHANGED: lazy_gettext("Changed"),
+    PageFate.NEW: lazy_gettext("New"),
+    PageFate.GONE: lazy_gettext("Gone"),
+}
+
+
+class ChangeOf(StrEnum):
+    """What days of the calendar are coloured by."""
+
+    CAPTURES = "captures"
+    TEXT = "text"
+    LOOK = "look"
+    LINKS = "links"
+
+
+CHANGES_OF = {
+    ChangeOf.CAPTURES: lazy_gettext("Captures"),
+    ChangeOf.TEXT: lazy_gettext("Changed text"),
+    ChangeOf.LOOK: lazy_gettext("Changed look"),
+    ChangeOf.LINKS: lazy_gettext("Changed links"),
+}
+
+
+@blueprint.get("", endpoint="show")
+def show_changes() -> ResponseReturnValue:
+    """Show how a site changed between two dates."""
+    asked = _asked(request.args)
+    found = _found(asked) if asked["site"] else None
+    return render_template(
+        "changes.html",
+        asked=asked,
+        latest=_is_latest(request.args),
+        found=found,
+        fates=FATES,
+        shown=_SHOWN,
+    )
+
+
+@blueprint.get("/feed.atom")
+def feed() -> ResponseReturnValue:
+    """Return the last changes of a site or URL as an Atom feed, the newest first."""
+    asked = _asked(request.args)
+    if not asked["site"]:
+        raise UsageError(ErrorText("write /changes/feed.atom?site=example.org"))
+    found = sorted(_found(asked, latest=True).pages, key=lambda one: one.after, reverse=True)
+    lines = _feed_lines(asked["site"], found[:_FEED_ENTRIES])
+    return Response("\n".join(lines), mimetype="application/atom+xml")
+
+
+def _asked(arguments: Arguments) -> dict[str, str]:
+    return {name: parameters.text(arguments, name, 8_000).strip() for name in _FIELDS}
+
+
+def _is_latest(arguments: Arguments) -> bool:
+    return bool(parameters.number_parameter(arguments, "latest", 0, 0, 1))
+
+
+def _found(asked: Mapping[str, str], *, latest: bool = False) -> SiteChanges:
+    own, is_latest = archive(), latest or _is_latest(request.args)
+    return answer_search(lambda: own.site_changes(**asked, latest=is_latest))
+
+
+def _feed_lines(site: str, found: Sequence[SiteChange]) -> Iterator[str]:
+    root = service().search_url or root_url()
+    base = root.removesuffix(request.script_root)
+    own = base + url_for(".show", site=site, latest=1)
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'
+    yield f"<title>{escape(site)} – {escape(service().title)}</title><id>{escape(own)}</id>"
+    newest = _moment(found[0].after if found else "")
+    yield f"<link href={quoteattr(own)}/><updated>{newest}</updated>"
+    yield f"<author><name>{escape(service().title)}</name></author>"
+    for one in found:
+        path = url_for("documents.between", url=one.url, old=one.before or one.after, new=one.after)
+        title = f"{FATES[one.change]}: {one.url}"
+        yield f"<entry><title>{escape(title)}</title><id>{escape(base + path)}</id>"
+        yield f"<link href={quoteattr(base + path)}/><updated>{_moment(one.after)}</updated>"
+        yield f"<summary>{one.share:.0%}</summary></entry>"
+    yield "</feed>\n"
+
+
+def _moment(timestamp: str) -> str:
+    return f"{parse_timestamp(timestamp or '1970'):%Y-%m-%dT%H:%M:%SZ}"
+
+
+CHANGES_OPERATIONS = (
+    Operation(
+        "changesFeed",
+        "/changes/feed.atom",
+        "The last changes of a site or URL as an Atom feed",
+        (
+            Parameter("site", "a domain, a URL, or the beginning of URLs with *", required=True),
+            Parameter("since", "changes from this date on"),
+            Parameter("to", "changes until this date"),
+        ),
+        media_types=("application/atom+xml",),
+        example="/changes/feed.atom?site=example.org",
+    ),
+)
+
+
+def day_changes(history: History, of: ChangeOf) -> dict[str, float]:
+    """Return how much the versions of a year differ from those before them, by their first day.
+
+    At most 200 versions are compared, 30 by their look.
+    """
+    versions = sorted(history.versions.values(), key=lambda one: one.first)
+    before = [one for one in versions if one.first[:4] < history.year][-1:]
+    wanted = [*before, *(one for one in versions if one.first.startswith(history.year))]
+    shares = _looks(wanted) if of is ChangeOf.LOOK else _texts_or_links(wanted, of)
+    days = dict[str, float]()
+    for version, share in shares:
+        days[version.first[:8]] = max(share, days.get(version.first[:8], 0.0))
+    return days
+
+
+_Shares = Iterator[tuple[HistoryVersion, float]]
+
+
+def _texts_or_links(versions: Sequence[HistoryVersion], of: ChangeOf) -> _Shares:
+    known = archive().documents_of([one.document_id for one in versions[:_MOST_COMPARED]])
+    pairs = [
+        (version, known[old.document_id], known[version.document_id])
+        for old, version in pairwise(one for one in versions if one.document_id in known)
+    ]
+    if of is ChangeOf.LINKS:
+        yield from ((version, _links_share(old, new)) for version, old, new in pairs)
+        return
+    noise, texts = HostNoise(), [(v, a.extract.content, b.extract.content) for v, a, b in pairs]
+    changes = [text_changes(old, new) for _, old, new in texts]
+    for some in changes:
+        noise.learn("", some)
+    for (version, old, new), some in zip(texts, changes, strict=True):
+        yield version, changed_share(noise.without(some), old, new)
+
+
+def _links_share(old: Document, new: Document) -> float:
+    was, now = ({link.url for link in one.extract.links} for one in (old, new))
+    return len(was ^ now) / len(was | now) if was | now else 0.0
+
+
+def _looks(versions: Sequence[HistoryVersion]) -> _Shares:
+    from nwx.quality.images import decoded, perceptual_hash  # slow to load, and rarely needed
+
+    own, last = archive(), None
+    for version in versions[-_MOST_LOOKS:]:
+        shown = own.page_pictures().shown_by(PageMoment(version.url, version.first))
+        if shown is None or not shown[1]:
+            continue
+        try:
+            with service().scaled.place():
+                look = perceptual_hash(decoded(own.render(shown[0]).payload))
+        except (FormatError, SourceError):
+            continue
+        if last is not None:
+            yield version, (look ^ last).bit_count() / 64
+        last = look
