@@ -22,6 +22,7 @@ from nwx.engine.indices.crawl_index import (
     ScoredLink,
     StoredSpecification,
     encodable_score,
+    score_entry,
     specification_entry,
     specification_id,
 )
@@ -85,7 +86,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
         self, condition: str, values: Sequence[object] = ()
     ) -> list[StoredSpecification]:
         with self.database.reading() as db:
-            rows = db.execute(_SPECIFICATION + condition, values) if db else ()
+            rows = db.execute(_SPECIFICATION + condition, values)
             return [StoredSpecification(*row) for row in rows]
 
     @contextmanager
@@ -123,11 +124,12 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         with self.database.reading() as db:
-            return score_rows.analysed(db, crawl, version, ids) if db else set()
+            return score_rows.analysed(db, crawl, version, ids)
 
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
+        command = "SELECT version, documents, urls FROM analyses WHERE crawl = ? ORDER BY last DESC"
         with self.database.reading() as db:
-            return score_rows.analysed_versions(db, crawl) if db else []
+            return [AnalysedVersion(*row) for row in db.execute(command, (crawl,))]
 
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
@@ -140,37 +142,28 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
                     score_rows.put_scores(db, [encodable_score(score) for score in scores])
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
-        after = ""
-        while True:
-            with self.database.reading() as db:
-                page = score_rows.document_scores(db, crawl, version, after) if db else []
-            yield from page
-            if len(page) < score_rows.PAGE:
-                return
-            version, after = page[-1].version, page[-1].document_id
+        with self.database.streaming() as db:
+            if analysis := score_rows.analysis_of(db, crawl, version):
+                yield from score_rows.document_scores(db, analysis)
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        after: int | None = 0
-        with self.database.reading() as db:
-            analysis = score_rows.analysis_of(db, crawl, version) if db else None
-        while analysis is not None and after is not None:
-            with self.database.reading() as db:
-                page, after = score_rows.score_values(db, analysis, after) if db else ([], None)
-            yield from page
+        with self.database.streaming() as db:
+            if analysis := score_rows.analysis_of(db, crawl, version):
+                yield from db.execute(f"SELECT document_id, score FROM scores_{analysis.code}")
 
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
         with self.database.reading() as db:
-            if db is None:
-                return []
-            return score_rows.best_links(db, crawl, version, limit, offset, host)
+            if analysis := score_rows.analysis_of(db, crawl, version):
+                return score_rows.best_links(db, analysis, limit, offset, host)
+            return []
 
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
         with self.database.reading() as db:
-            return score_rows.relevances(db, crawl, version, urls) if db else {}
+            return score_rows.relevances(db, crawl, version, urls)
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         (kept,) = db.execute("PRAGMA application_id").fetchone()
@@ -179,32 +172,23 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
         yield from score_rows.score_faults(db)
 
     def _count(self) -> int:
+        command = (
+            "SELECT (SELECT count(*) FROM specifications)"
+            " + (SELECT coalesce(sum(documents + urls), 0) FROM analyses)"
+        )
         with self.database.reading() as db:
-            if db is None:
-                return 0
-            (saved,) = db.execute("SELECT count(*) FROM specifications").fetchone()
-            return int(saved) + score_rows.count_scores(db)
+            return int(db.execute(command).fetchone()[0])
 
     def entries(self) -> Iterator[IndexEntry]:
-        with self.database.reading() as db:
-            analyses = score_rows.analyses(db) if db else []
-        yield from self._pages(analyses, score_rows.link_entries)
-        yield from self._pages(analyses, score_rows.score_entries)
+        with self.database.streaming() as db:
+            analyses = score_rows.analyses(db)
+            for analysis in analyses:
+                yield from score_rows.link_entries(db, analysis)
+            for analysis in analyses:
+                yield from map(score_entry, score_rows.document_scores(db, analysis))
         saved = self._specifications("")
         for stored in sorted(saved, key=lambda one: specification_id(one.name, one.number)):
             yield specification_entry(stored)
-
-    def _pages(
-        self, analyses: Sequence[score_rows.Analysis], read: score_rows.EntryPage
-    ) -> Iterator[IndexEntry]:
-        for analysis in analyses:
-            after: str | bytes | None = None
-            while True:
-                with self.database.reading() as db:
-                    page, after = read(db, analysis, after) if db else ([], None)
-                yield from page
-                if after is None:
-                    break
 
     def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
         """Remove the scores of documents, and the links to these URLs or found on them first."""

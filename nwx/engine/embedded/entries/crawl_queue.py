@@ -149,8 +149,6 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
 
     def counts(self, crawl: str = "") -> QueueCounts:
         with self.database.reading() as db:
-            if db is None:
-                return QueueCounts()
             row = db.execute(
                 "SELECT sum(waiting), sum(leased), sum(done), sum(blacklisted) FROM crawls"
                 " WHERE name = ifnull(?, name)",
@@ -160,16 +158,14 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
         with self.database.reading() as db:
-            if db is not None:
-                order = "WHERE crawls.name = ifnull(?, crawls.name) ORDER BY urls.num"
-                for _, entry in entries_where(db, order, (crawl or None,)):
-                    yield entry.queued()
+            order = "WHERE crawls.name = ifnull(?, crawls.name) ORDER BY urls.num"
+            for _, entry in entries_where(db, order, (crawl or None,)):
+                yield entry.queued()
 
     def entries(self) -> Iterator[IndexEntry]:
         with self.database.reading() as db:
-            if db is not None:
-                for id, entry in entries_where(db, "ORDER BY urls.id", ()):
-                    yield url_entry(id, entry)
+            for id, entry in entries_where(db, "ORDER BY urls.id", ()):
+                yield url_entry(id, entry)
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         for id, entry in entries_where(db, "", ()):
@@ -178,13 +174,10 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
 
     def problems(self) -> Iterator[tuple[str, str]]:
         with self.database.reading() as db:
-            if db is not None:
-                yield from queue_problems(db)
+            yield from queue_problems(db)
 
     def crawls(self) -> list[str]:
         with self.database.reading() as db:
-            if db is None:
-                return []
             return [name for (name,) in db.execute("SELECT name FROM crawls ORDER BY name")]
 
 
@@ -224,8 +217,6 @@ class EmbeddedOutbox(UpdateOutbox):
 
     def pending(self, queue: str, limit: int) -> list[OutboxEntry]:
         with self._database.reading() as db:
-            if db is None:
-                return []
             rows = db.execute(
                 "SELECT num, content FROM outbox WHERE queue = ? ORDER BY num LIMIT ?",
                 (queue, limit),
@@ -239,7 +230,7 @@ class EmbeddedOutbox(UpdateOutbox):
     def forget_pages(self, urls: Collection[str]) -> int:
         """Delete data on purged pages from updates; return the number changed or removed."""
         with self._database.reading() as db:
-            rows = db.execute("SELECT num, content FROM outbox").fetchall() if db else ()
+            rows = db.execute("SELECT num, content FROM outbox").fetchall()
         changed = []
         for num, content in rows:
             update = _update(content)
@@ -255,8 +246,6 @@ class EmbeddedOutbox(UpdateOutbox):
 
     def queues(self) -> dict[str, int]:
         with self._database.reading() as db:
-            if db is None:
-                return {}
             rows = db.execute("SELECT queue, count(*) FROM outbox GROUP BY queue ORDER BY queue")
             return dict(rows.fetchall())
 

@@ -3,7 +3,7 @@
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +11,6 @@ import msgspec
 from nwx.engine.embedded.entries.tables import among
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_index import (
-    AnalysedVersion,
     DocumentScore,
     LinkScore,
     ScoredLink,
@@ -20,12 +19,9 @@ from nwx.engine.indices.crawl_index import (
     link_entry,
     link_id,
     link_key,
-    score_entry,
 )
 from nwx.values.urls import url_parts
 
-PAGE = 500
-_VALUES_AT_ONCE = 10_000
 _BLACKLISTED = -1.0
 _FAST_COMPRESSION = 1
 _LINK = "url, host, relevance, role, parts, reason, via"
@@ -55,12 +51,6 @@ class Analysis(NamedTuple):
     code: int
     crawl: str
     version: str
-
-
-EntryPage = Callable[
-    [sqlite3.Connection, Analysis, Any], tuple[list[IndexEntry], str | bytes | None]
-]
-"""What reads entries behind a mark, and gives the mark of the last, None at the end."""
 
 
 def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
@@ -147,12 +137,6 @@ def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[s
     return {id for (id,) in among(db, command, ids)}
 
 
-def analysed_versions(db: sqlite3.Connection, crawl: str) -> list[AnalysedVersion]:
-    """Return the versions that have scores, the one that was written to last first."""
-    command = "SELECT version, documents, urls FROM analyses WHERE crawl = ? ORDER BY last DESC"
-    return [AnalysedVersion(*row) for row in db.execute(command, (crawl,))]
-
-
 def analyses(db: sqlite3.Connection) -> list[Analysis]:
     """Return all that has scores, in the order of their entries' ids."""
     found = [Analysis(*row) for row in db.execute("SELECT code, crawl, version FROM analyses")]
@@ -169,35 +153,10 @@ def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | 
     return None if row is None else Analysis(*row)
 
 
-def document_scores(
-    db: sqlite3.Connection, crawl: str, version: str, after: str
-) -> list[DocumentScore]:
-    """Return the scores of the next PAGE documents after an id."""
-    analysis = analysis_of(db, crawl, version)
-    return [] if analysis is None else _scores(db, analysis, after)
-
-
-def _scores(db: sqlite3.Connection, analysis: Analysis, after: str) -> list[DocumentScore]:
-    command = (
-        f"SELECT {_SCORE} FROM scores_{analysis.code} WHERE document_id > ?"
-        " ORDER BY document_id LIMIT ?"
-    )
-    return [_score(analysis, row) for row in db.execute(command, (after, PAGE))]
-
-
-def score_values(
-    db: sqlite3.Connection, analysis: Analysis, after: int
-) -> tuple[list[tuple[str, float]], int | None]:
-    """Return ids and scores of the next documents after a row, and the last row."""
-    if not _is_there(db, analysis):
-        return [], None
-    command = (
-        f"SELECT rowid, document_id, score FROM scores_{analysis.code} WHERE rowid > ?"
-        " ORDER BY rowid LIMIT ?"
-    )
-    rows = db.execute(command, (after, _VALUES_AT_ONCE)).fetchall()
-    last = rows[-1][0] if len(rows) == _VALUES_AT_ONCE else None
-    return [(id, score) for _, id, score in rows], last
+def document_scores(db: sqlite3.Connection, analysis: Analysis) -> Iterator[DocumentScore]:
+    """Stream the scores of all documents, by their ids."""
+    command = f"SELECT {_SCORE} FROM scores_{analysis.code} ORDER BY document_id"
+    return (_score(analysis, row) for row in db.execute(command))
 
 
 def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
@@ -217,12 +176,9 @@ def _score(analysis: Analysis, row: Sequence[Any]) -> DocumentScore:
 
 
 def best_links(
-    db: sqlite3.Connection, crawl: str, version: str, limit: int, offset: int, host: str
+    db: sqlite3.Connection, analysis: Analysis, limit: int, offset: int, host: str
 ) -> list[ScoredLink]:
     """Return linked URLs of a version, the most relevant first."""
-    analysis = analysis_of(db, crawl, version)
-    if analysis is None:
-        return []
     table, condition, values = f"links_{analysis.code}", "", []
     if host:
         first = host_key(host)
@@ -261,39 +217,10 @@ def _scored_link(row: Sequence[Any]) -> ScoredLink:
     return ScoredLink(url, known, role, msgspec.json.decode(parts), reason, via)
 
 
-def count_scores(db: sqlite3.Connection) -> int:
-    """Return the number of entries of documents and linked URLs."""
-    (number,) = db.execute("SELECT coalesce(sum(documents + urls), 0) FROM analyses").fetchone()
-    return int(number)
-
-
-def link_entries(
-    db: sqlite3.Connection, analysis: Analysis, after: bytes | None
-) -> tuple[list[IndexEntry], bytes | None]:
-    """Return entries of the next linked URLs after a key, and the last key."""
-    if not _is_there(db, analysis):
-        return [], None
-    command = f"SELECT {_LINK}, key FROM links_{analysis.code} WHERE key > ? ORDER BY key LIMIT ?"
-    rows = db.execute(command, (after or b"", PAGE)).fetchall()
-    entries = [
-        link_entry(analysis.crawl, analysis.version, _scored_link(row[:-1]), row[1]) for row in rows
-    ]
-    return entries, rows[-1][-1] if len(rows) == PAGE else None
-
-
-def score_entries(
-    db: sqlite3.Connection, analysis: Analysis, after: str | None
-) -> tuple[list[IndexEntry], str | None]:
-    """Return entries of the next documents after an id, and the last id."""
-    scores = _scores(db, analysis, after or "") if _is_there(db, analysis) else []
-    last = scores[-1].document_id if len(scores) == PAGE else None
-    return [score_entry(score) for score in scores], last
-
-
-def _is_there(db: sqlite3.Connection, analysis: Analysis) -> bool:
-    """Return whether an analysis was not removed meanwhile."""
-    command = "SELECT 1 FROM analyses WHERE code = ?"
-    return db.execute(command, (analysis.code,)).fetchone() is not None
+def link_entries(db: sqlite3.Connection, analysis: Analysis) -> Iterator[IndexEntry]:
+    """Stream the entries of linked URLs, by their keys."""
+    for row in db.execute(f"SELECT {_LINK} FROM links_{analysis.code} ORDER BY key"):
+        yield link_entry(analysis.crawl, analysis.version, _scored_link(row), row[1])
 
 
 def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ class EmbeddedCrawlerKeys(OwnIndex):
 
     def _count(self) -> int:
         with self.database.reading() as db:
-            return db.execute("SELECT count(*) FROM keys").fetchone()[0] if db else 0
+            return int(db.execute("SELECT count(*) FROM keys").fetchone()[0])
 
     def entries(self) -> Iterator[IndexEntry]:
         command = (
@@ -46,7 +46,7 @@ class EmbeddedCrawlerKeys(OwnIndex):
             " ORDER BY space, name"
         )
         with self.database.reading() as db:
-            for space, name, kind, entries in db.execute(command) if db else ():
+            for space, name, kind, entries in db.execute(command):
                 id = f"{space}/{bytes(name).decode('utf-8', 'backslashreplace')}"
                 told = {"collection": space, "kind": KeyKind(kind).name.lower()}
                 yield {"id": id, **told, "entries": entries}

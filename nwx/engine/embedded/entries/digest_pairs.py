@@ -119,7 +119,7 @@ class EmbeddedDigestPairs(EmbeddedEntryStore):
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
         with self.database.reading() as db:
-            return {one["id"]: one for one in _stored(db, ids)} if db else {}
+            return {one["id"]: one for one in _stored(db, ids)}
 
     def delete(self, ids: Collection[str]) -> int:
         found = self.get(ids)
@@ -138,16 +138,15 @@ class EmbeddedDigestPairs(EmbeddedEntryStore):
         having = "WHERE further IN (SELECT further FROM pairs WHERE known IN ({}))" if where else ""
         command = f"SELECT further, known FROM pairs {having} ORDER BY further, known"
         with self.database.reading() as db:
-            if db is not None:
-                found = among(db, command, wanted) if where else db.execute(command)
-                yield from islice(_entries(found), offset, limit and offset + limit)
+            found = among(db, command, wanted) if where else db.execute(command)
+            yield from islice(_entries(found), offset, limit and offset + limit)
 
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
         if where:
             return sum(1 for _ in self.find(where))
         with self.database.reading() as db:
             command = "SELECT count(DISTINCT further) FROM pairs"
-            return int(db.execute(command).fetchone()[0]) if db else 0
+            return int(db.execute(command).fetchone()[0])
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         return iter(())  # `pair_faults` looks at what the entries are

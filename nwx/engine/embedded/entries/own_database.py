@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cached_property
 from typing import ClassVar
 
 from nwx.data_classes import dataclass
@@ -115,18 +116,33 @@ class OwnDatabase:
         return False
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Give a connection that reads one state; None where nothing was written."""
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that reads one state; empty tables where nothing was written."""
         if self._form.keeps_reader:
             with self._guard, self._folder.our_errors(self.path):
-                yield from _one_state(self._kept_reader())
-        elif not self.path.exists():
-            yield None
+                yield from _one_state(self._kept_reader() or self._empty)
         else:
-            with self._folder.our_errors(self.path):
-                db, found = self._opened_to_read()
-                with closing(db):
-                    yield from _one_state(db if found else None)
+            with self.streaming() as db:
+                yield db
+
+    @contextmanager
+    def streaming(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection for a read that takes long, which keeps nobody else waiting."""
+        with self._folder.our_errors(self.path):
+            if not self.path.exists():
+                yield self._empty
+                return
+            db, found = self._opened_to_read()
+            with closing(db):
+                yield from _one_state(db if found else self._empty)
+
+    @cached_property
+    def _empty(self) -> sqlite3.Connection:
+        """The tables of a file that nothing was written to."""
+        db = connect_sqlite(None)
+        db.executescript(self._form.script)
+        db.execute("PRAGMA query_only = 1")
+        return db
 
     def _kept_reader(self) -> sqlite3.Connection | None:
         if self.is_missing():
@@ -171,6 +187,8 @@ class OwnDatabase:
             if self._db is not None:
                 self._db.close()
             self._db = None
+            if empty := self.__dict__.pop("_empty", None):
+                empty.close()
 
     def _close_reader(self) -> None:
         if self._reader is not None:
@@ -226,9 +244,9 @@ class OwnDatabase:
         return db
 
 
-def _one_state(db: sqlite3.Connection | None) -> Iterator[sqlite3.Connection | None]:
+def _one_state(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Give a connection to read one state of its file, within a transaction that it may be in."""
-    if db is None or db.in_transaction:
+    if db.in_transaction:
         yield db
         return
     db.execute("BEGIN")
@@ -304,22 +322,21 @@ class OwnIndex(ABC):
         """Return the bytes last stored under a name, None if missing."""
         with self.database.reading() as db:
             command = "SELECT state FROM states WHERE name = ?"
-            row = db.execute(command, (name,)).fetchone() if db else None
+            row = db.execute(command, (name,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def states(self) -> list[str]:
         """Return the names of all states, in order."""
         with self.database.reading() as db:
-            found = db.execute("SELECT name FROM states ORDER BY name") if db else ()
+            found = db.execute("SELECT name FROM states ORDER BY name")
             return [name for (name,) in found if name != _COUNT]
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield the entries whose rows are not those that they were stored as."""
         with self.database.reading() as db:
-            if db is not None:
-                yield from self._row_faults(db)
-                if self.counted:
-                    yield from self._miscounted(db)
+            yield from self._row_faults(db)
+            if self.counted:
+                yield from self._miscounted(db)
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         del db

@@ -17,6 +17,7 @@ from nwx.engine.embedded.entries.own_database import (
     OwnIndex,
     note_count,
 )
+from nwx.engine.embedded.entries.tables import unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.picture_index import (
@@ -104,14 +105,10 @@ def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection | None]:
+def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
     """Yield a reading connection, interrupted when the question ends."""
-    with database.reading() as db:
-        if db is None:
-            yield None
-            return
-        with _interrupted(db, current_work()):
-            yield db
+    with database.reading() as db, _interrupted(db, current_work()):
+        yield db
 
 
 def compact(database: OwnDatabase) -> None:
@@ -141,17 +138,17 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
         with asking(self.database) as db:
-            found = picture_rows.picture_entries_of(db, ids) if db else ()
+            found = picture_rows.picture_entries_of(db, ids)
             return {entry["id"]: picture_from_entry(entry) for entry in found}
 
     def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
         with asking(self.database) as db:
-            found = picture_rows.appearance_entries_at(db, urlkeys) if db else ()
+            found = picture_rows.appearance_entries_at(db, urlkeys)
             return [appearance_from_entry(entry) for entry in found]
 
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
         with asking(self.database) as db:
-            return picture_rows.appearance_numbers_at(db, urlkeys) if db else {}
+            return picture_rows.appearance_numbers_at(db, urlkeys)
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
@@ -160,8 +157,6 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
             )
         query = resolve_picture_query(question.query)
         with asking(self.database) as db:
-            if db is None:
-                return PictureResult(Total(0), ())
             picture_rows.hide(db, question.hidden)
             total = picture_rows.count_found(db, question, query)
             numbers = picture_rows.found_numbers(db, question, query) if question.limit else []
@@ -181,8 +176,6 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
         self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[Appearance]:
         with asking(self.database) as db:
-            if db is None:
-                return []
             picture_rows.hide(db, hidden)
             found = map(appearance_from_entry, picture_rows.appearance_entries_of(db, id, hidden))
             return sorted(found, key=lambda one: (one.page_timestamp, one.page))[:limit]
@@ -195,8 +188,6 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
         hidden: HiddenDocuments = NONE_HIDDEN,
     ) -> list[SimilarPicture]:
         with asking(self.database) as db:
-            if db is None:
-                return []
             found: list[SimilarPicture] = []
             numbers = self._nearest(picture_rows.picture_change(db), db, hash, distance)
             # Those that are hidden are met while going on: most are not.
@@ -254,9 +245,9 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def _count(self) -> int:
         with asking(self.database) as db:
-            return picture_rows.number_of_entries(db) if db else 0
+            return int(db.execute("SELECT count(*) FROM entries").fetchone()[0])
 
     def entries(self) -> Iterator[IndexEntry]:
         with asking(self.database) as db:
-            if db is not None:
-                yield from picture_rows.all_picture_entries(db)
+            for (content,) in db.execute("SELECT content FROM entries ORDER BY id"):
+                yield unpack_entry(content)

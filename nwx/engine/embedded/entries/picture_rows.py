@@ -350,15 +350,3 @@ def picture_change(db: sqlite3.Connection) -> int:
     """Return a number that grows with each change."""
     (number,) = db.execute("SELECT number FROM changes").fetchone()
     return int(number)
-
-
-def number_of_entries(db: sqlite3.Connection) -> int:
-    """Return the number of pictures and appearances."""
-    (number,) = db.execute("SELECT count(*) FROM entries").fetchone()
-    return int(number)
-
-
-def all_picture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
-    """Stream all entries in the order of their ids."""
-    for (content,) in db.execute("SELECT content FROM entries ORDER BY id"):
-        yield unpack_entry(content)

@@ -63,8 +63,6 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:
         with self.database.reading() as db:
-            if db is None:
-                return {}
             if not fields or not set(fields) <= set(self._fields.columns):
                 return {entry["id"]: entry for entry in self._entries_of(db, ids)}
             command = f"SELECT id, {', '.join(fields)} FROM {self._fields.table} WHERE id IN ({{}})"
@@ -93,24 +91,19 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
     ) -> Iterator[IndexEntry]:
         condition = Condition(self._fields, where)
         with self.database.reading() as db:
-            if db is not None:
-                command = find_sql(self._fields, condition, order)
-                most = -1 if limit is None else limit
-                for (packed,) in db.execute(command, (*condition.values, most, offset)):
-                    yield unpack_entry(packed)
+            command = find_sql(self._fields, condition, order)
+            most = -1 if limit is None else limit
+            for (packed,) in db.execute(command, (*condition.values, most, offset)):
+                yield unpack_entry(packed)
 
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
         condition = Condition(self._fields, where)
         with self.database.reading() as db:
-            if db is None:
-                return 0
             command = f"SELECT count(*) FROM {self._fields.table} {condition.text}"
             return int(db.execute(command, condition.values).fetchone()[0])
 
     def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
         with self.database.reading() as db:
-            if db is None:
-                return Totals(groups=dict.fromkeys(groups, ()))
             (number,) = db.execute("SELECT number FROM changes").fetchone()
             key = (number, *sorted(where.items()), *groups.items(), mean)
             with self._guard:
@@ -163,8 +156,6 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
         if self.database.is_missing():
             return ""
         with self.database.reading() as db:
-            if db is None:
-                return ""
             number, mark = db.execute("SELECT number, mark FROM changes, marks").fetchone()
             return f"{mark}-{number}" if number else ""
 
