@@ -12,7 +12,7 @@ COPY pyproject.toml requirements.lock README.md LICENSE ./
 COPY nwx nwx
 COPY webapp webapp
 COPY mappings mappings
-RUN pip install --no-cache-dir --constraint requirements.lock '.[opensearch]' && useradd --create-home nwx
+RUN pip install --no-cache-dir --constraint requirements.lock . && useradd --create-home nwx
 COPY docker/start.sh /usr/local/bin/nwx-start
 USER nwx
 WORKDIR /home/nwx

@@ -42,7 +42,7 @@ install: .venv/installed
 dev: .venv/dev
 
 .venv/dev: .venv/installed
-	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,opensearch,sql,mcp,vectors]' --group dev
+	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,sql,mcp,vectors]' --group dev
 	touch $@
 
 test: dev browser redis node elasticsearch
@@ -118,7 +118,7 @@ crawlers: dev
 # Versions for Python 3.11 and newer, on all systems.
 lock: dev
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
-	  --extra remote --extra browser --extra spark --extra opensearch --extra sql --extra mcp --extra vectors --group dev pyproject.toml --output-file requirements.lock
+	  --extra remote --extra browser --extra spark --extra sql --extra mcp --extra vectors --group dev pyproject.toml --output-file requirements.lock
 
 audit: dev
 	$(BIN)/python -m pip install --quiet pip-audit

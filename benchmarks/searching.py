@@ -34,7 +34,7 @@ from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
-from nwx.engine.opensearch.server import OpenSearchEngine
+from nwx.engine.opensearch import OpenSearchEngine
 from nwx.model import IndexName
 from nwx.query.question import Question
 from nwx.settings import ServerSettings

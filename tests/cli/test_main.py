@@ -81,7 +81,7 @@ def test_help_loads_no_engine() -> None:
         [str(Path(COMMAND).parent / "python"), "-c", code], capture_output=True, check=True
     )
     loaded = done.stdout.decode().split()
-    assert not {"tantivy", "elasticsearch", "flask", "bs4", "nwx.engine.base"} & set(loaded)
+    assert not {"tantivy", "elastic_transport", "flask", "bs4", "nwx.engine.base"} & set(loaded)
 
 
 def test_wrong_use_ends_with_2(nwx: Nwx) -> None:

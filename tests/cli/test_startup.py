@@ -10,7 +10,7 @@ import pytest
 from nwx.cli.main import COMMANDS
 from tests.cli.conftest import QUARRY, environment
 
-ENGINES = ("tantivy", "sqlite3", "elasticsearch", "elastic_transport")
+ENGINES = ("tantivy", "sqlite3", "elastic_transport")
 ARRAYS = ("numpy", "polars", "pyarrow", "pandas", "pyspark")
 FORMATS = ("warcio", "fastwarc", "lxml", "bs4", "selectolax", "resiliparse", "isal", "surt")
 PAGES = ("flask", "jinja2", "waitress", "granian", "pywb", "gevent", "requests", "vl_convert")
@@ -77,7 +77,7 @@ def test_lists_load_the_engine_only(quarry: Path, command: tuple[str, ...]) -> N
 def test_searches_load_neither_pages_nor_formats_nor_the_other_engine(
     quarry: Path, command: tuple[str, ...]
 ) -> None:
-    others = {*FORMATS, *PAGES, "elasticsearch", "elastic_transport", "polars", "rapidfuzz", "re2"}
+    others = {*FORMATS, *PAGES, "elastic_transport", "polars", "rapidfuzz", "re2"}
     unused = {
         "rich.progress",
         "luqum.parser",
@@ -91,7 +91,7 @@ def test_the_process_that_writes_an_import_loads_nothing_that_reads_pages(
     tmp_path: Path, warc: Path
 ) -> None:
     found = loaded(tmp_path / "archive", "import", str(warc))
-    assert found & {*FORMATS, *PAGES, "polars", "elasticsearch"} <= {"isal"}
+    assert found & {*FORMATS, *PAGES, "polars", "elastic_transport"} <= {"isal"}
 
 
 def test_extraction_loads_beautifulsoup_with_the_first_page_that_needs_it() -> None:

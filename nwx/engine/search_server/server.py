@@ -7,13 +7,30 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 import msgspec
+from elastic_transport import (
+    ApiResponseMeta,
+    ConnectionTimeout,
+    JsonSerializer,
+    Transport,
+    TransportError,
+)
+from elastic_transport import ConnectionError as TransportConnectionError
+from elastic_transport.client_utils import basic_auth_to_header, url_to_node_config
 
 from nwx.bulk.process_limits import rare_collections
 from nwx.engine.search_server.cluster.partial_answers import check_whole
-from nwx.engine.search_server.refusals import DEFAULT_PORTS, ServerBusyError
+from nwx.engine.search_server.refusals import (
+    DEFAULT_PORTS,
+    ServerBusyError,
+    another_product,
+    read_refusal,
+    refused,
+    unanswered,
+    unreachable,
+)
 from nwx.engine.work import Work, current_work
 from nwx.errors import SettingsError
 from nwx.settings import ServerSettings
@@ -39,14 +56,15 @@ def with_port(address: str) -> str:
     return urlunsplit((parts.scheme, f"{host}:{port}", parts.path.rstrip("/"), "", ""))
 
 
-def user_of(address: str, settings: ServerSettings) -> tuple[str, str] | None:
-    """Return user and password from the settings, else from the address."""
-    if settings.username:
-        return settings.username, settings.password
+def _credentials(address: str, settings: ServerSettings) -> dict[str, str]:
+    """Return the header with the API key, or with user and password of settings or address."""
+    if settings.api_key:
+        return {"authorization": f"ApiKey {settings.api_key}"}
     parts = urlsplit(address)
-    if parts.username:
-        return unquote(parts.username), unquote(parts.password or "")
-    return None
+    user, password = settings.username, settings.password
+    if not user:
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return {"authorization": basic_auth_to_header((user, password))} if user else {}
 
 
 def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
@@ -60,8 +78,7 @@ def trusted_authorities(settings: ServerSettings) -> ssl.SSLContext | None:
         return ssl.create_default_context(cafile=settings.ca_file)
 
 
-def tls_options(settings: ServerSettings) -> dict[str, Any]:
-    """Return the options of a vendor's client for connections by TLS."""
+def _tls_options(settings: ServerSettings) -> dict[str, Any]:
     if not settings.verify:
         return {"verify_certs": False, "ssl_show_warn": False}
     trusted = trusted_authorities(settings)
@@ -70,6 +87,8 @@ def tls_options(settings: ServerSettings) -> dict[str, Any]:
 
 Body = dict[str, Any]
 
+_CONNECTIONS = 16
+
 BUSY_ATTEMPTS = 8
 """How often a request is made that the server is too busy for."""
 
@@ -77,15 +96,45 @@ _LEAST_SECONDS = 0.01
 _LONG_ANSWER = 1 << 16
 
 
+class _AnswerSerializer(JsonSerializer):
+    def json_loads(self, data: bytes) -> Any:
+        return from_json(data)
+
+
+def _transport(address: str, settings: ServerSettings, media_types: Iterable[str]) -> Transport:
+    options: dict[str, Any] = {
+        "headers": _credentials(address, settings),
+        "connections_per_node": _CONNECTIONS,
+        "request_timeout": settings.timeout_seconds,
+    }
+    if urlsplit(address).scheme == "https":
+        options |= _tls_options(settings)
+    place = without_secrets(address)
+    with SettingsError.instead_of(ValueError, f"{place} cannot be reached as set up"):
+        node = url_to_node_config(with_port(address)).replace(**options)
+        return Transport(
+            [node],
+            max_retries=1,  # once more on a connection that the server has closed meanwhile
+            retry_on_status=(),
+            meta_header=False,
+            serializers=dict.fromkeys(media_types, _AnswerSerializer()),
+        )
+
+
 class Server(ABC):
     """A search server at an address; `address` is without user and password.
 
-    `place` names the server in messages. Each product has a subclass whose client performs one
-    request.
+    `place` names the server in messages. Each product has a subclass.
     """
 
     product: ClassVar[str]
     """What the server is, as its makers spell it."""
+
+    prefix: ClassVar[str] = ""
+    """What its addresses begin with, before `http`."""
+
+    media_type: ClassVar[str] = "application/{}"
+    """The form of the media types of JSON, and of lines of it, that are sent and taken."""
 
     ignored_field: ClassVar[str]
     """The field of captures that names those whose values are too long to be indexed."""
@@ -98,8 +147,12 @@ class Server(ABC):
 
     def __init__(self, address: str, settings: ServerSettings) -> None:
         self.address = without_secrets(address)
-        self.place = f"{self.product.lower()} at {self.address}"
+        self._plain = self.address.removeprefix(self.prefix)
+        self.place = f"{self.product.lower()} at {self._plain}"
         self.timeout_seconds = settings.timeout_seconds
+        media_type = self.media_type.partition(";")[0]
+        media_types = (JsonSerializer.mimetype, *map(media_type.format, ("json", "x-ndjson")))
+        self._transport = _transport(address.removeprefix(self.prefix), settings, media_types)
 
     def request(
         self,
@@ -147,7 +200,6 @@ class Server(ABC):
             return self.timeout_seconds
         return max(remaining, _LEAST_SECONDS)
 
-    @abstractmethod
     def perform(
         self,
         method: str,
@@ -157,11 +209,36 @@ class Server(ABC):
         params: Mapping[str, Any] | None,
         seconds: float,
     ) -> Body:
-        """Return the response to one request; the vendor's errors are raised as errors of nwx.
+        """Return the response to one request; errors of the transport are raised as errors of nwx.
 
         `kind` is the content type of the body after `application/`. Raises ServerBusyError if the
         same request may succeed later.
         """
+        headers = {"accept": self.media_type.format("json")}
+        if body is not None:
+            headers["content-type"] = self.media_type.format(kind)
+        target = f"{path}?{urlencode(params, quote_via=quote)}" if params else path
+        try:
+            meta, answer = self._transport.perform_request(
+                method, target, body=body, headers=headers, request_timeout=seconds
+            )
+        except ConnectionTimeout as error:
+            current_work().check()
+            raise unanswered(self.place, self.timeout_seconds) from error
+        except TransportConnectionError as error:
+            raise unreachable(self.product, self._plain, error) from error
+        except TransportError as error:  # what cannot be read
+            raise another_product(self.product, self._plain) from error
+        is_own = self._is_own(meta, answer)
+        if is_own and not 200 <= meta.status < 300:
+            raise refused(self.place, read_refusal(answer, meta.status))
+        if not is_own or not isinstance(answer, dict):
+            raise another_product(self.product, self._plain, meta.status, meta.mimetype)
+        return answer
+
+    @abstractmethod
+    def _is_own(self, meta: ApiResponseMeta, answer: object) -> bool:
+        """Return whether the product, or a proxy in front of it, sent an answer."""
 
     @abstractmethod
     def open_point(self, index: str, keep_alive: str) -> str:
@@ -178,9 +255,9 @@ class Server(ABC):
         The sort order of each search is unique: no two of its entries are equal in it.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """Close the connections."""
+        self._transport.close()
 
 
 def pause(attempt: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.elastic import ElasticServer
 from nwx.engine.entries import capture_entry
-from nwx.engine.opensearch.server import OpenSearchServer
+from nwx.engine.opensearch import OpenSearchServer
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.captures.store import captures_of, read_fields
 from nwx.engine.search_server.engine import SearchServerEngine

@@ -1,14 +1,12 @@
-"""The connection to OpenSearch: its client's errors, the product, and what is named otherwise."""
+"""The connection to OpenSearch: its errors, the product, and what is named otherwise."""
 
 import socket
-import sys
 import threading
 from collections.abc import Callable
 
 import pytest
 
-from nwx.engine.base import open_engine
-from nwx.engine.opensearch.server import OpenSearchServer
+from nwx.engine.opensearch import OpenSearchServer
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.work import Work, working
@@ -18,9 +16,8 @@ from nwx.errors import (
     EngineUnavailableError,
     QuestionTimeoutError,
     SettingsError,
-    UsageError,
 )
-from nwx.settings import ServerSettings, Settings
+from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import FakeServer, Reply, refusal
 
 ROOT = {"version": {"distribution": "opensearch", "number": "3.0.0"}}
@@ -162,11 +159,3 @@ def test_scans_are_by_shard() -> None:
     ]
     server.close()
     fake.close()
-
-
-def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("nwx.engine.opensearch.server",):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(UsageError, match=r"install nwx\[opensearch\]"):
-        open_engine(Settings("opensearch+https://host.test"))

@@ -1,0 +1,104 @@
+"""The OpenSearch engine: an archive in the indices of a server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from elastic_transport import ApiResponseMeta
+
+from nwx.bulk.progress import ShowProgress
+from nwx.engine.search_server.engine import SearchServerEngine
+from nwx.engine.search_server.refusals import PROXY_STATUSES, another_product
+from nwx.engine.search_server.schema import TOO_LONG
+from nwx.engine.search_server.server import Body, Server, quoted, without_secrets
+from nwx.errors import SettingsError
+from nwx.settings import RankingSettings, ServerSettings, Settings
+
+_POINT = "_search/point_in_time"
+
+
+class OpenSearchServer(Server):
+    """An OpenSearch at an address, which begins with `opensearch+`."""
+
+    product = "OpenSearch"
+    prefix = "opensearch+"
+    ignored_field = TOO_LONG  # what is too long is not in its own `_ignored`
+    highlight_limit = "max_analyzer_offset"
+
+    def __init__(self, address: str, settings: ServerSettings) -> None:
+        if settings.api_key:
+            raise SettingsError(
+                f"opensearch at {without_secrets(address.removeprefix(self.prefix))} takes no API "
+                "key; give --username and --password"
+            )
+        super().__init__(address, settings)
+        self._is_checked = False
+
+    def perform(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        kind: str,
+        params: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Body:
+        """Return the response to one request; the first call also checks the server's product."""
+        if not self._is_checked:
+            self._check(seconds)
+            self._is_checked = True
+        return super().perform(method, path, body, kind, params, seconds)
+
+    def _check(self, seconds: float) -> None:
+        """Raise EngineError if the server is another product, or access to its info is denied.
+
+        Users need the right `cluster:monitor/main`.
+        """
+        version = super().perform("GET", "/", None, "json", None, seconds).get("version", {})
+        if not isinstance(version, Mapping) or version.get("distribution") != "opensearch":
+            raise another_product(self.product, self._plain)
+
+    def _is_own(self, meta: ApiResponseMeta, answer: object) -> bool:
+        return isinstance(answer, dict) or meta.status in PROXY_STATUSES
+
+    def open_point(self, index: str, keep_alive: str) -> str:
+        params = {"keep_alive": keep_alive}
+        answer = self.request("POST", f"/{quoted(index)}/{_POINT}", params=params)
+        return str(answer["pit_id"])
+
+    def close_point(self, point: str) -> None:
+        self.request("DELETE", f"/{_POINT}", {"pit_id": [point]})
+
+    def whole_scans(self, index: str) -> Sequence[Body]:
+        """Return one scan per shard, in the order in which its entries were written.
+
+        An order over all shards would need a field of the entries.
+        """
+        by_change: Body = {"sort": [{"_seq_no": "asc"}]}
+        path = f"/{quoted(index)}/_settings/index.number_of_shards"
+        settings = self.request("GET", path).values()
+        count = sum(int(one["settings"]["index"]["number_of_shards"]) for one in settings)
+        if count == 1:
+            return [by_change]
+        # As many slices as there are shards are a shard each.
+        return [by_change | {"slice": {"id": id, "max": count}} for id in range(count)]
+
+
+class OpenSearchEngine(SearchServerEngine):
+    """The indices of an archive on an OpenSearch server.
+
+    `address` is `opensearch+` and the server's address; it may contain user and password, which
+    never appear in messages.
+    """
+
+    def __init__(
+        self, address: str, settings: ServerSettings, ranking: RankingSettings | None = None
+    ) -> None:
+        super().__init__(OpenSearchServer(address, settings), settings, ranking)
+
+
+__all__ = ["OpenSearchEngine", "open_engine"]
+
+
+def open_engine(settings: Settings, *, read_only: bool, progress: ShowProgress) -> OpenSearchEngine:
+    """Return the archive on the server at `settings.engine`; the server says who may write."""
+    return OpenSearchEngine(settings.engine, settings.server, settings.ranking)
