@@ -10,7 +10,8 @@ import pytest
 
 from nwx.engine.elastic import ElasticServer
 from nwx.engine.embedded.documents.analyzer import tokens
-from nwx.engine.search_server.schema import FIRST, Schema
+from nwx.engine.search_server.cluster.versions import next_version
+from nwx.engine.search_server.schema import Schema
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.search_server import remove_indices
@@ -47,7 +48,7 @@ def elastic_tokens(elasticsearch_url: str) -> Iterator[Tokenize]:
             place += len((text + BETWEEN).encode("utf-16-le")) // 2
         found: list[list[str]] = [[] for _ in texts]
         body = {"analyzer": "text", "text": BETWEEN.join(texts)}
-        name = f"{schema.name(IndexName.DOCUMENTS)}-{FIRST}"
+        name = next_version(schema.name(IndexName.DOCUMENTS))
         for token in server.request("POST", f"/{name}/_analyze", body)["tokens"]:
             found[bisect_right(places, token["start_offset"]) - 1].append(token["token"])
         return found

@@ -11,6 +11,7 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import CURRENT_BUILD, BlobFolder, BlobStore, StoredBuild
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.cluster.versions import index_states, next_version, swap_versions
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import index_body
@@ -18,8 +19,6 @@ from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import BlobError, EngineBusyError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
-
-_DIGITS = 6
 
 
 class BuiltIndex:
@@ -36,7 +35,7 @@ class BuiltIndex:
 
     def fill(self, entries: Iterable[IndexEntry]) -> str:
         """Return the name of a new index that holds these entries."""
-        index = f"{self._alias}-{self._last_number() + 1:0{_DIGITS}}"
+        index = next_version(self._alias, max(index_states(self._server, self._alias), default=""))
         body = index_body(self._kind, self._settings)
         body["aliases"] = {self._filling: {"is_write_index": True}}
         body["settings"]["index"]["refresh_interval"] = "-1"
@@ -50,22 +49,8 @@ class BuiltIndex:
 
     def swap(self, index: str) -> None:
         """Point the alias to another index, and delete the previous one."""
-        actions: list[Body] = [{"remove_index": {"index": name}} for name in self._indices()]
-        added = {"index": index, "alias": self._alias, "is_write_index": True}
-        removed = {"index": index, "alias": self._filling}
-        actions += [{"add": added}, {"remove": removed}]
-        self._server.request("POST", "/_aliases", {"actions": actions})
-
-    def _last_number(self) -> int:
-        numbers = [int(name.rpartition("-")[2]) for name in self._indices()]
-        return max(numbers, default=0)
-
-    def _indices(self) -> list[str]:
-        """Return the names of the indices of the alias."""
-        found = self._server.request(
-            "GET", f"/{quoted(self._alias)}", params={"ignore_unavailable": "true"}
-        )
-        return sorted(found)
+        old = index_states(self._server, self._alias)
+        swap_versions(self._server, old, index, [self._alias], self._filling, deletes=True)
 
 
 _PIECE_BYTES = 4 << 20
@@ -93,6 +78,23 @@ class ServerBlobs(BlobStore):
     @abstractmethod
     def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
         """Stream the entries of a build, whose blobs are in the folder."""
+
+    def _last_changes(self, names: Iterable[str]) -> str:
+        """Return a text that differs whenever entries of indices were written or deleted.
+
+        Each shard numbers its changes, and an index has another uuid once it is made anew.
+        """
+        answer = self._server.request(
+            "GET",
+            f"/{quoted(','.join(names))}/_stats",
+            params={"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no"},
+        )
+        numbers = [
+            f"{found['uuid']} {shard} {max(copy['seq_no']['max_seq_no'] for copy in copies)}"
+            for found in answer["indices"].values()
+            for shard, copies in found["shards"].items()
+        ]
+        return ", ".join(sorted(numbers))
 
     def version(self) -> str:
         found = self._current_entry("false")

@@ -264,7 +264,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self._stores[index]
 
     def picture_index(self) -> ServerPictureIndex:
-        return ServerPictureIndex(self._server, self._schema, self._settings)
+        return ServerPictureIndex(self.entry_store(IndexName.PICTURES))
 
     def vector_index(self) -> "ServerVectorIndex":
         # Imported here: this loads NumPy, and most archives have no vectors.

@@ -36,7 +36,7 @@ from nwx.engine.search_server.captures.store import (
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
 from nwx.engine.search_server.pages import pages, search_page
-from nwx.engine.search_server.server import Body, Server, from_json, quoted, to_json
+from nwx.engine.search_server.server import Body, Server, from_json, to_json
 from nwx.errors import EngineError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
@@ -227,18 +227,7 @@ class ServerFacetStore(ServerBlobs, FacetStore):
         return build.entries.read(self.folder) if build.entries else iter(())
 
     def stamp(self) -> str:
-        # Each shard numbers its changes, and the index has another uuid once it is made anew.
-        answer = self._server.request(
-            "GET",
-            f"/{quoted(self._captures)}/_stats",
-            params={"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no"},
-        )
-        numbers = [
-            f"{found['uuid']} {shard} {max(copy['seq_no']['max_seq_no'] for copy in copies)}"
-            for found in answer["indices"].values()
-            for shard, copies in found["shards"].items()
-        ]
-        return ", ".join(sorted(numbers))
+        return self._last_changes([self._captures])
 
     def month_stamps(self) -> dict[str, str]:
         refresh(self._server, self._captures)

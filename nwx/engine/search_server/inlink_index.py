@@ -14,7 +14,7 @@ from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.pages import entries_by_id, pages
-from nwx.engine.search_server.server import Server, quoted
+from nwx.engine.search_server.server import Server
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, build_folder
 
@@ -44,19 +44,7 @@ class ServerInlinkIndex(ServerBlobs, InlinkIndex):
         return table_entries(InlinkTable(self.folder, build))
 
     def stamp(self) -> str:
-        names = [self._documents, self._main_dates, *self._dates.others()]
-        answer = self._server.request(
-            "GET",
-            f"/{quoted(','.join(names))}/_stats",
-            params={"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no"},
-        )
-        return ", ".join(
-            sorted(
-                f"{found['uuid']} {shard} {max(copy['seq_no']['max_seq_no'] for copy in copies)}"
-                for found in answer["indices"].values()
-                for shard, copies in found["shards"].items()
-            )
-        )
+        return self._last_changes([self._documents, self._main_dates, *self._dates.others()])
 
     def document_states(self) -> Iterator[DocumentStates]:
         for index in (self._documents, self._main_dates, *self._dates.others()):

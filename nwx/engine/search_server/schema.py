@@ -7,25 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from nwx import mappings
-from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
+from nwx.engine.search_server.cluster.versions import index_states, next_version
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
-
-Migrations = dict[IndexName, tuple[Migration[tuple[Server, str]], ...]]
-
-MIGRATIONS: Migrations = {}
-"""The steps of each index; `apply` gets the server and the name of the index.
-
-A step's number is the version of the mapping (`mappings/*.json`) that it
-leads to. Fields that a mapping has gained need no step: they are added.
-"""
-
 
 SHARD_BYTES = 40 << 30
 """How large a shard may grow: Elasticsearch advises 10 to 50 GB."""
@@ -107,7 +97,6 @@ _OWN_VERSIONS = {IndexName.DATES: 1, IndexName.CAPTURES: 1}
 LAZY_INDICES = frozenset(indices_of(IndexKind.ENTRIES))
 """Indices that are made when they are first written to, not with the archive."""
 
-FIRST = "000001"
 _LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
@@ -145,8 +134,7 @@ class Schema:
 
     def is_made(self, index: IndexName) -> bool:
         """Return whether an index exists."""
-        path = f"/{quoted(self.name(index))}"
-        return bool(self._server.request("GET", path, params={"ignore_unavailable": "true"}))
+        return bool(index_states(self._server, self.name(index)))
 
     def made_names(self) -> dict[IndexName, str]:
         """Return the concrete names of the existing indices, resolved from their aliases."""
@@ -154,8 +142,7 @@ class Schema:
 
     def names_behind(self, aliases: Mapping[str, str]) -> dict[str, str]:
         """Return the concrete index names of aliases, by the same keys, without missing indices."""
-        path = f"/{quoted(','.join(aliases.values()))}"
-        answer = self._server.request("GET", path, params={"ignore_unavailable": "true"})
+        answer = index_states(self._server, ",".join(aliases.values()))
         made = {
             alias: concrete
             for concrete, state in answer.items()
@@ -171,7 +158,7 @@ class Schema:
         found = self._checked()
         for index, made in found.items():
             if made.version < index_version(index):
-                self._bring_forward(index, made)
+                _add_fields(self._server, index, made)
         missing = [index for index in IndexName if index not in found and index not in LAZY_INDICES]
         with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
             list(pool.map(self._create, missing))
@@ -197,11 +184,6 @@ class Schema:
                 )
         return found
 
-    def _bring_forward(self, index: IndexName, made: "_MadeIndex") -> None:
-        for migration in pending_migrations(MIGRATIONS.get(index, ()), made.version):
-            migration.apply((self._server, made.name))
-        _add_fields(self._server, index, made)
-
     def stored_bytes(self, name: str) -> int | None:
         """Return the bytes that an index takes, None if the server does not report them."""
         answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
@@ -210,9 +192,7 @@ class Schema:
 
     def _made(self) -> "dict[IndexName, _MadeIndex]":
         names = {self.name(index): index for index in IndexName}
-        answer = self._server.request(
-            "GET", f"/{quoted(','.join(names))}", params={"ignore_unavailable": "true"}
-        )
+        answer = index_states(self._server, ",".join(names))
         found = {}
         for concrete, state in answer.items():
             made = _made_index(concrete, state)
@@ -223,7 +203,7 @@ class Schema:
 
     def _create(self, index: IndexName) -> None:
         name = self.name(index)
-        self._create_as(index, name, f"{name}-{FIRST}")
+        self._create_as(index, name, next_version(name))
 
     def create_lazily(self, index: IndexName) -> None:
         """Make an index that `create` leaves out, and the others where they are missing."""
@@ -232,7 +212,7 @@ class Schema:
 
     def create_dates(self, alias: str, name: str = "") -> str:
         """Make another index of dates; return its name, "" is the first of its alias."""
-        name = name or f"{alias}-{FIRST}"
+        name = name or next_version(alias)
         self._create_as(IndexName.DATES, alias, name)
         return name
 

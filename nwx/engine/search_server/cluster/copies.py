@@ -82,14 +82,3 @@ def block_writes(server: Server, index: str) -> None:
 def allow_writes(server: Server, index: str) -> None:
     """Let an index be written to again."""
     server.request("PUT", f"/{quoted(index)}/_settings", {"index.blocks.write": None})
-
-
-def delete_unplaced(server: Server, index: str, filling: str) -> None:
-    """Delete an index unless it has replaced another, after a missing response.
-
-    `filling` is the alias for filling it, before it has any other.
-    """
-    path = f"/{quoted(index)}"
-    for state in server.request("GET", path, params={"ignore_unavailable": "true"}).values():
-        if not set(state.get("aliases", ())) - {filling}:
-            server.request("DELETE", path)

@@ -15,9 +15,15 @@ from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import (
     allow_writes,
     block_writes,
-    delete_unplaced,
     refresh,
     shard_health,
+)
+from nwx.engine.search_server.cluster.versions import (
+    current_version,
+    delete_unplaced,
+    index_states,
+    next_version,
+    swap_versions,
 )
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.pages import count_hits, walk
@@ -72,7 +78,7 @@ class Resharding:
             raise PartialAnswerError(
                 f"shards of {old} are lost: {', '.join(map(str, health.lost))}; see `nwx stats`"
             )
-        new = self._next(old)
+        new = next_version(self._alias, old)
         self._remove_leftovers(old)
         with self._blocked(old, new):
             refresh(self._server, old)
@@ -81,13 +87,14 @@ class Resharding:
             self._check_same(old, new)
             self._follow_mapping(old, new, how)
             allow_writes(self._server, new)  # a split index takes the block over
-            self._swap(old, state, new)
+            filling = self._filling if how == COPIED else ""
+            swap_versions(self._server, [old], new, state["aliases"], filling)
         self._delete_unread(old)
         return how
 
     def has_form(self) -> bool:
         """Return whether texts are analysed and entries kept as by this version of nwx."""
-        return all(map(self._has_form, self._state(self._alias).values()))
+        return all(map(self._has_form, index_states(self._server, self._alias).values()))
 
     def _has_form(self, state: Body) -> bool:
         settings = state["settings"]["index"]
@@ -100,28 +107,15 @@ class Resharding:
         allow_writes(self._server, old)
 
     def _current(self) -> tuple[str, Body]:
-        found = self._state(self._alias)
-        if not found:
+        found = current_version(self._server, self._alias)
+        if not found[0]:
             raise IndexMissingError(f"there is no index {self._alias} at {self._server.address}")
-        name, state = next(iter(found.items()))
-        if name == self._alias:
-            raise EngineError(
-                f"{name} is an index of that very name, which nothing can be swapped in for"
-            )
-        return name, state
-
-    def _state(self, name: str) -> Body:
-        path = f"/{quoted(name)}"
-        return self._server.request("GET", path, params={"ignore_unavailable": "true"})
-
-    def _next(self, old: str) -> str:
-        number = old.rpartition("-")[2]
-        return f"{self._alias}-{int(number) + 1 if number.isdigit() else 1:06}"
+        return found
 
     def _remove_leftovers(self, current: str) -> None:
         """Remove the indices of other numbers, which a killed run left before or after its swap."""
         own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
-        for name in self._state(f"{self._alias}-*"):
+        for name in index_states(self._server, f"{self._alias}-*"):
             if own.fullmatch(name) and name != current:
                 delete_unplaced(self._server, name, self._filling)
 
@@ -212,7 +206,7 @@ class Resharding:
             except RefusedError as error:
                 if error.status != _NOT_IN_TIME:
                     raise
-                if not self._state(new):
+                if not index_states(self._server, new):
                     raise EngineError(f"{new} was deleted meanwhile; try again") from error
             else:
                 if not answer["timed_out"]:
@@ -236,19 +230,9 @@ class Resharding:
 
     def _follow_mapping(self, old: str, new: str, how: str) -> None:
         """Copy mapping notes made meanwhile, which the write block does not prevent."""
-        state = self._state(old)[old]
+        state = index_states(self._server, old)[old]
         mapping = self._mapping(state) if how == COPIED else state["mappings"]
         self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
-
-    def _swap(self, old: str, state: Body, new: str) -> None:
-        """Let the new index take the place of the old one, in one step."""
-        actions: list[Body] = []
-        for alias in state["aliases"]:
-            actions.append({"add": {"index": new, "alias": alias, "is_write_index": True}})
-            actions.append({"remove": {"index": old, "alias": alias}})
-        if self._filling in self._state(new)[new]["aliases"]:
-            actions.append({"remove": {"index": new, "alias": self._filling}})
-        self._server.request("POST", "/_aliases", {"actions": actions})
 
     def _delete_unread(self, old: str) -> None:
         """Delete the old index once nobody reads from it."""

@@ -13,12 +13,19 @@ from cachetools import TTLCache
 
 from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
-from nwx.engine.search_server.cluster.copies import block_writes, delete_unplaced, refresh
+from nwx.engine.search_server.cluster.copies import block_writes, refresh
+from nwx.engine.search_server.cluster.versions import (
+    current_version,
+    delete_unplaced,
+    index_states,
+    next_version,
+    swap_versions,
+)
 from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES, MANY, joined_chunks
 from nwx.engine.search_server.dates.store import DatesStore
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import pages, search_page
-from nwx.engine.search_server.schema import FIRST, NUMBER, OWN_FIELDS, Schema, index_version
+from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema, index_version
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import (
     EngineBusyError,
@@ -49,16 +56,16 @@ def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilde
 
     Dates that others add to the previous version meanwhile are added to the new one.
     """
-    old = _version(server, alias)
+    old, state = current_version(server, alias)
     written = _last_change(server, alias) if old else -1
     aside = f"{alias}{BUILDING}"
-    for left_behind in _state(server, aside):
+    for left_behind in index_states(server, aside):
         server.request("DELETE", f"/{quoted(left_behind)}")
-    new = schema.create_dates(aside, _next_name(alias, old))
+    new = schema.create_dates(aside, next_version(alias, old))
     try:
         yield IndexBuilder(server, aside)
         refresh(server, aside)
-        _swap(server, old, new, [alias, *_aliases(server, old)], aside)
+        swap_versions(server, [old] if old else [], new, [alias, *state.get("aliases", ())], aside)
     except BaseException:
         with suppress(EngineError):
             delete_unplaced(server, new, aside)
@@ -66,42 +73,6 @@ def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilde
     if old:
         _add_later(server, old, alias, written)
         server.request("DELETE", f"/{quoted(old)}")
-
-
-def _state(server: Server, index: str) -> Body:
-    return server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
-
-
-def _version(server: Server, alias: str) -> str:
-    """Return the index of an alias, "" without one."""
-    found = list(_state(server, alias))
-    if found == [alias]:
-        raise EngineError(
-            f"{alias} is an index of that very name, which nothing can be swapped in for; "
-            f"build under another name"
-        )
-    return found[0] if found else ""
-
-
-def _next_name(alias: str, old: str) -> str:
-    number = old.rpartition("-")[2]
-    if not number.isdigit():
-        return f"{alias}-{FIRST}"
-    return f"{alias}-{int(number) + 1:06}"
-
-
-def _aliases(server: Server, old: str) -> list[str]:
-    return list(_state(server, old)[old]["aliases"]) if old else []
-
-
-def _swap(server: Server, old: str, new: str, aliases: Sequence[str], aside: str) -> None:
-    """Let the new version take the place of the old one, in one step."""
-    actions: list[Body] = [{"remove": {"index": new, "alias": aside}}]
-    for alias in dict.fromkeys(aliases):
-        actions.append({"add": {"index": new, "alias": alias, "is_write_index": True}})
-        if old:
-            actions.append({"remove": {"index": old, "alias": alias}})
-    server.request("POST", "/_aliases", {"actions": actions})
 
 
 def _last_change(server: Server, index: str) -> int:
@@ -248,7 +219,7 @@ class ServerDatesIndices:
 
     def _check(self, index: str) -> None:
         """Raise EngineError if an index is not a dates index, or is the main one."""
-        found = self._state(index)
+        found = index_states(self._server, index)
         if len(found) != 1:
             raise EngineError(
                 f"there is no dates index {index!r} at {self._server.address}; "
@@ -266,11 +237,6 @@ class ServerDatesIndices:
                 f"the dates index {index} was made by a newer version of nwx; update nwx"
             )
 
-    def _state(self, index: str) -> Body:
-        return self._server.request(
-            "GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}
-        )
-
     def detach(self, name: str) -> None:
         """Detach an index, as `Engine.detach_dates` does."""
         self._change(partial(_detach, name))
@@ -287,7 +253,7 @@ class ServerDatesIndices:
                 f"the dates index {name!r} is {address}, which the archive did not make; "
                 f"detach it, and delete it on the server"
             )
-        concrete = list(self._state(own))
+        concrete = list(index_states(self._server, own))
         if not concrete:
             raise EngineError(f"the archive has no dates index {name!r}")
         if name in self._addresses():
@@ -313,7 +279,7 @@ class ServerDatesIndices:
             return self._index(self._main).add(dates)
         check_name(name)
         index = self._addresses().get(name, self._own(name))
-        if index == self._own(name) and not self._state(index):
+        if index == self._own(name) and not index_states(self._server, index):
             self._schema.create_dates(index)
             self._change(partial(_attach, name, index))
         return self._index(index).add(dates)
@@ -352,7 +318,9 @@ class ServerDatesIndices:
         if place in self._addresses():
             return self._addresses()[place]
         own = self._own(place)
-        is_own = is_name(place) and (self._state(own) or not self._state(place))
+        is_own = is_name(place) and (
+            index_states(self._server, own) or not index_states(self._server, place)
+        )
         return own if is_own else place
 
     @contextmanager

@@ -22,23 +22,16 @@ from nwx.engine.indices.picture_index import (
     picture_from_entry,
     words_of_appearance,
 )
-from nwx.engine.search_server.blobs import ServerStates
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.documents.compile import digits_range
 from nwx.engine.search_server.documents.hidden_parts import span_condition
-from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
-from nwx.engine.search_server.schema import BITS, Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query, term
+from nwx.engine.search_server.schema import BITS
+from nwx.engine.search_server.server import Body, quoted
 from nwx.errors import WindowError
-from nwx.model import IndexName, Total
+from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 from nwx.query.tree import Bool, Node, Phrase, Wildcard
 from nwx.query.words import PictureQuery, resolve_picture_query
-from nwx.settings import ServerSettings
-
-IS_PICTURE: Body = {"term": {"kind": "picture"}}
-IS_APPEARANCE: Body = {"term": {"kind": "appearance"}}
 
 _DATED = (
     ("picture", "timestamp", "collection"),
@@ -54,7 +47,7 @@ def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
     filters: list[Body] = [{"exists": {"field": "picture"}}]
     without: list[Body] = list(hidden_terms(question.hidden))
     if query.words is None:
-        filters = [IS_PICTURE]
+        filters = [term("kind", "picture")]
     if question.size is not None:
         low, high = SIZE_LIMITS[question.size]
         filters.append({"range": {"long_side": {"gte": low, "lt": high}}})
@@ -162,7 +155,6 @@ _COPIED = (
 )
 """What an appearance has of its picture."""
 
-_BY_ID = [{"id": "asc"}]
 _KEYS_AT_ONCE = 1_000
 _COUNTED_EXACTLY = 40_000
 _ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
@@ -171,68 +163,45 @@ _ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
 class ServerPictureIndex(PictureIndex):
     """The index `<prefix>-pictures`, made when it is first written to."""
 
-    def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
-        self._server = server
-        self._schema = schema
-        self._index = schema.name(IndexName.PICTURES)
-        self._states = ServerStates(server, self._index, settings)
-        self._is_made = False
+    def __init__(self, store: ServerEntryStore) -> None:
+        self._store = store
 
     def is_made(self) -> bool:
-        self._is_made = self._is_made or self._schema.is_made(IndexName.PICTURES)
-        return self._is_made
+        return self._store.is_made()
 
     def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
-        if not pictures and not appearances:
-            return
-        if not self.is_made():
-            self._schema.create_lazily(IndexName.PICTURES)
-            self._is_made = True
         entries = {picture.id: _own(picture) for picture in pictures}
         shown = self._picture_entries({one.picture for one in appearances} - {"", *entries})
-        joined = [_joined(one, (shown | entries).get(one.picture)) for one in appearances]
-        self._send(entries.values())
-        self._send(joined)
-
-    def _send(self, entries: Iterable[IndexEntry]) -> None:
-        send(self._server, (BulkAction(self._index, entry["id"], entry) for entry in entries))
+        self._store.put(list(entries.values()))
+        self._store.put([_joined(one, (shown | entries).get(one.picture)) for one in appearances])
 
     def _picture_entries(self, ids: Collection[str]) -> dict[str, IndexEntry]:
-        if not ids or not self.is_made():
-            return {}
-        found = entries_by_id(self._server, self._index, sorted(ids), "true")
-        entries = {id: entry["_source"] for id, entry in found.items()}
-        return {id: entry for id, entry in entries.items() if entry["kind"] == "picture"}
+        found = self._store.get(ids)
+        return {id: entry for id, entry in found.items() if entry["kind"] == "picture"}
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
-        found = self._picture_entries(set(ids))
+        found = self._picture_entries(ids)
         return {id: picture_from_entry(entry) for id, entry in found.items()}
 
     def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
         return [
             appearance_from_entry(entry)
-            for query in self._at(urlkeys)
-            for entry in self._entries(query)
+            for keys in _chunks(urlkeys)
+            for entry in self._appearances("urlkey", keys)
         ]
+
+    def _appearances(self, field: str, values: Sequence[str]) -> Iterator[IndexEntry]:
+        return self._store.find({"kind": "appearance", field: tuple(values)})
 
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for query in self._at(urlkeys):
+        for keys in _chunks(urlkeys) if self._store.refresh() else ():
+            query = entry_query({"kind": "appearance", "urlkey": tuple(keys)})
             terms = {"field": "urlkey", "size": _KEYS_AT_ONCE}
             body: Body = {"query": query, "size": 0, "aggs": {"keys": {"terms": terms}}}
-            buckets = search_page(self._server, self._index, body)["aggregations"]["keys"]
-            counts |= {one["key"]: one["doc_count"] for one in buckets["buckets"]}
+            buckets = self._store.search(body)["aggregations"]["keys"]["buckets"]
+            counts |= {one["key"]: one["doc_count"] for one in buckets}
         return counts
-
-    def _at(self, urlkeys: Collection[str]) -> Iterator[Body]:
-        if urlkeys and self._refreshed():
-            for keys in _chunks(urlkeys):
-                yield {"bool": {"filter": [IS_APPEARANCE, {"terms": {"urlkey": keys}}]}}
-
-    def _entries(self, query: Body) -> Iterator[IndexEntry]:
-        for page in pages(self._server, self._index, {"query": query}, _BY_ID):
-            for hit in page:
-                yield hit["_source"]
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
@@ -240,9 +209,9 @@ class ServerPictureIndex(PictureIndex):
                 "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
             )
         query = resolve_picture_query(question.query)
-        if not self._refreshed():
+        if not self._store.refresh():
             return PictureResult(Total(0), ())
-        found = search_page(self._server, self._index, _search_body(question, query))
+        found = self._store.search(_search_body(question, query))
         entries = [hit["_source"] for hit in found["hits"]["hits"]]
         whole = self._picture_entries({entry["picture"] for entry in entries})
         total = found["aggregations"]["pictures"]["value"]
@@ -257,13 +226,13 @@ class ServerPictureIndex(PictureIndex):
     def appearances_of(
         self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[Appearance]:
-        if not self._refreshed():
+        if not self._store.refresh():
             return []
-        filters = [IS_APPEARANCE, {"term": {"picture": id}}]
+        filters = [term("kind", "appearance"), term("picture", id)]
         query = {"bool": {"filter": filters, "must_not": list(hidden_terms(hidden))}}
         order = [{"page_timestamp": "asc"}, {"page": "asc"}]
         body: Body = {"query": query, "sort": order, "size": limit, "track_total_hits": False}
-        hits = search_page(self._server, self._index, body)["hits"]["hits"]
+        hits = self._store.search(body)["hits"]["hits"]
         return [appearance_from_entry(hit["_source"]) for hit in hits]
 
     def similar(
@@ -273,61 +242,43 @@ class ServerPictureIndex(PictureIndex):
         distance: int = SIMILAR_BITS,
         hidden: HiddenDocuments = NONE_HIDDEN,
     ) -> list[SimilarPicture]:
-        if not self._refreshed():
+        if not self._store.refresh():
             return []
         query = similar_query(hash, distance, hidden)
         body: Body = {"query": query, "sort": _ORDER, "size": limit, "track_scores": True}
-        hits = search_page(self._server, self._index, body)["hits"]["hits"]
+        hits = self._store.search(body)["hits"]["hits"]
         return [
             SimilarPicture(picture_from_entry(hit["_source"]), distance_of(hit["_score"]))
             for hit in hits
         ]
 
     def remove(self, ids: Iterable[str]) -> int:
-        if not self._refreshed():
-            return 0
         removed = sum(map(self._remove, _chunks(ids)))
         if removed:
-            path = f"/{quoted(self._index)}/_forcemerge"
-            self._server.request("POST", path, params={"max_num_segments": "1"})
+            self._store.refresh()
+            path = f"/{quoted(self._store.alias)}/_forcemerge"
+            self._store.server.request("POST", path, params={"max_num_segments": "1"})
         return removed
 
     def _remove(self, ids: list[str]) -> int:
         """Remove entries; appearances of a removed picture stay, without one."""
         each = [{"terms": {"id": ids}}, {"terms": {"page": ids}}]
-        gone = [entry["id"] for entry in self._entries({"bool": {"should": each}})]
-        shown = {"bool": {"filter": [IS_APPEARANCE, {"terms": {"picture": ids}}]}}
-        kept = [entry for entry in self._entries(shown) if entry["id"] not in gone]
-        self._send(_joined(replace(appearance_from_entry(one), picture=""), None) for one in kept)
-        actions = (BulkAction(self._index, id, None, "delete") for id in gone)
-        removed = send(self._server, actions).count("deleted")
-        self._refreshed()
-        return removed
+        hits = self._store.stream({"bool": {"should": each}}, [{"id": "asc"}], source=False)
+        gone = {hit["_id"] for hit in hits}
+        kept = [one for one in self._appearances("picture", ids) if one["id"] not in gone]
+        self._store.put(
+            [_joined(replace(appearance_from_entry(one), picture=""), None) for one in kept]
+        )
+        return self._store.delete(gone)
 
     def clear(self) -> None:
-        if self.is_made():
-            names = self._server.request("GET", f"/{quoted(self._index)}")
-            for name in names:
-                self._server.request("DELETE", f"/{quoted(name)}")
-            self._is_made = False
-        for state in self._states.names():
-            self._states.put(state, b"")
+        self._store.drop()
 
     def put_state(self, name: str, state: bytes) -> None:
-        self._states.put(name, state)
+        self._store.put_state(name, state)
 
     def state(self, name: str) -> bytes | None:
-        return self._states.get(name) or None
-
-    def count(self) -> int:
-        """Return the number of pictures and appearances."""
-        return count_hits(self._server, self._index, {"match_all": {}}) if self.is_made() else 0
-
-    def _refreshed(self) -> bool:
-        """Make writes visible to searches; return whether the index exists."""
-        if self.is_made():
-            refresh(self._server, self._index)
-        return self._is_made
+        return self._store.state(name) or None
 
 
 def _chunks(values: Iterable[str]) -> Iterator[list[str]]:
