@@ -211,10 +211,12 @@ class Purge:
         found, report = self._found, self._report
         if not found.places and not found.documents:
             return
-        seeds = remove_seeds(self._engine.crawl_index(), self._purger, self._is_gone)
+        crawls = self._engine.crawl_index()
+        seeds = remove_seeds(crawls, self._is_gone)
         report.specifications, report.naming = seeds.changed, seeds.naming
-        report.scores = self._purger.remove_scores(found.documents, found.urls)
-        self._purger.forget_pages(found.urls)
+        report.scores = crawls.remove_documents(found.documents, found.urls)
+        self._engine.crawl_queue().forget_pages(found.urls)
+        self._engine.outbox().forget_pages(found.urls)
         pictures = self._engine.picture_index()
         if pictures.is_made():
             report.pictures = pictures.remove(found.documents)

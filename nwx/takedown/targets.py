@@ -10,7 +10,7 @@ from nwx.engine.access.access_index import AccessIndex
 from nwx.engine.access.aclj import between, scope_of
 from nwx.engine.access.decisions import AccessRules, AskedCapture
 from nwx.engine.access.matches import SUBJECT_STARTS, reached_keys
-from nwx.engine.access.purger import Purger, purged_seen
+from nwx.engine.access.purger import purged_seen
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification
@@ -190,7 +190,7 @@ class SpecificationCounts:
     naming: tuple[str, ...] = ()
 
 
-def remove_seeds(crawls: CrawlIndex, purger: Purger, is_gone: IsGone) -> SpecificationCounts:
+def remove_seeds(crawls: CrawlIndex, is_gone: IsGone) -> SpecificationCounts:
     """Remove purged seeds from all saved specifications, earlier versions included.
 
     A changed text is written anew, without its comments. A purged URL named elsewhere, or in an
@@ -203,7 +203,7 @@ def remove_seeds(crawls: CrawlIndex, purger: Purger, is_gone: IsGone) -> Specifi
                 continue
             text = _without_seeds(stored, is_gone)
             if text != stored.text:
-                purger.replace_specification(replace(stored, text=text))
+                crawls.replace_specification(replace(stored, text=text))
                 changed += 1
             if _names(text, is_gone):
                 naming.append(f"{stored.name} (number {stored.number})")

@@ -90,7 +90,7 @@ def _queued(engine: Engine, reopen: Opener) -> None:
         saved = crawls.save_specification("votes", version, 'name = "votes"\n')
         crawls.save_specification("news", version, 'name = "news"\n')
     crawls.remove_specification("news")
-    engine.purger().replace_specification(replace(saved, text='name = "votes"'))
+    crawls.replace_specification(replace(saved, text='name = "votes"'))
 
 
 USES: dict[str, Callable[[Engine, Opener], None]] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import groupby, islice
 
-from nwx.access.restricted.captures import forwarded
+from nwx.access.restricted.captures import forwarded, writing_refused
 from nwx.access.restricted.entry_store import VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenUrls
 from nwx.engine.base import Engine
@@ -63,6 +63,7 @@ class RestrictedCrawlIndex(CrawlIndex):
     versions = forwarded("_index")
     remove_specification = forwarded("_index")
     put_scores = forwarded("_index")
+    replace_specification = remove_documents = writing_refused
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         """Return the visible documents among `ids` that have scores of a version."""
@@ -264,6 +265,7 @@ class RestrictedCrawlQueue(CrawlQueue):
     release = forwarded("_queue")
     crawls = forwarded("_queue")
     problems = forwarded("_queue")
+    forget_pages = writing_refused
 
     def counts(self, crawl: str = "") -> QueueCounts:
         """Count the visible URLs of a crawl; "" means all crawls."""

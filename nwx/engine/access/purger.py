@@ -1,10 +1,9 @@
 """What takes entries out of an archive for good: deleted ones stay in its files until then."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nwx.engine.access.decisions import AccessRules, AskedCapture
-from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.errors import FormatError
 from nwx.model import Dates
 from nwx.values.urlkeys import urlkey
@@ -26,26 +25,6 @@ class Purger(ABC):
 
         `place` names the main dates index or another that the archive made. Keys without dates left
         are removed too.
-        """
-
-    @abstractmethod
-    def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        """Remove the scores of documents and links from crawls; return the number removed.
-
-        Links removed are links to one of `urls`, and links whose best mention is on one of these
-        pages.
-        """
-
-    @abstractmethod
-    def replace_specification(self, stored: StoredSpecification) -> None:
-        """Store a crawl specification, replacing the one with its name and number."""
-
-    @abstractmethod
-    def forget_pages(self, urls: Collection[str]) -> int:
-        """Remove records of URLs found on these pages from the crawler's queue and the outbox.
-
-        Outbox updates that would fetch these pages again are removed. Returns the number of entries
-        changed in both.
         """
 
     @abstractmethod

@@ -268,7 +268,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         from nwx.engine.embedded.purger import EmbeddedPurger
 
         self._check_writable()
-        return EmbeddedPurger(self._writing, self._parallel, self._separate, self)
+        return EmbeddedPurger(self._writing, self._parallel, self._separate)
 
     def backups(self, place: str) -> "FolderBackups":
         from nwx.engine.embedded.backups import FolderBackups

@@ -1,13 +1,12 @@
 """What takes entries out of a folder for good."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nwx.engine.access.purger import Purger
 from nwx.engine.embedded.database import erased
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
-from nwx.engine.embedded.separate_indices import SeparateCapabilities, SeparateIndices
+from nwx.engine.embedded.separate_indices import SeparateIndices
 from nwx.engine.embedded.writer import ArchiveWriter
-from nwx.engine.indices.crawl_index import StoredSpecification
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.model import MAIN_DATES, Dates
 
@@ -20,10 +19,8 @@ class EmbeddedPurger(Purger):
         writing: Callable[[], ArchiveWriter],
         dates: EmbeddedDatesIndices,
         separate: SeparateIndices,
-        engine: SeparateCapabilities,
     ) -> None:
         self._writing, self._dates, self._separate = writing, dates, separate
-        self._engine = engine
 
     def own_dates(self) -> list[str]:
         return self._dates.made()
@@ -32,16 +29,6 @@ class EmbeddedPurger(Purger):
         if place == MAIN_DATES:
             return self._writing().remove_dates(dates)
         return self._dates.remove(place, dates)
-
-    def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        return self._engine.crawl_index().remove_documents(document_ids, urls)
-
-    def forget_pages(self, urls: Collection[str]) -> int:
-        forgotten = self._engine.crawl_queue().forget_pages(urls)
-        return forgotten + self._engine.outbox().forget_pages(urls)
-
-    def replace_specification(self, stored: StoredSpecification) -> None:
-        self._engine.crawl_index().replace_specification(stored)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         return tuple(self._left(wait_seconds))

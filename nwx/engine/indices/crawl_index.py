@@ -131,6 +131,10 @@ class CrawlIndex(ABC):
         """Add a specification unless its name and number exist; return whether it was added."""
 
     @abstractmethod
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        """Store a specification, replacing the one with its name and number."""
+
+    @abstractmethod
     def versions(self, name: str) -> list[StoredSpecification]:
         """Return all saved specifications of a crawl, the last first."""
 
@@ -149,6 +153,13 @@ class CrawlIndex(ABC):
     @abstractmethod
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         """Store scores; a document that has scores of a version keeps them."""
+
+    @abstractmethod
+    def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
+        """Remove scores of documents, and links to these URLs or whose best mention is there.
+
+        Returns the number of entries removed.
+        """
 
     @abstractmethod
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:

@@ -1,7 +1,7 @@
 """Engine interface for crawlers: a queue of URLs by priority, with leases."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -165,6 +165,10 @@ class CrawlQueue(ABC):
         """Return the names of the crawls that have URLs, in order."""
 
     @abstractmethod
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Forget which URLs were found on these pages; return how many."""
+
+    @abstractmethod
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield inconsistencies with the URLs: the crawl or host concerned, and the problem."""
 
@@ -194,6 +198,13 @@ class UpdateOutbox(ABC):
     @abstractmethod
     def delivered(self, queue: str, up_to: int) -> None:
         """Remove what `pending` returned for a queue, up to a number."""
+
+    @abstractmethod
+    def forget_pages(self, urls: Collection[str]) -> int:
+        """Delete data on these pages from updates; return the number changed or removed.
+
+        Updates that would fetch these pages again are removed.
+        """
 
     @abstractmethod
     def queues(self) -> dict[str, int]:

@@ -287,7 +287,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self._outbox
 
     def purger(self) -> ServerPurger:
-        return ServerPurger(self._server, self._schema, self._parallel, self.entry_store)
+        return ServerPurger(self._server, self._schema, self._parallel)
 
     def backups(self, place: str) -> "ServerSnapshots":
         # Imported here: hardly any command needs it.

@@ -1,18 +1,15 @@
 """Entries taken out of the files of a server for good, by merging its segments."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nwx.engine.access.purger import Purger
-from nwx.engine.indices.crawl_index import StoredSpecification, specification_entry
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore
-from nwx.engine.search_server.entries.crawl_queue import ServerOutbox
-from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, entry_query
 from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Server, quoted
 from nwx.model import Dates, IndexName
 
 _PAUSE_SECONDS = 2.0
@@ -99,10 +96,6 @@ def _allow(server: Server, names: list[str], percent: int | None) -> None:
         server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)
 
 
-_TERMS = 10_000
-_BY_ID: list[Body] = [{"id": "asc"}]
-
-
 class ServerPurger(Purger):
     """Purges the indices of an archive on a server."""
 
@@ -111,47 +104,14 @@ class ServerPurger(Purger):
         server: Server,
         schema: Schema,
         dates: ServerDatesIndices,
-        store: Callable[[IndexName], ServerEntryStore],
     ) -> None:
         self._server, self._schema, self._dates = server, schema, dates
-        self._crawls, self._queue = store(IndexName.CRAWLS), store(IndexName.QUEUE)
 
     def own_dates(self) -> list[str]:
         return self._dates.made()
 
     def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:
         return DatesStore(self._server, self._dates.index_of(place)).remove(dates)
-
-    def remove_scores(self, document_ids: Collection[str], urls: Collection[str]) -> int:
-        scores = self._with_values("score", "document_id", document_ids)
-        leading = self._with_values("link", "url", urls)
-        links = self._crawls.stream(entry_query({"kind": "link"}), _BY_ID, ["via"])
-        found_on = (hit["_id"] for hit in links if hit["_source"].get("via") in urls)
-        return self._crawls.delete(dict.fromkeys((*scores, *leading, *found_on)))
-
-    def _with_values(self, kind: str, field: str, values: Collection[str]) -> Iterator[str]:
-        """Yield the ids of the entries of a kind that have one of these values."""
-        wanted = list(values)
-        for start in range(0, len(wanted), _TERMS):
-            query = entry_query({"kind": kind, field: tuple(wanted[start : start + _TERMS])})
-            yield from (hit["_id"] for hit in self._crawls.stream(query, _BY_ID, source=False))
-
-    def replace_specification(self, stored: StoredSpecification) -> None:
-        self._crawls.put([specification_entry(stored)])
-
-    def forget_pages(self, urls: Collection[str]) -> int:
-        found = self._queue.stream(entry_query({}), [{"_doc": "asc"}])
-        known = {
-            hit["_id"]: StoredEntry.of_hit(hit)
-            for hit in found
-            if hit["_source"].get("via") in urls
-        }
-        without = {
-            id: {key: value for key, value in one.source.items() if key != "via"}
-            for id, one in known.items()
-        }
-        changed = len(without) - len(self._queue.write(without, known))
-        return changed + ServerOutbox(self._queue).forget_pages(urls)
 
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         return erase_deleted(self._server, self._names(), wait_seconds)

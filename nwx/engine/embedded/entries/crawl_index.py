@@ -107,7 +107,6 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
             return added.rowcount > 0
 
     def replace_specification(self, stored: StoredSpecification) -> None:
-        """Store a specification, replacing the one with its name and number."""
         with self._specifying() as db:
             db.execute(
                 "UPDATE specifications SET text = ?, version = ? WHERE name = ? AND number = ?",
@@ -191,7 +190,6 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
             yield specification_entry(stored)
 
     def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
-        """Remove the scores of documents, and the links to these URLs or found on them first."""
         if not self.is_made():
             return 0
         with self.database.writing(DURABLE) as db:

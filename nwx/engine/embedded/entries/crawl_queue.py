@@ -135,7 +135,6 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
         return len(new)
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget which URLs were found on these pages; return how many."""
         if not self.is_made():
             return 0
         with self.database.writing() as db:
@@ -228,7 +227,6 @@ class EmbeddedOutbox(UpdateOutbox):
             db.execute("DELETE FROM outbox WHERE queue = ? AND num <= ?", (queue, up_to))
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Delete data on purged pages from updates; return the number changed or removed."""
         with self._database.reading() as db:
             rows = db.execute("SELECT num, content FROM outbox").fetchall()
         changed = []

@@ -39,6 +39,7 @@ _RANKS = 10**15
 _CLOCK_SECONDS = 0.5
 _SAVED = {"kind": "specification"}
 _LAST_FIRST = (OrderField("number", descending=True),)
+_BY_ID: list[Body] = [{"id": "asc"}]
 _BY_NUMBER: list[Body] = [{"number": "desc"}]
 _BY_DOCUMENT: list[Body] = [{"document_id": "asc"}]
 _BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
@@ -79,7 +80,7 @@ class ServerCrawlIndex(CrawlIndex):
 
     def remove_specification(self, name: str) -> bool:
         query = entry_query({"crawl": name})
-        found = self._store.stream(query, [{"id": "asc"}], source=False, size=_WINDOW)
+        found = self._store.stream(query, _BY_ID, source=False, size=_WINDOW)
         removed = self._store.delete([hit["_id"] for hit in found])
         if removed:
             # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
@@ -87,6 +88,9 @@ class ServerCrawlIndex(CrawlIndex):
             time.sleep(_CLOCK_SECONDS)
             self._store.refresh()
         return bool(removed)
+
+    def replace_specification(self, stored: StoredSpecification) -> None:
+        self._store.put([specification_entry(stored)])
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
         wanted = {score_id(crawl, version, id): id for id in ids}
@@ -140,6 +144,20 @@ class ServerCrawlIndex(CrawlIndex):
                 rank = 1 + int(link_rank(link.relevance) * _RANKS)
                 control = (("version", rank), ("version_type", "external"))
                 yield BulkAction(self._store.alias, entry["id"], entry, control=control)
+
+    def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
+        scores = self._with_values("score", "document_id", ids)
+        leading = self._with_values("link", "url", urls)
+        links = self._store.stream(entry_query({"kind": "link"}), _BY_ID, ["via"])
+        found_on = (hit["_id"] for hit in links if hit["_source"].get("via") in urls)
+        return self._store.delete(dict.fromkeys((*scores, *leading, *found_on)))
+
+    def _with_values(self, kind: str, field: str, values: Collection[str]) -> Iterator[str]:
+        """Yield the ids of the entries of a kind that have one of these values."""
+        wanted = list(values)
+        for start in range(0, len(wanted), _WINDOW):
+            query = entry_query({"kind": kind, field: tuple(wanted[start : start + _WINDOW])})
+            yield from (hit["_id"] for hit in self._store.stream(query, _BY_ID, source=False))
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
         where = self._where("score", crawl, version)

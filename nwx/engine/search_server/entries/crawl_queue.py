@@ -103,8 +103,6 @@ class ServerOutbox(UpdateOutbox):
         self._pending[queue] = [(number, id) for number, id in known if number > up_to]
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Delete data on purged pages from updates; return the number changed or removed."""
-
         def forgotten(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             changed: dict[str, IndexEntry | None] = {}
             for id, entry in known.items():  # one that was sent meanwhile is gone
@@ -317,6 +315,17 @@ class ServerCrawlQueue(CrawlQueue):
         query: Body = {"bool": {"filter": filters}}
         for hit in self._store.stream(query, [{"number": "asc"}, {"id": "asc"}]):
             yield entry_from_source(hit["_source"]).queued()
+
+    def forget_pages(self, urls: Collection[str]) -> int:
+        hits = self._store.stream(term("kind", URL_KIND), [{"_doc": "asc"}])
+        known = {
+            hit["_id"]: StoredEntry.of_hit(hit) for hit in hits if hit["_source"].get("via") in urls
+        }
+        without = {
+            id: {key: value for key, value in one.source.items() if key != "via"}
+            for id, one in known.items()
+        }
+        return len(without) - len(self._store.write(without, known))
 
     def problems(self) -> Iterator[tuple[str, str]]:
         leased: Counter[str] = Counter()
