@@ -21,9 +21,9 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from nwx.engine.analyzer import tokens
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.entries import document_from_entry
 from nwx.errors import UrlError
 from nwx.importing import ImportOptions, import_files

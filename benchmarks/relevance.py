@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.known_items import Item, copy_without, documents, drawn_items, rank
+from nwx.engine.analyzer import tokens
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Document
 from nwx.query.fields import DEFAULT_FIELDS

@@ -30,10 +30,10 @@ import tantivy
 
 from benchmarks.corpus import Words, batches
 from benchmarks.process_family import family_seconds
+from nwx.engine.analyzer import ANALYZER, text_analyzer
 from nwx.engine.base import Engine
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.engine.opensearch import OpenSearchEngine
 from nwx.model import IndexName
 from nwx.query.question import Question

@@ -12,8 +12,8 @@ import polars as pl
 from nwx.bulk.arrays import read_arrays, write_arrays
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress
+from nwx.engine.analyzer import tokens
 from nwx.engine.anchors.table_writer import write_anchor_table
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.facet_store import StoredBuild
 from nwx.engine.inlinks.counts import Texts
 from nwx.engine.inlinks.inlink_index import InlinkNotes, RangeNotes

@@ -63,7 +63,7 @@ def distinctive_words(
     what searches raise.
     """
     # Imported here: counts of words need it, and no other question of the API.
-    from nwx.engine.embedded.documents.analyzer import tokens
+    from nwx.engine.analyzer import tokens
 
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
     every, found = engine.totals([Question(), asked])

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from nwx.engine.analyzer import tokens
 from nwx.engine.elastic import ElasticServer
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.search_server.cluster.versions import next_version
 from nwx.engine.search_server.schema import Schema
 from nwx.model import IndexName

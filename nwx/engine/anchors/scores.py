@@ -53,9 +53,12 @@ class AnchorWords:
     where a host counts once per text: a text repeated a million times on one site counts once.
     """
 
-    def __init__(self, table: AnchorTable, tokens: Tokens, fold: Callable[[str], str]) -> None:
+    def __init__(self, table: AnchorTable) -> None:
+        # Imported here: who searches on a server without links does without tantivy.
+        from nwx.engine.analyzer import fold, tokens
+
         self._table = table
-        self._tokens = cache(lambda text: tuple(tokens(text)))
+        self.tokens: Tokens = cache(lambda text: tuple(tokens(text)))
         self._fold = fold
         self._leaves: dict[Leaf, tuple[Array, Array]] = {}
 
@@ -119,7 +122,7 @@ class AnchorWords:
             return there, np.ones(len(there))
         match leaf:
             case Term() | Phrase():
-                words = self._tokens(leaf.text)
+                words = self.tokens(leaf.text)
                 terms = [self._table.terms.find(word) for word in words]
                 if not terms or None in terms:
                     return _NOTHING
@@ -137,7 +140,7 @@ class AnchorWords:
     def _fuzzy(self, leaf: Fuzzy) -> tuple[Array, Array]:
         found: Array | None = None
         weights = np.zeros(self._table.size)
-        for word in self._tokens(leaf.text):
+        for word in self.tokens(leaf.text):
             targets, gained = self._of_terms(self._like(word, leaf.distance))
             weights[targets] += gained
             found = targets if found is None else _both(found, targets, self._table.size)
@@ -275,24 +278,22 @@ class TargetSet:
 
 
 class LinkRanking:
-    """Links as used by one search in an archive."""
+    """Links as used by one search in an archive; `table` is None where no links were inverted."""
 
-    def __init__(
-        self,
-        table: AnchorTable,
-        weights: RankingSettings,
-        tokens: Tokens,
-        fold: Callable[[str], str],
-    ) -> None:
+    def __init__(self, table: AnchorTable | None, weights: RankingSettings) -> None:
         self.table = table
         self._weights = weights
-        self._words = AnchorWords(table, tokens, fold)
-        self._tokens = tokens
+        self._words = None if table is None else AnchorWords(table)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether links take part in the order of results."""
+        return self.table is not None and self._weights.are_set
 
     def found(self, tree: Node) -> FoundTargets | None:
         """Return what anchors find of a query, None where they take no part in it."""
         parts = anchor_parts(tree) if self._weights.anchor_weight > 0 else None
-        if parts is None:
+        if parts is None or self._words is None:
             return None
         targets = self._words.targets(parts.words)[:LINKED_TARGETS].astype(np.int64)
         scores = self._words.scores(parts.words, targets) * self._weights.anchor_weight
@@ -300,9 +301,10 @@ class LinkRanking:
 
     def leaf_targets(self, leaf: Leaf) -> TargetSet:
         """Return all targets that a leaf with one of JOINED_FIELDS asks for."""
-        if leaf.field == ANCHOR:
-            return TargetSet(self._words.targets(leaf).astype(np.int64))
-        return counted_targets(self.table, leaf)
+        if leaf.field != ANCHOR:
+            return _counted_targets(self.table, leaf)
+        found = _NOTHING[0] if self._words is None else self._words.targets(leaf)
+        return TargetSet(found.astype(np.int64))
 
     def factors(self, targets: TargetNumbers) -> Scores:
         """Return what scores are multiplied by, by targets; NO_TARGET has 1."""
@@ -314,24 +316,27 @@ class LinkRanking:
 
     def found_by(self, target: int, words: Node) -> FoundByLinks | None:
         """Return the anchor text of a target with the most words of a query, then of most hosts."""
+        table, anchors = self.table, self._words
+        if table is None or anchors is None:
+            return None
         wanted = {
-            self.table.terms.find(word)
+            table.terms.find(word)
             for leaf in text_leaves(words)
             if isinstance(leaf, Term | Phrase)
-            for word in self._tokens(leaf.text)
+            for word in anchors.tokens(leaf.text)
         }
         best, most = None, -1
-        for use, text in self.table.anchor_texts(target):
-            shared = len(wanted.intersection(self.table.words(text)))
+        for use, text in table.anchor_texts(target):
+            shared = len(wanted.intersection(table.words(text)))
             if shared > most:
                 best, most = use, shared
         if best is None:
             return None
-        anchor = self.table.anchor(best)
+        anchor = table.anchor(best)
         return FoundByLinks(anchor.text, anchor.hosts)
 
 
-def counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
+def _counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
     """Return the targets whose inlink count matches a leaf of one of INLINK_COUNTS."""
     span = inlink_span(leaf)
     unlinked = span.is_met(0)
@@ -342,9 +347,10 @@ def counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
     return TargetSet(np.flatnonzero((counts >= span.low) & (counts <= high)), unlinked)
 
 
-def linking_counts(table: AnchorTable, name: str, targets: TargetNumbers) -> TargetNumbers:
+def linking_counts(table: AnchorTable | None, name: str, targets: TargetNumbers) -> TargetNumbers:
     """Return how many `documents`, `hosts` or `domains` link to targets, 0 for NO_TARGET."""
-    there = targets != NO_TARGET
     found = np.zeros(len(targets), dtype=np.int64)
-    found[there] = table.counts(name)[targets[there]]
+    if table is not None:
+        there = targets != NO_TARGET
+        found[there] = table.counts(name)[targets[there]]
     return found

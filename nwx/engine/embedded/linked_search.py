@@ -16,19 +16,16 @@ from nwx.engine.anchors.scores import (
     FoundTargets,
     LinkRanking,
     TargetSet,
-    counted_targets,
     linking_counts,
 )
 from nwx.engine.anchors.table import NO_TARGET, UNKNOWN, AnchorBlobs, AnchorTable, Scores
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of
 from nwx.engine.embedded.documents.order import OrderedHits, by_date
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.model import FoundByLinks, ScoreParts, Sort
-from nwx.query.fields import ANCHOR
 from nwx.query.question import HiddenDocuments
 from nwx.query.tree import Leaf, Node
 from nwx.settings import RankingSettings
@@ -75,8 +72,6 @@ class LinkedDocuments:
 
     def inlinks(self, nums: Ints) -> Ints:
         """Return how many pages link to each of some documents."""
-        if self.table is None:
-            return np.zeros(len(nums), dtype=np.int64)
         return linking_counts(self.table, "documents", self.targets[nums])
 
 
@@ -151,9 +146,7 @@ class LinkedSearch:
         self._rank_weights = rank_weights
         self._texts: dict[int, float] = {}
         self._found_nums: Ints = np.zeros(0, dtype=np.int64)
-        self._weights = weights
-        table = documents.table
-        self._ranking = None if table is None else LinkRanking(table, weights, tokens, fold)
+        self._ranking = LinkRanking(documents.table, weights)
 
     @property
     def state(self) -> str:
@@ -163,19 +156,15 @@ class LinkedSearch:
     @property
     def ranks(self) -> bool:
         """Return whether links take part in the order of results."""
-        return self._ranking is not None and self._weights.are_set
+        return self._ranking.ranks
 
     def found(self, tree: Node) -> FoundTargets | None:
         """Return what anchors find of a query, None where they take no part in it."""
-        return None if self._ranking is None else self._ranking.found(tree)
+        return self._ranking.found(tree)
 
     def meet(self, leaf: Leaf) -> Bools:
         """Return for each number whether its document meets a leaf with one of JOINED_FIELDS."""
-        if self._ranking is not None:
-            return self._documents.meet(self._ranking.leaf_targets(leaf))
-        if leaf.field == ANCHOR:
-            return self._documents.meet(TargetSet(np.zeros(0, dtype=np.int64)))
-        return self._documents.meet(counted_targets(None, leaf))
+        return self._documents.meet(self._ranking.leaf_targets(leaf))
 
     def nums(self, found: FoundTargets) -> Ints:
         """Return the documents of found targets, in order."""
@@ -205,8 +194,7 @@ class LinkedSearch:
         scores = np.maximum(texts, self._anchor_scores(found, every))
         first = _firsts(every, groups, _in_order(columns, every, scores))
         window = first[:FACTOR_WINDOW]
-        if self._ranking is not None:
-            scores[window] *= self._ranking.factors(targets[window])
+        scores[window] *= self._ranking.factors(targets[window])
         window = window[np.argsort(-scores[window], kind="stable")]
         shown = np.concatenate([window, first[FACTOR_WINDOW:]])[:wanted]
         self._texts = dict(zip(every[: len(own)].tolist(), texts.tolist(), strict=False))
@@ -262,7 +250,7 @@ class LinkedSearch:
         A `query` of None scores none. `by_words` are the documents that match by their own words,
         in order.
         """
-        if self._ranking is None:
+        if self._ranking.table is None:
             return {}
         targets = self._documents.targets[np.array(nums, dtype=np.int64)]
         anchors = self._anchor_scores(found, np.array(nums, dtype=np.int64))
@@ -297,7 +285,7 @@ class LinkedSearch:
     def _found_by(
         self, found: FoundTargets | None, target: int, alone: bool
     ) -> FoundByLinks | None:
-        if not alone or found is None or self._ranking is None or target == NO_TARGET:
+        if not alone or found is None or target == NO_TARGET:
             return None
         return self._ranking.found_by(target, found.words)
 

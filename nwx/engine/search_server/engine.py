@@ -89,8 +89,6 @@ class SearchServerEngine(CaptureLookups, Engine):
             self._schema,
             self._parallel,
             LinkedSearches(
-                self._server,
-                self._name(IndexName.DOCUMENTS),
                 AnchorBlobs(self._inlink_index(_ANCHORS), self.dates, _KEPT_SECONDS),
                 ranking or RankingSettings(),
             ),

@@ -7,7 +7,7 @@ from dataclasses import field
 from tantivy import FieldType, Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.documents.analyzer import fold, tokens
+from nwx.engine.analyzer import fold, tokens
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
 from nwx.engine.embedded.documents.terms import Terms, is_plain
 from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from tantivy import DocAddress, Query
 
 from nwx.data_classes import dataclass
+from nwx.engine.analyzer import tokens
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.analyzer import tokens
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of, boosted
 from nwx.engine.embedded.documents.stored_columns import Ints

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
-from nwx.engine.embedded.documents.analyzer import fold, tokens
+from nwx.engine.analyzer import fold, tokens
 from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, is_any, text_leaves
 from nwx.query.words import likeness, matcher, pattern_pieces
 

@@ -13,7 +13,7 @@ import msgspec
 import tantivy
 
 from nwx import mappings
-from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer, tokenized, tokens
+from nwx.engine.analyzer import ANALYZER, text_analyzer, tokenized, tokens
 from nwx.engine.embedded.folder import TantivyError
 from nwx.engine.entries import IndexEntry
 from nwx.errors import EngineVersionError

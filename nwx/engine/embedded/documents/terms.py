@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from tantivy import Occur, Query
 
-from nwx.engine.embedded.documents.analyzer import tokens
+from nwx.engine.analyzer import tokens
 from nwx.engine.embedded.documents.tantivy_index import (
     VALUES_APART,
     WORDS,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.documents.analyzer import tokens
+from nwx.engine.analyzer import tokens
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves
 

@@ -1,38 +1,31 @@
 """Links in searches on a server: queries of documents found by them, and the order they make."""
 
 import math
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from cachetools import LRUCache
 
 from nwx.engine.anchors.scores import (
     FACTOR_WINDOW,
     FoundTargets,
     LinkRanking,
     TargetSet,
-    counted_targets,
 )
 from nwx.engine.anchors.table import NO_TARGET, AnchorBlobs, AnchorTable
 from nwx.engine.search_server.documents.compile import NOTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.schema import NUMBER
-from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.server import Body
 from nwx.errors import QueryError
 from nwx.model import FoundByLinks, ScoreParts
-from nwx.query.fields import ANCHOR
 from nwx.query.question import DocumentQuery
 from nwx.query.tree import (
     All,
     Leaf,
     Node,
-    Phrase,
-    Term,
     has_scores,
     joined_leaves,
-    text_leaves,
 )
 from nwx.settings import RankingSettings
 
@@ -91,73 +84,19 @@ _MOST_URLS = 1_000_000
 _STEPS = 20
 """Scores of anchors are told apart by one part in so many: each score is a clause of the query."""
 
-_KNOWN_TEXTS = 10_000
-
-
-class ServerWords:
-    """Words and folded texts as the analyzer of the server has them; threads may share it."""
-
-    def __init__(self, server: Server, index: str) -> None:
-        self._server = server
-        self._path = f"/{quoted(index)}/_analyze"
-        self._guard = threading.Lock()
-        self._known: LRUCache[str, tuple[str, ...]] = LRUCache(_KNOWN_TEXTS)
-
-    def read(self, texts: Sequence[str]) -> None:
-        """Request the words of all unknown texts at once."""
-        with self._guard:
-            new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if not new:
-            return
-        found: dict[str, list[str]] = {text: [] for text in new}
-        ends = np.cumsum([_units(text) + 1 for text in new])
-        answer = self._server.request("POST", self._path, {"analyzer": "text", "text": new})
-        for token in answer["tokens"]:
-            text = new[int(np.searchsorted(ends, token["start_offset"], side="right"))]
-            found[text].append(token["token"])
-        with self._guard:
-            for text, words in found.items():
-                self._known[text] = tuple(words)
-
-    def tokens(self, text: str) -> Sequence[str]:
-        """Return the words of a text."""
-        self.read([text])
-        with self._guard:
-            return self._known[text]
-
-    def fold(self, text: str) -> str:
-        """Return a text as it is compared with words."""
-        words = self.tokens(text)
-        # Only signs stand between words, and no term has any.
-        return words[0] if len(words) == 1 else text.lower()
-
-
-def _units(text: str) -> int:
-    """Return the length of a text in units of UTF-16, by which the server counts."""
-    return len(text) + sum(character > "\uffff" for character in text)
-
 
 class LinkedSearches:
     """What joins searches with the anchors of now; threads may share it."""
 
-    def __init__(self, server: Server, documents: str, blobs: AnchorBlobs,
-                 weights: RankingSettings) -> None:  # fmt: skip
+    def __init__(self, blobs: AnchorBlobs, weights: RankingSettings) -> None:
         self._blobs = blobs
         self._weights = weights
-        self._words = ServerWords(server, documents)
 
     def search(self, query: DocumentQuery, hidden: HiddenParts) -> "LinkedSearch":
         """Return the link data for a search that leaves out hidden documents."""
         table = self._blobs.table(hidden.rules)
-        weights = query.ranking.links(self._weights)
-        ranking = None
-        if table is not None:
-            leaves = [leaf for leaf in text_leaves(query.tree) if isinstance(leaf, Term | Phrase)]
-            if weights.anchor_weight or any(leaf.field == ANCHOR for leaf in leaves):
-                wanted = [leaf.text for leaf in leaves if leaf.field in ("", ANCHOR)]
-                self._words.read(wanted)
-            ranking = LinkRanking(table, weights, self._words.tokens, self._words.fold)
-        return LinkedSearch(query, table, ranking, hidden, ranks=weights.are_set)
+        ranking = LinkRanking(table, query.ranking.links(self._weights))
+        return LinkedSearch(query, ranking, hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +114,13 @@ class LinkedSearch:
     def __init__(
         self,
         query: DocumentQuery,
-        table: AnchorTable | None,
-        ranking: LinkRanking | None,
+        ranking: LinkRanking,
         hidden: HiddenParts,
-        *,
-        ranks: bool,
     ) -> None:
-        self.table = table
-        self.ranks = ranks and table is not None
+        self.table = ranking.table
+        self.ranks = ranking.ranks
         self._ranking = ranking
-        self._found = None if ranking is None else ranking.found(query.tree)
+        self._found = ranking.found(query.tree)
         levels = {} if self._found is None else _levels(self._found)
         self.is_scored = has_scores(query.tree) or bool(levels)
         self._scores = {target: score for score, targets in levels.items() for target in targets}
@@ -210,12 +146,7 @@ class LinkedSearch:
         return [] if self.table is None else self.table.keys.take(targets)
 
     def _leaf_query(self, leaf: Leaf) -> Query:
-        if self._ranking is not None:
-            found = self._ranking.leaf_targets(leaf)
-        elif leaf.field == ANCHOR:
-            found = TargetSet(np.zeros(0, dtype=np.int64))
-        else:
-            found = counted_targets(None, leaf)
+        found = self._ranking.leaf_targets(leaf)
         query = self._targets_query(found)
         return {"constant_score": {"filter": query}}
 
@@ -238,8 +169,6 @@ class LinkedSearch:
 
     def factors(self, targets: Sequence[int]) -> list[float]:
         """Return what scores are multiplied by, by targets."""
-        if self._ranking is None:
-            return [1.0] * len(targets)
         found: list[float] = self._ranking.factors(np.array(targets, dtype=np.int64)).tolist()
         return found
 
@@ -252,9 +181,7 @@ class LinkedSearch:
 
     def score_parts(self, target: int, text: float, factor: float, *, is_below: bool) -> ScoreParts:
         """Return the components of the score of a hit."""
-        domains = 0
-        if self._ranking is not None:
-            domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
+        domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
         anchor = self._scores.get(target, 0.0)
         if self.query.pages_first:
             anchor *= self.query.ranking.below_pages if is_below else 1.0
@@ -262,7 +189,7 @@ class LinkedSearch:
 
     def found_by(self, target: int) -> FoundByLinks | None:
         """Return the anchor text that a document was found by, None where it was not."""
-        if self._found is None or self._ranking is None or target not in self._scores:
+        if self._found is None or target not in self._scores:
             return None
         return self._ranking.found_by(target, self._found.words)
 

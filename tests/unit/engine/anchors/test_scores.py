@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nwx.engine.analyzer import tokens
 from nwx.engine.anchors.scores import AnchorWords
 from nwx.engine.anchors.table import NO_TARGET, AnchorBlobs, AnchorTable
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents.analyzer import fold, tokens
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.parts import clean_anchor
 from nwx.model import Batch
@@ -85,7 +85,7 @@ def test_targets_are_those_of_a_brute_force(tmp_path: Path, seed: int) -> None:
     batches = random_batches(seed)
     table, uses = _linked(tmp_path / "archive", batches), _uses(batches)
     assert set(table.keys.all()) == set(uses)
-    words = AnchorWords(table, tokens, fold)
+    words = AnchorWords(table)
     chance = random.Random(seed)
     for _ in range(150):
         node = _random_node(chance)
@@ -104,7 +104,7 @@ def test_targets_are_those_of_a_brute_force(tmp_path: Path, seed: int) -> None:
 def test_patterns_ranges_and_likeness(tmp_path: Path) -> None:
     batches = random_batches(4)
     table, uses = _linked(tmp_path / "archive", batches), _uses(batches)
-    words = AnchorWords(table, tokens, fold)
+    words = AnchorWords(table)
 
     def keys(node: Node) -> set[str]:
         return {table.keys[one] for one in words.targets(node).tolist()}

@@ -8,8 +8,8 @@ import pytest
 import tantivy
 
 from nwx.engine import work as work_of_questions
+from nwx.engine.analyzer import ANALYZER, text_analyzer
 from nwx.engine.embedded.documents import compile
-from nwx.engine.embedded.documents.analyzer import ANALYZER, text_analyzer
 from nwx.engine.embedded.documents.compile import (
     between_query,
     matcher,

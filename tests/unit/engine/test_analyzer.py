@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.embedded.documents.analyzer import (
+from nwx.engine.analyzer import (
     _exact_tokens,
     fold,
     text_analyzer,
