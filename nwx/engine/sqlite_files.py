@@ -5,10 +5,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from nwx.bulk.batches import batches
 from nwx.errors import EngineVersionError
 
 _WAIT_SECONDS = 60.0
+_AT_ONCE = 500
 
 
 def sqlite_uri(path: Path, *, read_only: bool) -> str:
@@ -85,3 +88,14 @@ def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
             format=known,
         )
     return int(found)
+
+
+def among(
+    db: sqlite3.Connection, command: str, values: Iterable[object], *first: object
+) -> Iterator[Any]:
+    """Stream the rows of a command with `IN ({})`, for each of some values once.
+
+    `first` are its parameters before these.
+    """
+    for some in batches(dict.fromkeys(values), _AT_ONCE):
+        yield from db.execute(command.format(",".join("?" * len(some))), (*first, *some))

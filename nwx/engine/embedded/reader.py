@@ -3,9 +3,10 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nwx.bulk.whole_files import unsealed_json
@@ -23,6 +24,7 @@ from nwx.engine.entries import (
     file_from_entry,
     file_id,
 )
+from nwx.engine.sqlite_files import among
 from nwx.errors import EngineError
 from nwx.model import Dates, Document, IndexName, SourceFile
 
@@ -54,22 +56,18 @@ def stored_documents(searcher: "DocumentSearcher", nums: list[int]) -> dict[str,
 def stored_dates(db: sqlite3.Connection, ids: Collection[str]) -> dict[str, Dates]:
     """Return the dates of these ids."""
     by_num = {num: id.hex() for id, num in find_nums(db, map(id_bytes, ids)).items()}
-    return {by_num[num]: one for num, one in _dates(db, list(by_num))}
+    return {by_num[num]: one for num, one in _dates(db, by_num)}
 
 
-def _dates(db: sqlite3.Connection, nums: Sequence[int]) -> Iterator[tuple[int, Dates]]:
-    for start in range(0, len(nums), _CHUNK):
-        chunk = nums[start : start + _CHUNK]
-        rows = db.execute(
-            "SELECT num, key, timestamp, name FROM dates JOIN seen USING (num)"
-            " JOIN collections ON code = collection"
-            f" WHERE num IN ({','.join('?' * len(chunk))}) ORDER BY num, timestamp, name",
-            chunk,
-        )
-        for num, group in groupby(rows, key=lambda row: row[0]):
-            run = list(group)
-            seen = tuple((f"{timestamp:014}", name) for _, _, timestamp, name in run)
-            yield num, Dates(run[0][1], seen)
+def _dates(db: sqlite3.Connection, nums: Iterable[int]) -> Iterator[tuple[int, Dates]]:
+    command = (
+        "SELECT num, key, timestamp, name FROM dates JOIN seen USING (num)"
+        " JOIN collections ON code = collection WHERE num IN ({}) ORDER BY num, timestamp, name"
+    )
+    for num, group in groupby(among(db, command, nums), key=itemgetter(0)):
+        run = list(group)
+        seen = tuple((f"{timestamp:014}", name) for _, _, timestamp, name in run)
+        yield num, Dates(run[0][1], seen)
 
 
 def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> Iterator[IndexEntry]:

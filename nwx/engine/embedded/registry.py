@@ -1,10 +1,9 @@
 """What SQLite holds of documents, dates and captures, as its one writer sees it."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, islice
-from typing import Any
+from itertools import count
 
 from nwx.captures import CaptureTuple, CaptureValues
 from nwx.data_classes import dataclass
@@ -13,9 +12,9 @@ from nwx.engine.embedded.captures.cdx_order import ordered_columns
 from nwx.engine.embedded.checks.sums import seen_changing, seen_growing
 from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
+from nwx.engine.sqlite_files import among
 from nwx.model import IndexName
 
-_CHUNK = 500
 _KEY_COLUMNS = (
     "num",
     "precedence",
@@ -181,7 +180,7 @@ class Registry:
         for hash, num in hashed:
             first.setdefault(hash, num)
         command = f"SELECT {kind}_hash, {kind}_group FROM documents WHERE {kind}_hash IN ({{}})"
-        return first | dict(_rows(self._db, command, first))
+        return first | dict(among(self._db, command, first))
 
     def _code(self, field: str, text: str | None) -> int:
         """Return the code of a facet's value, 0 of none."""
@@ -321,13 +320,13 @@ class Registry:
 
 def find_nums(db: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, int]:
     """Return the numbers of those ids that have one."""
-    return dict(_rows(db, "SELECT id, num FROM ids WHERE id IN ({})", ids))
+    return dict(among(db, "SELECT id, num FROM ids WHERE id IN ({})", ids))
 
 
 def find_documents(db: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
     """Return number and precedence of those ids that are documents."""
     command = "SELECT id, num, precedence FROM ids JOIN documents USING (num) WHERE id IN ({})"
-    return {id: (num, rank) for id, num, rank in _rows(db, command, ids)}
+    return {id: (num, rank) for id, num, rank in among(db, command, ids)}
 
 
 def id_bytes(id: str) -> bytes:
@@ -336,12 +335,6 @@ def id_bytes(id: str) -> bytes:
         return bytes.fromhex(id)
     except ValueError:
         return b""
-
-
-def _rows(db: sqlite3.Connection, command: str, values: Iterable[bytes | int]) -> Iterator[Any]:
-    values = iter(values)
-    while chunk := list(islice(values, _CHUNK)):
-        yield from db.execute(command.format(",".join("?" * len(chunk))), chunk)
 
 
 def _offset(number: str) -> int:

@@ -15,9 +15,9 @@ from nwx.engine.embedded.captures.blocks import (
     Same,
     chosen_captures,
 )
+from nwx.engine.sqlite_files import among
 
 _NAMES = "SELECT code, collection, name FROM sources WHERE code IN ({})"
-_NAMES_AT_ONCE = 500
 _NAMES_KEPT = 200_000
 
 
@@ -123,11 +123,8 @@ def _file_names(
 ) -> dict[str, tuple[str, ...]]:
     """Return collection and name of files, and keep them with those that are known."""
     found = {code: name for code in codes if (name := (known.get(code) if known else None))}
-    missing = sorted(codes - found.keys())
-    for begin in range(0, len(missing), _NAMES_AT_ONCE):
-        some = ",".join(map(str, map(int, missing[begin : begin + _NAMES_AT_ONCE])))
-        for code, *name in db.execute(_NAMES.format(some)):
-            found[str(code)] = tuple(name)
+    for code, *name in among(db, _NAMES, map(int, sorted(codes - found.keys()))):
+        found[str(code)] = tuple(name)
     if known is not None:
         known.add(found)
     return found

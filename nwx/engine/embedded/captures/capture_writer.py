@@ -36,6 +36,7 @@ from nwx.engine.embedded.captures.runs import (
     shown_runs,
 )
 from nwx.engine.embedded.database import CAPTURE_NUMBERS, add_rows, count_rows
+from nwx.engine.sqlite_files import among
 from nwx.model import IndexName
 
 STEP_BLOCKS = 160
@@ -43,7 +44,6 @@ STEP_BLOCKS = 160
 
 _FILE_FIELDS = VALUE_FIELDS[:2]
 _CODES = "SELECT name, code FROM sources WHERE collection = ? AND name IN ({})"
-_NAMES_AT_ONCE = 500
 _CODES_KEPT = 200_000
 _INSERT_BLOCK = "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -214,11 +214,8 @@ class CaptureAdder:
         for collection, name in sorted(files - codes.keys()):
             new[collection].append(name)
         for collection, names in new.items():
-            for begin in range(0, len(names), _NAMES_AT_ONCE):
-                some = names[begin : begin + _NAMES_AT_ONCE]
-                command = _CODES.format(",".join("?" * len(some)))
-                for name, code in self._db.execute(command, (collection, *some)):
-                    codes[collection, name] = code
+            for name, code in among(self._db, _CODES, names, collection):
+                codes[collection, name] = code
         unknown = [(collection, name) for collection, names in new.items() for name in names]
         unknown = [file for file in unknown if file not in codes]
         (last,) = self._db.execute("SELECT coalesce(max(code), 0) FROM sources").fetchone()

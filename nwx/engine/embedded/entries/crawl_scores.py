@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nwx.engine.embedded.entries.tables import among
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_index import (
     DocumentScore,
@@ -20,6 +19,7 @@ from nwx.engine.indices.crawl_index import (
     link_id,
     link_key,
 )
+from nwx.engine.sqlite_files import among
 from nwx.values.urls import url_parts
 
 _BLACKLISTED = -1.0

@@ -18,10 +18,11 @@ from nwx.engine.embedded.entries.own_database import (
     note_count,
 )
 from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-from nwx.engine.embedded.entries.tables import among, unpack_entry
+from nwx.engine.embedded.entries.tables import unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.entry_store import BY_ID, EVERY_ENTRY, Change, EntryFilter, EntryOrder
+from nwx.engine.sqlite_files import among
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS pairs (

@@ -34,6 +34,7 @@ from nwx.engine.indices.picture_index import (
     is_hidden,
     picture_from_entry,
 )
+from nwx.engine.sqlite_files import among
 from nwx.engine.work import Work, current_work
 from nwx.errors import WindowError
 from nwx.model import Total
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 
 _CHECKED_STEPS = 10_000
+_CONTENT = "SELECT content FROM entries"
+_HASHES = "SELECT num, hash FROM measures WHERE hash IS NOT NULL ORDER BY area DESC, id"
 
 _SCHEMA = """
 -- Pictures (page '') and appearances; `picture` is the number of a picture's entry, its own or
@@ -138,17 +141,22 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:
         with asking(self.database) as db:
-            found = picture_rows.picture_entries_of(db, ids)
-            return {entry["id"]: picture_from_entry(entry) for entry in found}
+            found = among(db, f"{_CONTENT} WHERE page = '' AND id IN ({{}})", ids)
+            pictures = [picture_from_entry(unpack_entry(content)) for (content,) in found]
+        return {one.id: one for one in pictures}
 
     def appearances_at(self, urlkeys: Collection[str]) -> list[Appearance]:
         with asking(self.database) as db:
-            found = picture_rows.appearance_entries_at(db, urlkeys)
-            return [appearance_from_entry(entry) for entry in found]
+            found = among(db, f"{_CONTENT} WHERE page <> '' AND urlkey IN ({{}})", urlkeys)
+            return [appearance_from_entry(unpack_entry(content)) for (content,) in found]
 
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
+        command = (
+            "SELECT urlkey, count(*) FROM entries WHERE page <> '' AND urlkey IN ({})"
+            " GROUP BY urlkey"
+        )
         with asking(self.database) as db:
-            return picture_rows.appearance_numbers_at(db, urlkeys)
+            return dict(among(db, command, urlkeys))
 
     def search(self, question: PictureQuestion) -> PictureResult:
         if question.offset + question.limit > PICTURE_WINDOW:
@@ -189,7 +197,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
     ) -> list[SimilarPicture]:
         with asking(self.database) as db:
             found: list[SimilarPicture] = []
-            numbers = self._nearest(picture_rows.picture_change(db), db, hash, distance)
+            numbers = self._nearest(db, hash, distance)
             # Those that are hidden are met while going on: most are not.
             for start in range(0, len(numbers), limit):
                 chunk = dict(numbers[start : start + limit])
@@ -204,17 +212,17 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
                     break
             return found[:limit]
 
-    def _nearest(
-        self, change: int, db: sqlite3.Connection, hash: int, distance: int
-    ) -> list[tuple[int, int]]:
+    def _nearest(self, db: sqlite3.Connection, hash: int, distance: int) -> list[tuple[int, int]]:
         """Return the numbers of similar pictures with their distances, the most similar first."""
         # Imported here: sizes of indices are counted without.
         import numpy as np
 
+        (change,) = db.execute("SELECT number FROM changes").fetchone()
         with self._guard:
             kept = self._hashes
         if kept is None or kept[0] != change:
-            stored = np.array(picture_rows.hashes(db), dtype=np.int64).reshape(-1, 2)
+            hashes = db.execute(_HASHES).fetchall()
+            stored = np.array(hashes, dtype=np.int64).reshape(-1, 2)
             kept = change, stored[:, 0].copy(), stored[:, 1].copy().view(np.uint64)
             with self._guard:
                 self._hashes = kept
@@ -249,5 +257,5 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def entries(self) -> Iterator[IndexEntry]:
         with asking(self.database) as db:
-            for (content,) in db.execute("SELECT content FROM entries ORDER BY id"):
+            for (content,) in db.execute(f"{_CONTENT} ORDER BY id"):
                 yield unpack_entry(content)

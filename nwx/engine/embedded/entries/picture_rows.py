@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nwx.engine.embedded.entries.tables import among, pack_entry, unpack_entry
+from nwx.engine.embedded.entries.tables import pack_entry, unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.picture_index import (
     COLOURS,
@@ -20,6 +20,7 @@ from nwx.engine.indices.picture_index import (
     picture_entry,
     words_of_appearance,
 )
+from nwx.engine.sqlite_files import among
 from nwx.query.question import HiddenDocuments
 from nwx.query.tree import Bool, Node, Phrase, Wildcard
 from nwx.query.words import FieldCondition, PictureQuery
@@ -277,26 +278,6 @@ def entries_by_number(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[in
     return {num: unpack_entry(content) for num, content in among(db, command, numbers)}
 
 
-def picture_entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
-    """Yield the entries of pictures."""
-    command = "SELECT content FROM entries WHERE page = '' AND id IN ({})"
-    return (unpack_entry(content) for (content,) in among(db, command, ids))
-
-
-def appearance_entries_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> Iterator[IndexEntry]:
-    """Yield the entries of the appearances of images of these urlkeys."""
-    command = "SELECT content FROM entries WHERE page <> '' AND urlkey IN ({})"
-    return (unpack_entry(content) for (content,) in among(db, command, urlkeys))
-
-
-def appearance_numbers_at(db: sqlite3.Connection, urlkeys: Iterable[str]) -> dict[str, int]:
-    """Return how many appearances images of these urlkeys have."""
-    command = (
-        "SELECT urlkey, count(*) FROM entries WHERE page <> '' AND urlkey IN ({}) GROUP BY urlkey"
-    )
-    return dict(among(db, command, urlkeys))
-
-
 def appearance_entries_of(
     db: sqlite3.Connection, id: str, hidden: HiddenDocuments
 ) -> list[IndexEntry]:
@@ -338,15 +319,3 @@ def _forget_picture(db: sqlite3.Connection, num: int) -> None:
         entry.pop("picture", None)
         values = (pack_entry(entry), appearance)
         db.execute("UPDATE entries SET picture = 0, content = ? WHERE num = ?", values)
-
-
-def hashes(db: sqlite3.Connection) -> list[tuple[int, int]]:
-    """Return the numbers of the pictures that have a hash, with it, the largest first."""
-    command = "SELECT num, hash FROM measures WHERE hash IS NOT NULL ORDER BY area DESC, id"
-    return db.execute(command).fetchall()
-
-
-def picture_change(db: sqlite3.Connection) -> int:
-    """Return a number that grows with each change."""
-    (number,) = db.execute("SELECT number FROM changes").fetchone()
-    return int(number)

@@ -6,12 +6,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
-from nwx.engine.embedded.entries.tables import among
+from nwx.bulk.batches import batches
 from nwx.engine.indices.crawl_queue import LeaseLimits, LimitsOf, UrlState
 from nwx.engine.indices.queue_entries import QueueEntry
+from nwx.engine.sqlite_files import among
 
 _CHUNK = 500
 _SELECT = (
@@ -101,7 +101,7 @@ def _write_urls(
 ) -> None:
     inserted = (_row(id, one, queues) for id, one in new.items() if id not in known)
     changed = (_row(id, one, queues) for id, one in new.items() if id in known)
-    while rows := list(islice(inserted, _CHUNK)):
+    for rows in batches(inserted, _CHUNK):
         db.executemany(
             "INSERT INTO urls (queue, url, priority, via, state, lease, leased_until, marks, id)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -10,7 +10,6 @@ from cachetools import LRUCache
 from nwx.engine.embedded.entries.own_database import OwnDatabase, OwnIndex
 from nwx.engine.embedded.entries.tables import (
     Condition,
-    among,
     entry_faults,
     find_sql,
     groups_sql,
@@ -31,6 +30,7 @@ from nwx.engine.indices.entry_store import (
     GroupSums,
     Totals,
 )
+from nwx.engine.sqlite_files import among
 
 _TOTALS_KEPT = 64
 

@@ -4,7 +4,6 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from nwx import mappings
 from nwx.engine.embedded.entries.own_database import (
@@ -21,7 +20,6 @@ from nwx.engine.indices.declarations import INDICES, EntryFields
 from nwx.engine.indices.entry_store import EntryFilter, EntryOrder
 from nwx.model import IndexName
 
-_AT_ONCE = 500
 _FAST_COMPRESSION = 1
 _SQL_TYPES = {"double": "REAL NOT NULL", "integer": "INTEGER", "long": "INTEGER"}
 
@@ -218,14 +216,6 @@ def unpack_entry(packed: bytes) -> IndexEntry:
 
     entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
     return entry
-
-
-def among(db: sqlite3.Connection, command: str, values: Iterable[object]) -> Iterator[Any]:
-    """Stream the rows of a command with `IN ({})`, for each of some values once."""
-    listed = list(dict.fromkeys(values))
-    for start in range(0, len(listed), _AT_ONCE):
-        chunk = listed[start : start + _AT_ONCE]
-        yield from db.execute(command.format(", ".join("?" * len(chunk))), chunk)
 
 
 _NUMBER_DIGITS = 12
