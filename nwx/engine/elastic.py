@@ -18,7 +18,6 @@ class ElasticServer(Server):
     # The form that servers of version 8 and 9 both speak.
     media_type = "application/vnd.elasticsearch+{}; compatible-with=8"
     ignored_field = "_ignored"
-    highlight_limit = "max_analyzed_offset"
     has_dense_vectors = True
 
     def _is_own(self, meta: ApiResponseMeta, answer: object) -> bool:

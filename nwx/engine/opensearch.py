@@ -22,7 +22,6 @@ class OpenSearchServer(Server):
     product = "OpenSearch"
     prefix = "opensearch+"
     ignored_field = TOO_LONG  # what is too long is not in its own `_ignored`
-    highlight_limit = "max_analyzer_offset"
 
     def __init__(self, address: str, settings: ServerSettings) -> None:
         if settings.api_key:

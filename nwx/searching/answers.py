@@ -244,7 +244,7 @@ def highlighted(tree: Node, text: str) -> tuple[tuple[str, bool], ...]:
     Case and accents are ignored. Each word of a phrase counts. At most 2,000 words are marked.
     """
     # Imported here: lists of hits do without.
-    from nwx.engine.embedded.documents.snippets import Highlighter
+    from nwx.engine.snippets import Highlighter
 
     return Highlighter(tree).marked(text, _MOST_MARKS)
 

@@ -122,12 +122,7 @@ def test_a_snippet_begins_and_ends_at_words(archive: Engine, query: object) -> N
 
 
 @pytest.mark.parametrize("query", LONG_TEXTS)
-def test_an_ellipsis_tells_that_the_text_goes_on(
-    archive: Engine, kind: str, request: pytest.FixtureRequest, query: object
-) -> None:
-    if kind != "embedded":
-        reason = "its highlighter does not tell where in the text a passage is"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_an_ellipsis_tells_that_the_text_goes_on(archive: Engine, query: object) -> None:
     text = "".join(text for text, _ in snippet(archive, query))
     shown = text.removeprefix("… ").removesuffix(" …")
     assert shown in " ".join(LONG.split())

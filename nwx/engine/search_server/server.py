@@ -142,9 +142,6 @@ class Server(ABC):
     has_dense_vectors: ClassVar[bool] = False
     """Whether fields can be of the type `dense_vector`, and searched by it."""
 
-    highlight_limit: ClassVar[str]
-    """The option of highlighting that says how many characters are looked at."""
-
     def __init__(self, address: str, settings: ServerSettings) -> None:
         self.address = without_secrets(address)
         self._plain = self.address.removeprefix(self.prefix)

@@ -31,7 +31,6 @@ from nwx.engine.embedded.documents.order import (
     steps,
 )
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search, without_joined
-from nwx.engine.embedded.documents.snippets import Highlighter, Piece
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates, similar_words
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
@@ -42,6 +41,7 @@ from nwx.engine.embedded.linked_search import (
     scored_among,
 )
 from nwx.engine.entries import IndexEntry, hit_from_entry
+from nwx.engine.snippets import Highlighter, Piece
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition

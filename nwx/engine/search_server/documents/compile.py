@@ -25,7 +25,6 @@ from nwx.query.tree import (
     Wildcard,
     field_type,
     is_any,
-    text_leaves,
 )
 
 Query = dict[str, Any]
@@ -218,12 +217,6 @@ def _highest(parts: list[int], place: int) -> int:
 
 def _to_digits(parts: list[int]) -> str:
     return "{:04}{:02}{:02}{:02}{:02}{:02}".format(*parts)
-
-
-def highlight_query(node: Node, field: str) -> Query:
-    """Return the query of matches to mark in a text field: all words, of any field."""
-    parts = [_leaf(part, field) for part in text_leaves(node) if not is_any(part)]
-    return {"bool": {"should": parts}} if parts else NOTHING
 
 
 def own_query(one: DateCondition) -> Query:

@@ -32,12 +32,13 @@ from nwx.engine.search_server.documents.linked_search import (
     ranking_body,
 )
 from nwx.engine.search_server.documents.order import DateOrder, InlinkOrder
-from nwx.engine.search_server.documents.store import SOURCE, Highlighting, to_hit
+from nwx.engine.search_server.documents.store import SNIPPET_SOURCE, SOURCE, to_hit
 from nwx.engine.search_server.documents.trends import TrendCounts
 from nwx.engine.search_server.pages import Search, pages, search_each, search_page, within
 from nwx.engine.search_server.refusals import query_errors
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.snippets import Highlighter
 from nwx.model import (
     Collapse,
     FacetValue,
@@ -72,7 +73,7 @@ class _Plan:
     fold: str
     wanted: int
     order: DateOrder | None
-    highlighting: Highlighting
+    highlighter: Highlighter | None
 
     @property
     def sort(self) -> list[Body]:
@@ -133,7 +134,7 @@ class Searching:
             fold=FOLDS[question.collapse],
             wanted=question.offset + question.limit,
             order=self._date_order(question, links),
-            highlighting=Highlighting(links.query.tree),
+            highlighter=Highlighter(links.query.tree) if question.snippets else None,
         )
 
     def _date_order(self, question: Question, links: LinkedSearch) -> DateOrder | None:
@@ -228,10 +229,8 @@ class Searching:
         return body
 
     def _page(self, plan: _Plan) -> Body:
-        page: Body = {"_source": SOURCE, "docvalue_fields": list({NUMBER, plan.fold})}
-        if plan.question.snippets:
-            page["highlight"] = plan.highlighting.body(self._server.highlight_limit)
-        return page
+        source = [*SOURCE, *SNIPPET_SOURCE] if plan.highlighter else SOURCE
+        return {"_source": source, "docvalue_fields": list({NUMBER, plan.fold})}
 
     def _page_scores(
         self, plan: _Plan, query: Query, answer: Body
@@ -275,7 +274,7 @@ class Searching:
                 dates,
                 hidden,
                 folded.versions.get(hit["fields"][plan.fold][0], 1),
-                plan.highlighting.pieces(hit),
+                plan.highlighter,
             )
             for hit in hits
         ]

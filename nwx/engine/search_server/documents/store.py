@@ -1,13 +1,10 @@
 """The documents of a server: written, read, deleted, and as hits; and their words."""
 
-import re
-import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
-from nwx import mappings
 from nwx.engine.entries import (
     IndexEntry,
     document_entry,
@@ -16,15 +13,14 @@ from nwx.engine.entries import (
 )
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.partial_answers import partial_allowed
-from nwx.engine.search_server.documents.compile import highlight_query
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
 from nwx.engine.search_server.pages import entries_by_id, search_page
 from nwx.engine.search_server.schema import own_of_document
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.snippets import Highlighter, Piece
 from nwx.errors import EngineBusyError
 from nwx.model import Dates, Document, Hit
 from nwx.query.fields import DEFAULT_FIELDS
-from nwx.query.tree import Node
 from nwx.query.words import most_edits, nearest_words
 
 _ATTEMPTS = 20
@@ -144,62 +140,8 @@ SOURCE = [
 ]
 """What of a document a hit is made from."""
 
-_SNIPPET_CHARACTERS = 160
-_FRAGMENTS = 2
-_BETWEEN = " … "
-# Servers refuse to highlight more (index.highlight.max_analyzed_offset).
-_ANALYZED_CHARACTERS = 999_999
-_BLANKS = re.compile(r"\s+")
-_APOSTROPHE = "['\u2018\u2019\uff07]"
-_ARTICLE = rf"(?:{'|'.join(sorted(mappings.elided_articles()))}){_APOSTROPHE}"
-
-_Piece = tuple[str, bool]
-
-
-class Highlighting:
-    """Request for snippets, and reader of its answer.
-
-    Matches are marked by a random word made for each request, so that archived text cannot imitate
-    a mark.
-    """
-
-    def __init__(self, query: Node) -> None:
-        self._mark = f"\ue000{secrets.token_hex(6)}\ue001"
-        self._query = query
-
-    def body(self, limit_name: str) -> Body:
-        """Return the highlight request; `limit_name` is the server's name of its limit."""
-        return {
-            "fields": {"content": {}},
-            "type": "unified",
-            "highlight_query": highlight_query(self._query, "content"),
-            "pre_tags": [self._mark],
-            "post_tags": [self._mark],
-            "number_of_fragments": _FRAGMENTS,
-            "fragment_size": _SNIPPET_CHARACTERS,
-            "no_match_size": _SNIPPET_CHARACTERS,
-            "order": "score",
-            limit_name: _ANALYZED_CHARACTERS,
-        }
-
-    def pieces(self, hit: Body) -> tuple[_Piece, ...]:
-        """Return the snippet of a hit."""
-        fragments = hit.get("highlight", {}).get("content", ())
-        return tuple(_joined(self._split(text) for text in fragments))
-
-    def _split(self, fragment: str) -> list[_Piece]:
-        # The server marks whole tokens, with the article and possessive that its filters leave out.
-        marked = f"{self._mark}({_ARTICLE})?(.+?)({_APOSTROPHE}s)?{self._mark}"
-        alone = rf"\1{self._mark}\2{self._mark}\3"
-        texts = re.sub(marked, alone, _BLANKS.sub(" ", fragment), flags=re.I).split(self._mark)
-        return [(text, place % 2 == 1) for place, text in enumerate(texts) if text]
-
-
-def _joined(fragments: Iterable[Sequence[_Piece]]) -> Iterator[_Piece]:
-    for place, pieces in enumerate(fragments):
-        if place:
-            yield _BETWEEN, False
-        yield from pieces
+SNIPPET_SOURCE = ["content", "description"]
+"""What of a document its snippet is made from."""
 
 
 def to_hit(
@@ -207,11 +149,11 @@ def to_hit(
     dates: Mapping[str, Dates],
     hidden: HiddenParts,
     versions: int = 1,
-    snippet: tuple[_Piece, ...] = (),
+    highlighter: Highlighter | None = None,
 ) -> Hit:
     """Return a hit; `dates` has all dates of documents with more than their own.
 
-    Hidden dates are left out.
+    Hidden dates are left out. With a `highlighter` it has a snippet of its text.
     """
     source = hit["_source"]
     seen = {(source["timestamp"], source.get("collection", ""))}
@@ -221,4 +163,7 @@ def to_hit(
     dates_seen = tuple(sorted({timestamp for timestamp, _ in seen}))
     collections = tuple(sorted({collection for _, collection in seen}))
     score = hit.get("_score") or 0.0
+    snippet: tuple[Piece, ...] = ()
+    if highlighter is not None:
+        snippet = highlighter.snippet(source.get("content") or source.get("description", ""))
     return hit_from_entry(source, dates_seen, collections, score, snippet, versions)

@@ -12,7 +12,7 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import order, view
 from nwx.engine.embedded.documents.plan import without_joined
-from nwx.engine.embedded.documents.snippets import Highlighter
+from nwx.engine.snippets import Highlighter
 from nwx.keys import document_key
 from nwx.model import Batch, Collapse, Dates, Document, IndexName, Sort
 from nwx.query.question import Question

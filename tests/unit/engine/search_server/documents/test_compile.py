@@ -9,7 +9,6 @@ from nwx.engine.search_server.documents.compile import (
     Query,
     compile_node,
     digits_range,
-    highlight_query,
     leaf_query,
     own_query,
     seen_query,
@@ -194,20 +193,3 @@ def test_a_superset_lets_every_date_do() -> None:
     found = superset_query(request, {})["bool"]
     assert found["must"] == [{"constant_score": {"filter": EVERYTHING}}]
     assert found["must_not"] == [{"constant_score": {"filter": NOTHING}}]
-
-
-def test_words_are_marked_wherever_they_were_asked_for() -> None:
-    tree = Bool(
-        must=(Term("title", "a"), Term("host", "b"), Boost(Phrase("", "c d"), 2.0), All()),
-        must_not=(Term("", "e"),),
-    )
-    assert highlight_query(tree, "content") == {
-        "bool": {
-            "should": [
-                {"match_phrase": {"content": {"query": "a", "slop": 0}}},
-                {"match_phrase": {"content": {"query": "c d", "slop": 0}}},
-            ]
-        }
-    }
-    assert highlight_query(All(), "content") == NOTHING
-    assert highlight_query(Wildcard("", "*"), "content") == NOTHING

@@ -1,6 +1,6 @@
 """The part of a text where a query matches."""
 
-from nwx.engine.embedded.documents.snippets import SNIPPET_CHARACTERS, Highlighter
+from nwx.engine.snippets import SNIPPET_CHARACTERS, Highlighter
 from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Term, Wildcard
 
 
