@@ -28,7 +28,6 @@ from nwx.query.tree import (
     Leaf,
     Node,
     Phrase,
-    Range,
     Term,
     Wildcard,
     anchor_parts,
@@ -133,8 +132,8 @@ class AnchorWords:
                 return self._of_texts(self._near(known, slop))
             case Fuzzy():
                 return self._fuzzy(leaf)
-            case Wildcard() | Range():
-                return self._of_terms(self._fitting(leaf))
+            case Wildcard():
+                return self._of_terms(self._following(leaf.pattern))
         return _NOTHING
 
     def _fuzzy(self, leaf: Fuzzy) -> tuple[Array, Array]:
@@ -145,20 +144,6 @@ class AnchorWords:
             weights[targets] += gained
             found = targets if found is None else _both(found, targets, self._table.size)
         return _NOTHING if found is None else (found, weights[found])
-
-    def _fitting(self, leaf: Wildcard | Range) -> list[int]:
-        """Return the terms that match a pattern or are in a range."""
-        terms = self._table.all_terms
-        if isinstance(leaf, Wildcard):
-            return self._following(leaf.pattern)
-        low = None if leaf.low is None else self._fold(leaf.low)
-        high = None if leaf.high is None else self._fold(leaf.high)
-        return [
-            number
-            for number, term in enumerate(terms)
-            if (low is None or term > low or (leaf.include_low and term == low))
-            and (high is None or term < high or (leaf.include_high and term == high))
-        ]
 
     def _following(self, pattern: str) -> list[int]:
         pieces = list(pattern_pieces(pattern, self._fold))
@@ -224,7 +209,7 @@ class AnchorWords:
         places = np.searchsorted(found, targets.astype(found.dtype))
         places = np.minimum(places, len(found) - 1)
         there: Scores = (found[places] == targets).astype(np.float64)
-        if isinstance(leaf, Wildcard | Range):
+        if isinstance(leaf, Wildcard):
             return there
         size, mean = self._table.size, self._table.mean_length or 1.0
         rarity = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))

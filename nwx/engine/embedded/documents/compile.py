@@ -160,7 +160,7 @@ def _leaf(node: Leaf, field: str, known: Known) -> Query:
         case Fuzzy():
             return _fuzzy(node, field, kind)
         case Range():
-            return _range(node, field, kind, known)
+            return _range(node, field, known)
     if kind == TEXT:
         return _words(node, field, known)
     return _constant(Query.term_query(schema(), field, node.text, "basic"))
@@ -194,11 +194,9 @@ def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
     return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])
 
 
-def _range(node: Range, field: str, kind: str, known: Known) -> Query:
+def _range(node: Range, field: str, known: Known) -> Query:
     low, high = node.low, node.high
     included = (node.include_low, node.include_high)
-    if kind == TEXT:
-        low, high = (None if one is None else fold(one) for one in (low, high))
     return _constant(between_query(field, low, high, included, known.terms))
 
 

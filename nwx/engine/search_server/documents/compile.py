@@ -26,6 +26,7 @@ from nwx.query.tree import (
     field_type,
     is_any,
 )
+from nwx.query.words import pattern_pieces
 
 Query = dict[str, Any]
 _Joined = Callable[[DateRange | Leaf, bool], Query]
@@ -37,12 +38,7 @@ NOTHING: Query = {"match_none": {}}
 
 _DIGITS_FORMAT = "uuuuMMddHHmmss"
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
-_PATTERN_PIECE = re.compile(r"\\.|.", re.DOTALL)
-_QUOTED = re.compile(r'["\\]')
-_UNQUOTED = ("*", "?", "'", "\u2018", "\u2019", "\uff07")
-"""Wildcards, and apostrophes: the server folds only runs without a backslash."""
-
-_OPERATORS = ("AND", "OR", "NOT")
+_WILD = re.compile(r"[*?\\]")
 _LOWEST = (0, 1, 1, 0, 0, 0)
 _HIGHEST = (9999, 12, 31, 23, 59, 59)
 
@@ -107,7 +103,7 @@ def _leaf(node: Leaf, field: str) -> Query:
         case Fuzzy():
             return _fuzzy(node, field, kind)
         case Range():
-            return _range(node, field, kind)
+            return _range(node, field)
     if kind == TEXT:
         slop = node.slop if isinstance(node, Phrase) else 0
         return {"match_phrase": {field: {"query": node.text, "slop": slop}}}
@@ -129,28 +125,17 @@ def _span_query(span: ValueSpan, kind: str) -> Query:
 
 
 def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
-    if kind != TEXT:
-        return {"wildcard": {field: {"value": node.pattern}}}
-    return _normalized(field, _quoted_pattern(node.pattern))
+    pattern = _folded_pattern(node.pattern) if kind == TEXT else node.pattern
+    return {"wildcard": {field: {"value": pattern}}}
 
 
-def _normalized(field: str, text: str) -> Query:
-    """Return a query whose words are lower-cased and folded on the server, as the text was."""
-    return {"query_string": {"query": text, "fields": [field], "analyze_wildcard": False}}
+def _folded_pattern(pattern: str) -> str:
+    """Return a pattern with its text folded as the words of the index are."""
+    # Imported here: only patterns of words need it.
+    from nwx.engine.analyzer import fold
 
-
-def _quoted_pattern(pattern: str) -> str:
-    """Return a pattern in the server's query syntax, where only `*` and `?` mean something."""
-    pieces = _PATTERN_PIECE.findall(pattern)
-    if pattern in _OPERATORS:
-        return f"\\{pattern}"
-    return "".join(
-        piece if piece in _UNQUOTED or piece.isalnum() else f"\\{piece[-1]}" for piece in pieces
-    )
-
-
-def _quoted_text(text: str | None) -> str:
-    return "*" if text is None else '"' + _QUOTED.sub(r"\\\g<0>", text) + '"'
+    pieces = pattern_pieces(pattern, fold)
+    return "".join(_WILD.sub(r"\\\g<0>", one[1:]) if one[0] == "=" else one for one in pieces)
 
 
 def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
@@ -164,11 +149,7 @@ def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
     return {"bool": {"filter": [found], "should": [{"match": {field: match}}]}}
 
 
-def _range(node: Range, field: str, kind: str) -> Query:
-    if kind == TEXT:
-        opening, closing = "{["[node.include_low], "}]"[node.include_high]
-        low, high = _quoted_text(node.low), _quoted_text(node.high)
-        return _normalized(field, f"{opening}{low} TO {high}{closing}")
+def _range(node: Range, field: str) -> Query:
     bounds: Query = {}
     if node.low is not None:
         bounds["gte" if node.include_low else "gt"] = node.low

@@ -16,7 +16,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.parts import clean_anchor
 from nwx.model import Batch
-from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import Bool, Fuzzy, Node, Phrase, Term, Wildcard
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import host_of_urlkey
 from tests.links import random_batches
@@ -116,8 +116,6 @@ def test_patterns_ranges_and_likeness(tmp_path: Path) -> None:
     assert keys(Wildcard("", "h??e")) == with_word("home", "here")
     assert keys(Wildcard("", r"h\*e")) == set()
     assert keys(Fuzzy("", "anual", 1)) == with_word("annual")
-    assert keys(Range("", "here", "home")) == with_word("here", "home")
-    assert keys(Range("", "here", "home", include_low=False)) == with_word("home")
     assert keys(Wildcard("", "*")) == {
         key for key, texts in uses.items() if any(tokens(text) for text in texts)
     }
