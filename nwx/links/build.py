@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from nwx.bulk.batches import batches
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
@@ -27,7 +28,7 @@ from nwx.errors import BlobError, EngineVersionError
 from nwx.links.document_table import living
 from nwx.links.draft import InlinkDraft
 from nwx.links.inverted import InvertedLinks, write_loaded_part
-from nwx.links.parts import CODED_KINDS, LinkPart, batches, found_parts, write_parts
+from nwx.links.parts import CODED_KINDS, LinkPart, found_parts, write_parts
 
 OpenEngine = Callable[[], Engine]
 _WORK, _PARTS, _DRAFT = "work", "parts", "draft"

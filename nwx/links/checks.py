@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.counts import CellCounts, count_linked_cells, is_new
 from nwx.engine.inlinks.inlink_index import InlinkIndex, LinkingDocument
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange, inlink_table
 from nwx.errors import EngineError, UrlError
 from nwx.links.document_table import living
-from nwx.links.parts import batches, clean_anchor, kind_name
+from nwx.links.parts import clean_anchor, kind_name
 from nwx.values.urlkeys import urlkey
 
 InlinkProblem = tuple[str, str]

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.counts import packed_texts
@@ -25,7 +26,6 @@ from nwx.links.parts import (
     OTHER_KIND,
     PART_LINKS,
     LinkPart,
-    batches,
     places_in,
     write_part,
 )

@@ -8,7 +8,7 @@ documents that no part has.
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -292,12 +292,6 @@ def found_parts(folder: Path) -> list[LinkPart]:
     for path in folder.glob(f"*{_UNFINISHED}"):
         shutil.rmtree(path, ignore_errors=True)
     return [LinkPart(path) for path in sorted(folder.iterdir())]
-
-
-def batches(ids: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
-    """Yield ids, at most `size` at a time."""
-    for begin in range(0, len(ids), size):
-        yield ids[begin : begin + size]
 
 
 def places_in(values: pl.Series, among: pl.Series) -> Array:
