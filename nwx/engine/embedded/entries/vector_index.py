@@ -16,7 +16,6 @@ from nwx.engine.embedded.entries.own_database import (
     OwnDatabase,
     OwnIndex,
 )
-from nwx.engine.embedded.entries.tables import among
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.vector_index import (
@@ -28,6 +27,7 @@ from nwx.engine.indices.vector_index import (
     cosines,
     passage_entries,
 )
+from nwx.engine.sqlite_files import among
 from nwx.errors import EngineError, UsageError
 
 GRAPH_PASSAGES = 1 << 17
@@ -106,12 +106,10 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
 
     def known(self, ids: Collection[str]) -> set[str]:
         with self.database.reading() as db:
-            return {id.hex() for _, id, _, _ in _rows(db, ids)} if db else set()
+            return {id.hex() for _, id, _, _ in _rows(db, ids)}
 
     def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
         with self._guard, self.database.reading() as db:
-            if db is None:
-                return []
             found: list[tuple[float, int]] = []
             for (number,) in db.execute("SELECT number FROM graphs ORDER BY number").fetchall():
                 index = self._graph(db, number)
@@ -124,8 +122,6 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
 
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
         with self._guard, self.database.reading() as db:
-            if db is None:
-                return []
             found = []
             for row in _rows(db, ids):
                 document = self._document(db, row)
@@ -192,8 +188,6 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
 
     def entries(self) -> Iterator[IndexEntry]:
         with self.database.reading() as db:
-            if db is None:
-                return
             for row in db.execute(f"SELECT {_COLUMNS} FROM documents ORDER BY id").fetchall():
                 with self._guard:
                     document = self._document(db, row)
@@ -202,7 +196,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
     def _count(self) -> int:
         with self.database.reading() as db:
             command = "SELECT coalesce(sum(passages), 0) FROM documents"
-            return int(db.execute(command).fetchone()[0]) if db else 0
+            return int(db.execute(command).fetchone()[0])
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         held: dict[int, int] = {}

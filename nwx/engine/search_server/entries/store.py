@@ -165,15 +165,6 @@ class ServerEntryStore(EntryStore):
         actions = (BulkAction(self.alias, id, None, "delete") for id in dict.fromkeys(ids))
         return self._send(actions).count("deleted")
 
-    def drop(self) -> None:
-        """Delete the index and its states."""
-        if self.is_made():
-            for name in self.server.request("GET", f"/{quoted(self.alias)}"):
-                self.server.request("DELETE", f"/{quoted(name)}")
-            self._is_made = False
-        for state in self.states():
-            self.put_state(state, b"")
-
     def find(
         self,
         where: EntryFilter = EVERY_ENTRY,
