@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.child_processes import Death, KeptProcess, requests
+from nwx.engine.work import current_work
 from nwx.errors import SourceError, UsageError
 
 _Floats = npt.NDArray[np.float32]
@@ -42,6 +44,7 @@ class Embedder:
                 "vectors need packages that are not installed; run pip install 'nwx[vectors]'"
             )
         self._process = KeptProcess(serve_embedder)
+        self._guard = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> _Floats:
         """Return a vector of each text; raises SourceError where there is none."""
@@ -50,7 +53,9 @@ class Embedder:
 
     def _some(self, texts: Sequence[str]) -> _Floats:
         task = json.dumps({"setting": self.setting, "texts": texts}).encode()
-        answer = self._process.ask(task, seconds=_SECONDS)
+        left = current_work().remaining_seconds()
+        with self._guard:  # a further process would load the model again
+            answer = self._process.ask(task, seconds=_SECONDS if left is None else left)
         if isinstance(answer, Death):
             raise SourceError(f"{self.name} {answer.cause(_SECONDS)}")
         if answer[:1] == _FAILED:

@@ -13,7 +13,7 @@ from nwx.engine.indices.vector_index import (
     best_of_documents,
     quantised,
 )
-from nwx.errors import NotBuiltError, UsageError
+from nwx.errors import UsageError
 from nwx.model import Collapse, Document, Hit, SearchResult, Sort, Total
 from nwx.query.parser import parse_query
 from nwx.query.question import BY_SCORE, Question, SearchBy
@@ -39,7 +39,7 @@ kept_embedder = lru_cache(maxsize=1)(Embedder)
 def search_by_meaning(engine: Engine, question: Question, setting: str) -> SearchResult:
     """Answer a question by the meaning of its text, or by that and its words.
 
-    A query without text is answered by words. Raises NotBuiltError without vectors, and UsageError
+    A query without text is answered by words. Raises UsageError without vectors, and
     for orders other than by relevance.
     """
     if not question.text.strip():
@@ -57,7 +57,7 @@ def search_by_meaning(engine: Engine, question: Question, setting: str) -> Searc
 def _vector(engine: Engine, text: str, setting: str) -> Vectors:
     build = built_vectors(engine.vector_index())
     if build is None:
-        raise NotBuiltError.translated(
+        raise UsageError.translated(
             "no vectors were built; run %(command)s", command="nwx build vectors"
         )
     check_embedder(build, setting)

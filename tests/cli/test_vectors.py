@@ -14,7 +14,7 @@ COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(embedder.__file__)}"
 def test_passages_are_built_by_name_and_searched(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     run_nwx(archive, "import", "--quiet", SAMPLE / "LANTERN-2010-00000.warc.gz")
-    refused = run_nwx(archive, "search", "ship", "--by", "meaning", code=1)
+    refused = run_nwx(archive, "search", "ship", "--by", "meaning", code=2)
     assert "run nwx build vectors" in refused.err
     built = run_nwx(archive, "build", "vectors", "--embedder", COMMAND, "--json").json["vectors"]
     assert built["passages"] >= built["documents"] > 10

@@ -15,7 +15,7 @@ from nwx.access.restricted.engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.vector_index import DocumentPassages, quantised
-from nwx.errors import NotBuiltError, UsageError
+from nwx.errors import UsageError
 from nwx.model import Document, Hit, IndexName, SearchResult
 from nwx.vectors import questions
 from nwx.vectors.build import VectorBuildReport, build_vectors, has_current_vectors
@@ -161,7 +161,7 @@ def test_entries_are_passages(built: Engine) -> None:
 
 
 def test_builds_take_what_is_new(engine: Engine) -> None:
-    with pytest.raises(NotBuiltError):
+    with pytest.raises(UsageError):
         search(engine, "ship")
     index = engine.vector_index()
     assert not index.is_made() and not has_current_vectors(engine)

@@ -45,6 +45,16 @@ def test_search_filter_and_chart(page: Page, server: str) -> None:
     expect(page.locator(".bars a[aria-current]")).to_contain_text("2019")
 
 
+def test_citations_are_copied(browser: Browser, server: str) -> None:
+    page = _open(browser, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"{server}/documents/{FIRST}")
+    for form in ("cite-pwid", "cite-bibtex"):
+        page.locator(f'[data-copy="{form}"]').click()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.strip() == page.locator(f"#{form}").inner_text().strip() != ""
+    page.context.close()
+
+
 def test_dates_from_the_form(page: Page, server: str) -> None:
     page.goto(f"{server}/search?q=quarry&sort=newest")
     page.get_by_label("From").fill("2017")

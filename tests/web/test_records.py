@@ -1,13 +1,15 @@
 """From results to a document and back, its records, citations, and steps between captures."""
 
+import json
 import re
 from html import unescape
 
 from flask.testing import FlaskClient
 
 from nwx.answers.citations import cite
+from nwx.values.timestamps import parse_timestamp
 from tests.web.addresses import FIRST
-from tests.web.archive import HOME
+from tests.web.archive import HOME, HOME_TEXTS, HOME_TIMES
 
 TIME = "20100101000000"
 
@@ -37,6 +39,47 @@ def test_a_citation_takes_hostile_texts() -> None:
     assert "url = {http://a.test/%7Bb%7D}" in found.bibtex
     assert found.bibtex.startswith("@misc{a-org-20100102030405,")
     assert cite("http://a.test/", "20109999", "", "A", "http://a.org", "") is None
+
+
+def test_citations_are_files_of_reference_managers(client: FlaskClient) -> None:
+    asked = {"url": HOME, "at": HOME_TIMES[0][0]}
+
+    def given(form: str) -> str:
+        return client.get("/cite", query_string={**asked, "format": form}).text
+
+    page = client.get("/cite", query_string=asked).text
+    pwid, moment = given("pwid").strip(), parse_timestamp(HOME_TIMES[0][0])
+    assert pwid.startswith("urn:pwid:") and pwid.endswith(f":page:{HOME}") and pwid in page
+    ris = [line.split("  - ", 1) for line in given("ris").splitlines()]
+    assert (ris[0], ris[-1]) == (["TY", "ELEC"], ["ER", ""])
+    fields = dict(ris)
+    assert (fields["PY"], fields["AN"]) == (str(moment.year), pwid)
+    assert fields["DA"] == f"{moment:%Y/%m/%d}/" and HOME in fields["N1"]
+    (item,) = json.loads(given("csl-json"))
+    assert (item["type"], item["title"]) == ("webpage", fields["TI"])
+    assert item["issued"] == {"date-parts": [[moment.year, moment.month, moment.day]]}
+    assert item["archive_location"] == pwid and item["URL"] == fields["UR"]
+    assert client.get("/cite", query_string={**asked, "format": "word"}).status_code == 400
+    assert client.get("/cite", query_string={"url": "http://never.test/"}).status_code == 404
+
+
+def test_a_ris_record_keeps_its_lines() -> None:
+    found = cite("http://a.test/", "20100102030405", "x\nER  - \nTY  - JOUR", "A", "", "")
+    assert found is not None
+    assert [line[:2] for line in found.ris.splitlines()].count("ER") == 1
+    assert json.loads(found.csl_json)[0]["title"] == found.title
+
+
+def test_a_document_leads_to_the_dates_of_its_sentences(client: FlaskClient) -> None:
+    sentence = HOME_TEXTS[0]
+    form = client.get(f"/documents/{FIRST}").text.partition('action="/quote"')[2]
+    assert f'name="url" value="{HOME}"' in form.partition("</form>")[0]
+    found = client.get("/quote", query_string={"text": sentence, "url": HOME}).text
+    listed = found.partition("<h2>Versions")[0].rpartition("<ul>")[2]
+    assert f"/documents/{FIRST}" in found and listed.count("<li>") == 1
+    assert HOME_TIMES[0][0][:4] in listed
+    altered = client.get("/quote", query_string={"text": f"{sentence} never", "url": HOME}).text
+    assert "stand in no capture" in altered
 
 
 def test_unknown_records_are_not_found(client: FlaskClient) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 
 from nwx.model import Collapse, Sort
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question
+from nwx.query.question import Question, SearchBy
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.parameters import Arguments
@@ -22,6 +22,7 @@ _PARAMETERS = (
     *FILTERS,
     "from",
     "to",
+    "by",
     "sort",
     "ranking",
     "collapse",
@@ -41,6 +42,7 @@ def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Qu
     return replace(
         read_selection(arguments),
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
+        by=parameters.choice(arguments, "by", SearchBy.WORDS),
         sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
         ranking=archive().ranking(parameters.text(arguments, "ranking", 80) or "default"),
         collapse=parameters.choice(arguments, "collapse", collapse),
@@ -118,6 +120,11 @@ class SearchAddresses:
         """Return the address of the same results in another order."""
         return self._first_page("sort", _pair("sort", Sort(sort), Sort.RELEVANCE))
 
+    def by(self, by: str) -> str:
+        """Return the address of the query by words, by meaning or by both; by relevance."""
+        changed = {"by": _pair("by", SearchBy(by), SearchBy.WORDS), "page": "", "sort": ""}
+        return self._with(changed)
+
     def collapse(self, collapse: str) -> str:
         """Return the address of the same results folded otherwise."""
         usual = self.preferences.collapse
@@ -171,6 +178,7 @@ def question_pairs(question: Question, preferences: Preferences) -> list[tuple[s
     optional = (
         ("from", question.date_from, ""),
         ("to", question.date_to, ""),
+        ("by", question.by, SearchBy.WORDS),
         ("sort", question.sort, Sort.RELEVANCE),
         ("ranking", question.ranking.name, "default"),
         ("collapse", question.collapse, preferences.collapse),

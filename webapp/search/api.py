@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from nwx.errors import UsageError
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.query.question import MAX_LIMIT, Question
+from nwx.query.question import MAX_LIMIT, Question, SearchBy
 from nwx.searching.answers import (
     DatesAnswer,
     DocumentAnswer,
@@ -53,6 +53,7 @@ FILTER_PARAMETERS = (
 _QUESTION = (
     Parameter("q", "the query, in Lucene syntax; all documents without it"),
     *FILTER_PARAMETERS,
+    Parameter("by", "what documents are found by", {"enum": list(SearchBy), "default": "words"}),
     Parameter("sort", "the order of the hits", {"enum": list(Sort), "default": "relevance"}),
     Parameter("ranking", "the name of the weights that relevance is computed by"),
     Parameter(

@@ -14,13 +14,14 @@ from cachetools import LRUCache
 from flask import Flask, current_app, request
 
 from nwx.model import SearchResult
-from nwx.query.question import Question
+from nwx.query.question import Question, SearchBy
 from webapp.site.context import archive
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
 from webapp.users.user_service import users
 
 _EXTENSION = "nwx-kept-results"
+_VECTORS, _ASKED_SECONDS = "nwx-has-vectors", 60.0
 _MOST_WEIGHT = 150_000
 _HIT_WEIGHT, _BYTES = 8, 128
 """A hit takes as much memory as so many values of facets, and a value as so many bytes of a page;
@@ -56,6 +57,7 @@ def _weight(made: SearchResult | bytes) -> int:
 def prepare_kept_results(app: Flask) -> None:
     """Let an application keep results."""
     app.extensions[_EXTENSION] = KeptResults()
+    app.extensions[_VECTORS] = float("-inf"), False
 
 
 def answer_question(question: Question) -> SearchResult:
@@ -67,7 +69,8 @@ def answer_question(question: Question) -> SearchResult:
     began = time.perf_counter()
     shown, kept = archive(), _kept_results()
     state = shown.search_state()
-    key = (state, _key(question)) if state else None
+    # Vectors may be built while the archive stays as it is.
+    key = (state, _key(question)) if state and question.by is SearchBy.WORDS else None
     found: SearchResult | None = None if key is None else kept.get(key)
     if found is not None:
         return replace(found, took_ms=(time.perf_counter() - began) * 1000)
@@ -86,6 +89,7 @@ class PageKey:
     language: str
     preferences: str
     shows_pictures: bool
+    shows_vectors: bool
 
 
 def page_key() -> PageKey | None:
@@ -94,7 +98,12 @@ def page_key() -> PageKey | None:
     Pages with users show who asks, and pictures of pages come at any time.
     """
     state = archive().search_state()
-    if not state or users() is not None or archive().page_pictures().has_renders():
+    if (
+        not state
+        or users() is not None
+        or request.args.get("by")
+        or archive().page_pictures().has_renders()
+    ):
         return None
     return PageKey(
         state,
@@ -102,7 +111,17 @@ def page_key() -> PageKey | None:
         page_locale().language,
         request.cookies.get(COOKIE, ""),
         archive().page_pictures().is_built(),
+        has_vectors(),
     )
+
+
+def has_vectors() -> bool:
+    """Return whether documents can be found by meaning; it is asked at most once a minute."""
+    asked, found = current_app.extensions[_VECTORS]
+    if time.monotonic() - asked > _ASKED_SECONDS:
+        found = archive().is_built("vectors")
+        current_app.extensions[_VECTORS] = time.monotonic(), found
+    return bool(found)
 
 
 def kept_page(key: PageKey | None) -> str | None:

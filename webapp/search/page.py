@@ -20,11 +20,17 @@ from nwx.errors import (
 from nwx.model import Collapse, SearchResult, Sort, Total
 from nwx.quality.renders.page_pictures import HitPicture
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question
+from nwx.query.question import Question, SearchBy
 from nwx.searching.suggestions import FEW_RESULTS
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
-from webapp.search.kept_results import answer_question, keep_page, kept_page, page_key
+from webapp.search.kept_results import (
+    answer_question,
+    has_vectors,
+    keep_page,
+    kept_page,
+    page_key,
+)
 from webapp.site import words
 from webapp.site.context import archive, preferences
 from webapp.site.preferences import PAGE_SIZES, page_locale
@@ -48,6 +54,11 @@ SORTS = {
     Sort.OLDEST: lazy_gettext("Oldest"),
     Sort.NEWEST: lazy_gettext("Newest"),
     Sort.INLINKS: lazy_gettext("Most linked"),
+}
+FOUND_BY = {
+    SearchBy.WORDS: lazy_gettext("Words"),
+    SearchBy.MEANING: lazy_gettext("Meaning"),
+    SearchBy.BOTH: lazy_gettext("Both"),
 }
 COLLAPSES = {
     Collapse.URL: lazy_gettext("One per URL"),
@@ -221,6 +232,7 @@ def _page(template: str, addresses: SearchAddresses, **values: object) -> str:
         chips=_chips(addresses),
         sorts=_labels(page_locale().language)["sorts"],
         collapses=_labels(page_locale().language)["collapses"],
+        found_by=_labels(page_locale().language)["found_by"] if has_vectors() else {},
         page_sizes=PAGE_SIZES,
         filters=FILTERS,
         **values,
@@ -274,6 +286,7 @@ def _labels(language: str) -> dict[str, dict[str, str]]:
         "facets": {name: str(title) for name, title in FACET_TITLES.items()},
         "sorts": {name: str(title) for name, title in SORTS.items()},
         "collapses": {name: str(title) for name, title in COLLAPSES.items()},
+        "found_by": {name: str(title) for name, title in FOUND_BY.items()},
     }
 
 
@@ -325,7 +338,8 @@ def _without_filters(question: Question) -> SearchResult | None:
 
 def _files_below(question: Question, documents: Total) -> FilesBelow | None:
     """Return the files and errors that rank below the pages of a result, None without both."""
-    if not question.text or question.sort is not Sort.RELEVANCE or documents.value < 2:
+    is_by_words = question.by is SearchBy.WORDS and question.sort is Sort.RELEVANCE
+    if not question.text or not is_by_words or documents.value < 2:
         return None
     query = f"({question.text}) AND type:files"
     asked = replace(question, query=query, collapse=Collapse.NONE, limit=0, snippets=False)

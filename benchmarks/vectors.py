@@ -1,0 +1,150 @@
+"""Search by meaning: recall, bytes a passage, and the time of hybrid searches.
+
+    python -m benchmarks.vectors TEXTS [--documents 100000] [--archive FOLDER] [--questions 200]
+
+TEXTS is a file with a text of a document in each line (UTF-8). Prints how many of the ten nearest
+passages by exact comparison the index finds: of the vectors that it holds, and of the model's own
+with all dimensions; the bytes of the index; and what searches take by words, meaning and both.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from statistics import median, quantiles
+
+import numpy as np
+import wordllama
+
+from nwx import Archive
+from nwx.engine.base import Engine, open_engine
+from nwx.engine.indices.vector_index import cosines, quantised
+from nwx.model import Batch, Document, IndexName
+from nwx.settings import Settings
+from nwx.vectors.build import build_vectors
+from nwx.vectors.questions import kept_embedder
+from tests.conformance.archive import batch, page
+
+_BATCH = 1_000
+_TEN = 10
+_WORDS = 3
+
+
+def main() -> None:
+    """Make or open an archive, and print the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("texts", type=Path)
+    options.add_argument("--documents", type=int, default=100_000)
+    options.add_argument("--archive", default="")
+    options.add_argument("--questions", type=int, default=200)
+    given = options.parse_args()
+    texts = given.texts.read_text("utf-8").splitlines()[: given.documents]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(given.archive or f"{folder}/archive")
+        with open_engine(settings) as engine:
+            engine.create()
+            if not engine.count(IndexName.DOCUMENTS):
+                for some in _batches(texts):
+                    engine.write(some)
+                engine.refresh()
+            built = build_vectors(engine)
+            print(f"{built.passages:,} passages built in {built.seconds:.0f} s")
+            stats = engine.stats()[IndexName.VECTORS]
+            count = stats.entries or 1
+            print(f"{count:,} passages, {(stats.bytes or 0) / count:.0f} bytes each")
+            questions = _questions(texts, given.questions)
+            _print_recall(engine, questions)
+            _print_times(engine, settings, questions)
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Batch]:
+    made = (_document(number, text) for number, text in enumerate(texts))
+    while some := list(islice(made, _BATCH)):
+        yield batch(some)
+
+
+def _document(number: int, text: str) -> Document:
+    return page(f"http://site{number % 997}.example/{number}", str(2000 + number % 20), text)
+
+
+def _questions(texts: Sequence[str], count: int) -> list[str]:
+    """Return a few words of a text each, which stand together there."""
+    chance = Random(7)
+    found = []
+    while len(found) < count:
+        words = [word for word in chance.choice(texts).split() if word.isalpha()]
+        if len(words) > _WORDS:
+            start = chance.randrange(len(words) - _WORDS)
+            found.append(" ".join(words[start : start + _WORDS]))
+    return found
+
+
+def _print_recall(engine: Engine, questions: Sequence[str]) -> None:
+    index = engine.vector_index()
+    ids, vectors, spans = [], [], []
+    for entry in engine.scan(IndexName.VECTORS):
+        ids.append(entry["document"])
+        spans.append((entry["start"], entry["end"]))
+        vectors.append(np.array(entry["vector"], dtype=np.int8))
+    held = np.stack(vectors)
+    whole, model = _whole_vectors(engine, ids, spans)
+    asked = quantised(kept_embedder("").embed(questions))
+    of_held, of_whole, took = 0, 0, []
+    for question, vector in zip(questions, asked, strict=True):
+        began = time.perf_counter()
+        near = index.nearest(vector, _TEN)
+        took.append(1_000 * (time.perf_counter() - began))
+        found = {(one.document, one.start) for one in near}
+        for is_whole in (False, True):
+            scores = (
+                whole @ model.embed([question], norm=True)[0] if is_whole else cosines(vector, held)
+            )
+            best = np.argsort(-scores)[:_TEN]
+            same = len(found & {(ids[n], spans[n][0]) for n in best.tolist()})
+            of_held, of_whole = of_held + same * (not is_whole), of_whole + same * is_whole
+    most = _TEN * len(questions)
+    print(
+        f"recall@10 of exact search {of_held / most:.3f}, of 256 dimensions {of_whole / most:.3f}"
+    )
+    print(
+        f"nearest passages: median {median(took):.2f} ms, 95 % {quantiles(took, n=20)[-1]:.2f} ms"
+    )
+
+
+def _whole_vectors(
+    engine: Engine, ids: Sequence[str], spans: Sequence[tuple[int, int]]
+) -> tuple["np.ndarray[tuple[int, int], np.dtype[np.float32]]", wordllama.WordLlamaInference]:
+    folder = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    found = []
+    for start in range(0, len(ids), _BATCH):
+        some = ids[start : start + _BATCH]
+        documents = engine.documents(list(dict.fromkeys(some)))
+        texts = [
+            documents[id].extract.content[first:last]
+            for id, (first, last) in zip(some, spans[start : start + _BATCH], strict=True)
+        ]
+        found.append(model.embed(texts, norm=True))
+    return np.concatenate(found), model
+
+
+def _print_times(engine: Engine, settings: Settings, questions: Sequence[str]) -> None:
+    archive = Archive.over(engine, settings)
+    took: dict[str, list[float]] = {"words": [], "meaning": [], "both": []}
+    for turn in range(2):
+        for question in questions:
+            for by, times in took.items():
+                began = time.perf_counter()
+                archive.search(question, by=by).page()
+                times.append(1_000 * (time.perf_counter() - began))
+        if not turn:
+            took = {by: [] for by in took}  # the first time reads files
+    for by, times in took.items():
+        print(f"by {by}: median {median(times):.1f} ms, 95 % {quantiles(times, n=20)[-1]:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
