@@ -46,8 +46,6 @@ from nwx.dedup.tasks import (
     TASK_SHIFT,
     DedupPlan,
     DedupReport,
-    Savings,
-    add_savings,
     line_savings,
     list_lines,
     selected_columns,
@@ -55,7 +53,6 @@ from nwx.dedup.tasks import (
 from nwx.errors import SourceError
 from nwx.jobs.inputs import add_broken_lines, in_one_piece, task_is_far, task_name
 from nwx.jobs.output import (
-    JobFolder,
     JobOutput,
     JobReport,
     OutputMode,
@@ -65,7 +62,6 @@ from nwx.jobs.output import (
 )
 from nwx.jobs.pieces import (
     MOST_TASKS,
-    PieceReader,
     PieceWork,
     UnreachableError,
     piece_frame,
@@ -90,8 +86,6 @@ _CAPTURES = pa.schema(
 
 Type, host and size are null without a summary, the line too of captures that are held.
 """
-
-_NOTHING = pa.schema([("number", pa.int64())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +115,7 @@ def list_duplicates(
     run = _Run(spark, "dedup", place, selection, options, progress)
     if held is not None:
         tasks = [*tasks, run.held_task(held, len(tasks))]
-    tasks, rows = run.read(tasks, _CaptureReader(run.plan), _CAPTURES)
+    tasks, rows = run.read(tasks)
     with shown_stages(spark, "writing", progress):
         run.write_duplicates(rows, len(tasks))
     rows.unpersist()
@@ -139,19 +133,21 @@ def list_revisits(
     """Write a `date digest url` line for each revisit, as `list_duplicates` does."""
     selection = CaptureFilter(revisits=Revisits.ONLY)
     run = _Run(spark, "revisits", place, selection, options, progress)
-    run.read(tasks, _RevisitWriter(run.plan, run.output.folder), _NOTHING)
+    tasks, rows = run.read(tasks)
+    with shown_stages(spark, "writing", progress):
+        run.report.duplicates = run.rows
+        run.write_lines(rows, len(tasks))
+    rows.unpersist()
     run.report.filtered = 0  # all that are no revisits
     return run.finish("revisits")
 
 
 @dataclass(slots=True)
 class TaskFound:
-    """Result of a task: counts of what was read, and its lines in a list."""
+    """Counts of what a task read."""
 
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
-    lines: int = 0
-    savings: Savings = field(default_factory=Savings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,33 +196,6 @@ class _CaptureReader:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _RevisitWriter:
-    """Writes the list of the revisits of a task; nothing of one that cannot be read to its end."""
-
-    plan: DedupPlan
-    folder: JobFolder
-
-    def __call__(self, task: ReadTask, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        found = TaskFound()
-        try:
-            _write_part(self.folder, task.number, self._lines(task, found))
-        except SourceError as error:
-            found.lines = 0
-            _note_unread(task, found, error, report)
-        report.values[_FOUND] = record_json(found)
-        yield from ()
-
-    def _lines(self, task: ReadTask, found: TaskFound) -> Iterator[bytes]:
-        for piece in task.pieces:
-            for columns in selected_columns(piece, self.plan, found):
-                found.lines += len(columns)
-                if self.plan.summary:
-                    add_savings(found.savings, columns)
-                if len(columns):
-                    yield list_lines(columns)
-
-
 def _note_unread(task: ReadTask, found: TaskFound, error: SourceError, report: PieceReport) -> None:
     if task_is_far(task):
         raise UnreachableError(str(error)) from error
@@ -235,34 +204,6 @@ def _note_unread(task: ReadTask, found: TaskFound, error: SourceError, report: P
 
 def _part_name(number: int) -> str:
     return f"part-{number:07d}.txt"
-
-
-def _write_part(folder: JobFolder, number: int, lines: Iterator[bytes]) -> None:
-    """Write a part of a list, unless it has no line."""
-    first = next(lines, b"")
-    if first:
-        with folder.new_file(_part_name(number)) as stream:
-            stream.write(first)
-            stream.writelines(lines)
-
-
-def _write_parts(listed: "DataFrame", partitions: int, folder: JobFolder) -> None:
-    """Write the lines of captures into the parts of their tasks, in the order of their ids."""
-    from pyspark.sql import functions as f
-
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (
-            row
-            for batch in batches
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        )
-        for number, lines in groupby(rows, key=itemgetter(0)):
-            _write_part(folder, number, (line + b"\n" for _, line in lines))
-        yield from ()
-
-    by_task = listed.withColumn("task", f.shiftright("id", TASK_SHIFT))
-    ordered = by_task.repartition(partitions, "task").sortWithinPartitions("id")
-    ordered.select("task", "line").mapInArrow(write, "number long").count()
 
 
 class _Run:
@@ -296,19 +237,14 @@ class _Run:
         source = CdxSource(path, held=True, name="the captures held")
         return ReadTask(number, (FilePiece(source),), 0)
 
-    def read(
-        self,
-        tasks: Sequence[ReadTask],
-        reader: PieceReader[ReadTask],
-        schema: pa.Schema,
-    ) -> "tuple[Sequence[ReadTask], DataFrame]":
-        """Return tasks and their rows, which are kept; each file with one layout is cut no more."""
+    def read(self, tasks: Sequence[ReadTask]) -> "tuple[Sequence[ReadTask], DataFrame]":
+        """Return tasks and their rows, which are kept; files of several layouts are not cut."""
         from pyspark import StorageLevel
 
-        attempt = 0
+        attempt, reader = 0, _CaptureReader(self.plan)
         while True:
             reports = ReportFolder(self.output.work.inner(f"reports-{attempt}"))
-            work = PieceWork(reader, task_name, schema, reports, task_is_far)
+            work = PieceWork(reader, task_name, _CAPTURES, reports, task_is_far)
             rows = piece_frame(self._spark, tasks, work).persist(StorageLevel.DISK_ONLY)
             with shown_stages(self._spark, "reading", self._progress):
                 self.rows = rows.count()
@@ -316,9 +252,6 @@ class _Run:
                 self._add_read(tasks, reports.read_whole(len(tasks)))
             except LayoutChangedError as error:
                 rows.unpersist()
-                for name in self.output.folder.names():
-                    if name.startswith("part-"):
-                        self.output.folder.delete(name)
                 tasks, attempt = in_one_piece(tasks, error.path), attempt + 1
                 continue
             return tasks, rows
@@ -332,7 +265,6 @@ class _Run:
                 found = record_from_json(TaskFound, piece.values[_FOUND])
                 problems.add(tasks[number].pieces, found.readings)
                 self.report.add(found.passed)
-                self._add_lines(found)
 
     def write_duplicates(self, rows: "DataFrame", tasks: int) -> None:
         """Write the captures that are not the best of their key, a part for each task."""
@@ -357,17 +289,34 @@ class _Run:
         ((self.report.keys, self.report.spared, self.report.duplicates),) = judged.agg(
             *counts
         ).collect()
-        listed = judged.where("is_listed")
+        self.write_lines(judged.where("is_listed"), tasks)
+        judged.unpersist()
+
+    def write_lines(self, listed: "DataFrame", tasks: int) -> None:
+        """Write the lines of captures into the parts of their tasks, in the order of their ids."""
+        from pyspark.sql import functions as f
+
         if self.plan.summary:
             saved = listed.groupBy("mime", "host").agg(f.sum("size"), f.count("*"))
             for mime, host, size, duplicates in saved.toLocalIterator():
                 self.report.savings.count(mime, host, size, duplicates)
-        _write_parts(listed, max(1, min(tasks, MOST_TASKS)), self.output.folder)
-        judged.unpersist()
+        folder = self.output.folder
 
-    def _add_lines(self, found: TaskFound) -> None:
-        self.report.duplicates += found.lines
-        self.report.savings.add(found.savings)
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            rows = (
+                row
+                for batch in batches
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            )
+            for number, lines in groupby(rows, key=itemgetter(0)):
+                with folder.new_file(_part_name(number)) as stream:
+                    stream.writelines(line + b"\n" for _, line in lines)
+            yield from ()
+
+        by_task = listed.withColumn("task", f.shiftright("id", TASK_SHIFT))
+        parts = by_task.repartition(max(1, min(tasks, MOST_TASKS)), "task")
+        ordered = parts.sortWithinPartitions("id").select("task", "line")
+        ordered.mapInArrow(write, "number long").count()
 
     def finish(self, noun: str) -> JobReport:
         """Return the report of the job; the output is whole where all could be read."""
