@@ -6,7 +6,6 @@ ended together with the processes it started.
 """
 
 import os
-import selectors
 import shlex
 import shutil
 import signal
@@ -15,7 +14,8 @@ import sys
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import IO, cast
+from tempfile import TemporaryFile
+from typing import IO
 
 from nwx.bulk import process_limits
 from nwx.bulk.child_processes import Death
@@ -25,12 +25,11 @@ from nwx.extract.page import MIB
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 
-_STEP = 1 << 16
 _MOST_CHARACTERS = 2_000_000
 _MOST_BYTES = 4 * _MOST_CHARACTERS
 _LAST_BYTES = 2_000  # of standard error
 _LONGEST_REASON = 200
-_WAIT_SECONDS = 0.2
+_WAIT_SECONDS = 0.005
 _LARGEST_FILE = 1 << 30
 # Sets the limits and becomes the command: a function run between fork and exec may
 # deadlock where there are threads. The command ends with the process that waits for it.
@@ -88,10 +87,9 @@ def extract_by_command(
     if seconds <= 0:
         return Extract(problems=(f"extractor: {name} was not run, there was no time left",))
     try:
-        run = _Run(extractor, seconds, memory_bytes)
+        output, failure = _output_of(extractor, data, seconds, memory_bytes)
     except OSError as error:
         return Extract(problems=(f"extractor: {name} cannot be run: {error}",))
-    output, failure = run.finish(data)
     if failure:
         return Extract(problems=(f"extractor: {name} {failure}",))
     return _text_of(output, name)
@@ -115,111 +113,62 @@ def _text_of(output: bytes, name: str) -> Extract:
     )
 
 
-class _Run:
-    """A running command."""
+def _output_of(
+    extractor: Extractor, data: bytes, seconds: float, memory_bytes: int
+) -> tuple[bytes, str]:
+    """Return the output of a command, and in words why it is not to be used, "" if it is.
 
-    def __init__(self, extractor: Extractor, seconds: float, memory_bytes: int) -> None:
-        self._seconds, self._memory = seconds, memory_bytes
-        self._until = time.monotonic() + seconds
-        limits = (os.getpid(), memory_bytes, int(seconds) + 2, _LARGEST_FILE)
-        self._process = subprocess.Popen(
+    Raises OSError if it cannot be started.
+    """
+    limits = (os.getpid(), memory_bytes, int(seconds) + 2, _LARGEST_FILE)
+    with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
+        given.write(data)
+        given.seek(0)
+        until = time.monotonic() + seconds
+        process = subprocess.Popen(
             [*_START, *map(str, limits), *extractor.command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=given,
+            stdout=output,
+            stderr=errors,
             start_new_session=True,
-            bufsize=0,
         )
-        self._output, self._errors = bytearray(), bytearray()
-
-    def finish(self, data: bytes) -> tuple[bytes, str]:
-        """Return the output, and in words why it is not to be used, "" if it is."""
-        late = False
         try:
-            late = not self._exchange(memoryview(data))
-            ended = late or self._wait()
+            in_time = _ends(process.pid, output, until)
         finally:
-            self._end()
-        if late or not ended:
-            return b"", f"took longer than {self._seconds:.3g} s"
-        if len(self._output) > _MOST_BYTES or self._process.returncode == 0:
-            return bytes(self._output), ""
-        return b"", self._failure()
-
-    def _failure(self) -> str:
-        death = Death(self._process.returncode)
-        cause = f"ended by {death.how}" if death.code < 0 else death.how
-        said = self._errors.decode("utf-8", "replace").strip().splitlines()
-        reason = f": {clean_line(said[-1])[:_LONGEST_REASON]}" if said else ""
-        return f"failed ({cause}; {self._memory // MIB} MiB of memory are allowed){reason}"
-
-    def _exchange(self, data: memoryview) -> bool:
-        """Write the payload and read what comes; return False where the time is over."""
-        streams = (self._process.stdin, self._process.stdout, self._process.stderr)
-        stdin, stdout, stderr = (cast("IO[bytes]", stream) for stream in streams)
-        for stream in (stdin, stdout, stderr):
-            os.set_blocking(stream.fileno(), False)
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdin, selectors.EVENT_WRITE)
-            selector.register(stdout, selectors.EVENT_READ, self._output)
-            selector.register(stderr, selectors.EVENT_READ, self._errors)
-            while stdout in selector.get_map() or stderr in selector.get_map():
-                if time.monotonic() > self._until:
-                    return False
-                if len(self._output) > _MOST_BYTES:
-                    return True
-                ready = selector.select(_WAIT_SECONDS)
-                if not ready and self._has_ended():
-                    return True  # what it left running holds its streams
-                for key, _ in ready:
-                    stream = cast("IO[bytes]", key.fileobj)
-                    if key.data is None:
-                        data = self._written(selector, stream, data)
-                    elif not _read(stream, key.data):
-                        selector.unregister(stream)
-                del self._errors[:-_LAST_BYTES]
-        return True
-
-    def _written(
-        self, selector: selectors.BaseSelector, stream: IO[bytes], data: memoryview
-    ) -> memoryview:
-        """Write as much as the command takes; return the rest."""
-        try:
-            data = data[os.write(stream.fileno(), data[:_STEP]) :] if data else data
-        except BrokenPipeError:
-            data = data[:0]  # it may have read enough
-        if not data:
-            selector.unregister(stream)
-            stream.close()
-        return data
-
-    def _has_ended(self) -> bool:
-        """Return whether the command has ended, which leaves its number its own."""
-        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._process.pid, how) is not None
-
-    def _wait(self) -> bool:
-        """Return whether the command ends in time, once it has closed its streams."""
-        while not self._has_ended() and len(self._output) <= _MOST_BYTES:
-            if time.monotonic() > self._until:
-                return False
-            time.sleep(0.005)
-        return True
-
-    def _end(self) -> None:
-        """End the command and its processes if any still run."""
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:  # it has not come as far as its own session
-            self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream:
-                stream.close()
+            _end(process)
+        found = os.pread(output.fileno(), _MOST_BYTES + 1, 0)
+        if not in_time:
+            return b"", f"took longer than {seconds:.3g} s"
+        if len(found) > _MOST_BYTES or process.returncode == 0:
+            return found, ""
+        start = max(0, os.fstat(errors.fileno()).st_size - _LAST_BYTES)
+        said = os.pread(errors.fileno(), _LAST_BYTES, start)
+        return b"", _failure(Death(process.returncode), said, memory_bytes)
 
 
-def _read(stream: IO[bytes], into: bytearray) -> bool:
-    """Read the available bytes into `into`; return False at the end of the stream."""
-    data = os.read(stream.fileno(), _STEP)
-    into += data
-    return bool(data)
+def _failure(death: Death, said: bytes, memory_bytes: int) -> str:
+    cause = f"ended by {death.how}" if death.code < 0 else death.how
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    reason = f": {clean_line(lines[-1])[:_LONGEST_REASON]}" if lines else ""
+    return f"failed ({cause}; {memory_bytes // MIB} MiB of memory are allowed){reason}"
+
+
+def _ends(pid: int, output: IO[bytes], until: float) -> bool:
+    """Return whether a command ends in time, or has written more than is kept."""
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT  # its number stays its own
+    while os.waitid(os.P_PID, pid, how) is None:
+        if os.fstat(output.fileno()).st_size > _MOST_BYTES:
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(_WAIT_SECONDS)
+    return True
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a command and its processes if any still run."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has not come as far as its own session
+        process.kill()
+    process.wait()

@@ -5,7 +5,7 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
 from nwx.extract.html import extract_html
-from nwx.extract.office.parts import Attributes, Parts, office_metadata, read_xml
+from nwx.extract.office.parts import Attributes, Parts, XmlHandler, office_metadata, read_xml
 from nwx.extract.office.text import OfficeText, Stop
 from nwx.extract.page import ExtractPayload
 
@@ -33,7 +33,7 @@ def encrypted(parts: Parts) -> bool:
     return b"encryption-data" in parts.read("META-INF/manifest.xml", 1 << 20)
 
 
-class _Content:
+class _Content(XmlHandler):
     """Takes the body of a document."""
 
     def __init__(self, text: OfficeText) -> None:
@@ -144,7 +144,7 @@ def _read_chapter(parts: Parts, text: OfficeText, payload: ExtractPayload, name:
         text.end_block()
 
 
-class _Container:
+class _Container(XmlHandler):
     """Collects the names of the packages of a container."""
 
     def __init__(self) -> None:
@@ -154,14 +154,8 @@ class _Container:
         if name == "rootfile" and (path := attributes.get("full-path")):
             self.packages.append(path)
 
-    def end(self, name: str) -> None:
-        pass
 
-    def data(self, text: str) -> None:
-        pass
-
-
-class _Package:
+class _Package(XmlHandler):
     """Collects the contents of an EPUB package: its files by id, and the reading order."""
 
     def __init__(self) -> None:
@@ -173,12 +167,6 @@ class _Package:
             self._pages[attributes.get("id", "")] = attributes.get("href", "")
         elif name == "itemref":
             self._order.append(attributes.get("idref", ""))
-
-    def end(self, name: str) -> None:
-        pass
-
-    def data(self, text: str) -> None:
-        pass
 
     def chapters(self) -> list[str]:
         """Return the references to the chapters, each once."""

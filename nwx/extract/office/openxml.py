@@ -6,6 +6,7 @@ from nwx.extract.office.parts import (
     Attributes,
     Parts,
     Relations,
+    XmlHandler,
     office_metadata,
     read_xml,
     relations_of,
@@ -62,7 +63,7 @@ def _slide_names(parts: Parts) -> list[str]:
     return [match[0] for match in sorted(filter(None, found), key=lambda match: int(match[1]))]
 
 
-class _Ids:
+class _Ids(XmlHandler):
     """Collects the relation ids of elements of a name, in order."""
 
     def __init__(self, name: str) -> None:
@@ -73,14 +74,8 @@ class _Ids:
         if name == self._name and (id := attributes.get("id")):
             self.found.append(id)
 
-    def end(self, name: str) -> None:
-        pass
 
-    def data(self, text: str) -> None:
-        pass
-
-
-class _Paragraphs:
+class _Paragraphs(XmlHandler):
     """Takes the paragraphs of a document or a slide."""
 
     def __init__(self, text: OfficeText, relations: Relations) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from posixpath import basename, dirname, join, normpath
-from typing import Protocol
 from xml.parsers import expat
 
 from nwx.extract.office import ZIP_MAGIC
@@ -169,8 +168,8 @@ class _DeclaredEntityError(Exception):
     """The XML declares entities, which office files do not, but bombs do."""
 
 
-class XmlHandler(Protocol):
-    """The events of a part, in order."""
+class XmlHandler:
+    """Takes the events of a part, in order; those that it does not override mean nothing to it."""
 
     def start(self, name: str, attributes: Attributes) -> None:
         """Take the start of an element."""
@@ -239,7 +238,7 @@ def _refuse_entities(*_: object) -> None:
     raise _DeclaredEntityError
 
 
-class FieldReader:
+class FieldReader(XmlHandler):
     """Takes the text of named elements; `found` has the first of each name that is not empty."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -304,7 +303,7 @@ class Relations:
         return [self.parts[id] for kind in kinds for id in self.parts if self.kinds[id] == kind]
 
 
-class _RelationReader:
+class _RelationReader(XmlHandler):
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self.found = Relations()
@@ -318,12 +317,6 @@ class _RelationReader:
             self.found.addresses[id] = target
         else:
             self.found.parts[id] = normpath(join("/", self._folder, target)).lstrip("/")
-
-    def end(self, name: str) -> None:
-        pass
-
-    def data(self, text: str) -> None:
-        pass
 
 
 def relations_of(parts: Parts, name: str) -> Relations:

@@ -5,7 +5,14 @@ from datetime import date, timedelta
 from enum import Enum, auto
 from typing import Final
 
-from nwx.extract.office.parts import Attributes, Parts, Relations, read_xml, relations_of
+from nwx.extract.office.parts import (
+    Attributes,
+    Parts,
+    Relations,
+    XmlHandler,
+    read_xml,
+    relations_of,
+)
 from nwx.extract.office.text import OfficeText
 
 _MOST_STYLES = 65_536
@@ -54,7 +61,7 @@ def format_of(code: str) -> CellFormat:
     return CellFormat.DATE if has_date or _MONTH_ALONE.search(code) else CellFormat.NUMBER
 
 
-class CellStyles:
+class CellStyles(XmlHandler):
     """Collects the number formats of a workbook's styles."""
 
     def __init__(self) -> None:
@@ -81,9 +88,6 @@ class CellStyles:
         """Leave the styles of cells."""
         if name == "cellXfs":
             self._in_cells = False
-
-    def data(self, text: str) -> None:
-        """Ignore text: styles have none."""
 
     def _format(self, id: str) -> CellFormat:
         if id in self._codes:
@@ -162,7 +166,7 @@ def _sheet_parts(parts: Parts) -> list[str]:
     return sorted(name for name in parts.names if name.startswith("xl/worksheets/sheet"))
 
 
-class _SheetNames:
+class _SheetNames(XmlHandler):
     """Collects names and relation ids of the sheets, and from when days are counted."""
 
     def __init__(self) -> None:
@@ -175,14 +179,8 @@ class _SheetNames:
         elif name == "workbookPr":
             self.from_1904 = attributes.get("date1904", "") in _TRUE
 
-    def end(self, name: str) -> None:
-        pass
 
-    def data(self, text: str) -> None:
-        pass
-
-
-class _SharedStrings:
+class _SharedStrings(XmlHandler):
     """Collects the strings that cells refer to by number, within limits."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -222,7 +220,7 @@ class _SharedStrings:
             self._pieces.append(text)
 
 
-class _Rows:
+class _Rows(XmlHandler):
     """Takes the rows of a sheet."""
 
     def __init__(
