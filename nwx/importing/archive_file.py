@@ -21,7 +21,6 @@ from nwx.model import (
     ReadError,
     SourceFile,
 )
-from nwx.values.render_names import render_name
 from nwx.warc.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
 from nwx.warc.record_groups import RecordedOutlinks
@@ -185,25 +184,10 @@ class _Import:
         self._extract_errors += sum(error.kind == EXTRACT for error in collected.errors)
         self._told = done
         documents, late = self._join.take(collected.documents)
-        return FilePart(
-            Batch(
-                documents,
-                collected.captures,
-                collected.dates,
-                (self._ledger_entry(done),) if done is not told else (),
-            ),
-            collected.errors,
-            Counter(done.records) - Counter(told.records),
-            len(collected.captures),
-            collected.candidates,
-            collected.excluded,
-            done.done_to - told.done_to,
-            late=late,
-            purged=collected.purged,
-            digests=collected.digests,
-            joins=collected.joins,
-            renders=sum(render_name(one.url) is not None for one in collected.captures),
-        )
+        files = (self._ledger_entry(done),) if done is not told else ()
+        records = Counter(done.records) - Counter(told.records)
+        whole = replace(collected, documents=documents)
+        return whole.part(files, records, done.done_to - told.done_to, late)
 
     def _ledger_entry(self, done: "_Mark") -> SourceFile:
         counts = Counter(self._entry.counts)

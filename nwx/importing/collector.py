@@ -10,14 +10,17 @@ from enum import Enum, auto
 from cachetools import LRUCache
 
 from nwx.data_classes import dataclass
+from nwx.captures import PagePlace
 from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
-from nwx.importing.late_outlinks import CUT, outlink_links, with_links
+from nwx.importing.late_outlinks import CUT, LateOutlinks, outlink_links, with_links
+from nwx.importing.messages import FilePart
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
-from nwx.model import Capture, Dates, Document, Extract, ReadError
+from nwx.model import Batch, Capture, Dates, Document, Extract, ReadError, SourceFile
 from nwx.plugins import enricher_plugins
 from nwx.values.media_types import POOR_PAGES
+from nwx.values.render_names import render_name
 from nwx.warc.reader import CaptureRecord, StoredPayload
 
 # A lookup takes so many records or bytes of payload, a part so many captures,
@@ -65,6 +68,31 @@ class CollectedBatch:
     purged: int = 0
     digests: tuple[tuple[str, str], ...] = ()
     joins: tuple[str, ...] = ()
+
+    def part(
+        self,
+        files: tuple[SourceFile, ...],
+        records: Mapping[str, int],
+        bytes: int,
+        late: tuple[LateOutlinks, ...],
+        pages: tuple[PagePlace, ...] = (),
+    ) -> FilePart:
+        """Return the part of a file, which had these records and bytes."""
+        return FilePart(
+            Batch(self.documents, self.captures, self.dates, files),
+            self.errors,
+            records,
+            len(self.captures),
+            self.candidates,
+            self.excluded,
+            bytes,
+            pages,
+            late,
+            sum(render_name(one.url) is not None for one in self.captures),
+            self.purged,
+            self.digests,
+            self.joins,
+        )
 
 
 def _problems(payload: StoredPayload) -> Iterator[str]:

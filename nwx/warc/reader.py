@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import NamedTuple
 
 from nwx.errors import FormatError, SourceError
 from nwx.model import Capture, ReadError
@@ -30,20 +30,10 @@ from nwx.warc.record_groups import (
     record_groups,
 )
 from nwx.warc.scanner import Scanner
+from nwx.warc.sources import ArchiveSource
 from nwx.warc.stored_bytes import RecordFault
 
 _TEXTUAL = frozenset(("html", "text", "pdf", "office"))
-
-
-class StoredFile(Protocol):
-    """Input of a reader: `nwx.warc.sources.Source`, or any object with a name that opens."""
-
-    @property
-    def name(self) -> str:
-        """The name used in captures and errors."""
-
-    def open(self) -> BinaryIO:
-        """Return the stored bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +137,7 @@ class ArchiveReader:
 
     def __init__(
         self,
-        source: StoredFile,
+        source: ArchiveSource,
         collection: str,
         *,
         start: int = 0,

@@ -22,12 +22,10 @@ from nwx.model import (
     PURGED,
     UNDEDUPLICATED,
     UNREADABLE,
-    Batch,
     Extract,
     ReadError,
     SourceFile,
 )
-from nwx.values.render_names import render_name
 from nwx.warc.reader import CaptureRecord
 
 _REMEMBERED_TEXTS = 1_000
@@ -139,23 +137,13 @@ class _Load:
             ):
                 self._left_out.append((number, fate))
         found = self._held.take()
-        errors = self._met_errors(part)
+        errors = (*self._met_errors(part), *self._unlisted(part))
         files = (self._ledger_entry(part, counts),) if part.counts is not None else ()
         told = part.counts is None or self._notes.checksum or self._is_new
         pages = page_places(one.capture for one in found.documents) if self._with_pages else ()
-        return FilePart(
-            Batch(found.documents, found.captures, found.dates, files if told else ()),
-            (*errors, *self._unlisted(part)),
-            part.records,
-            len(found.captures),
-            found.candidates,
-            found.excluded,
-            part.bytes,
-            tuple(pages),
-            late=tuple(one.late_outlinks() for one in part.late),
-            purged=found.purged,
-            joins=found.joins,
-            renders=sum(render_name(one.url) is not None for one in found.captures),
+        late = tuple(one.late_outlinks() for one in part.late)
+        return replace(found, errors=errors).part(
+            files if told else (), part.records, part.bytes, late, tuple(pages)
         )
 
     def _met_errors(self, part: PartNotes) -> list[ReadError]:
