@@ -132,20 +132,6 @@ class Memory:
         self._ranks[id] = rank
 
 
-def _none_known(ids: Collection[str]) -> dict[str, int]:
-    del ids
-    return {}
-
-
-def _none_purged(capture: Capture) -> bool:
-    del capture
-    return False
-
-
-def _none_joined(dates: Sequence[Dates]) -> tuple[Sequence[Dates], Sequence[str]]:
-    return dates, ()
-
-
 @dataclass(frozen=True, slots=True)
 class Lookups:
     """Lookups of documents and captures during an import.
@@ -155,11 +141,14 @@ class Lookups:
     is `dates_of_documents`, where the archive has further digests.
     """
 
-    known: Callable[[Collection[str]], dict[str, int]] = _none_known
+    known: Callable[[Collection[str]], dict[str, int]] = lambda ids: {}
     listed: ListLookupFunction | None = None
-    purged: Callable[[Capture], bool] = _none_purged
+    purged: Callable[[Capture], bool] = lambda capture: False
     memory: Memory = field(default_factory=Memory)
-    joined: Callable[[Sequence[Dates]], tuple[Sequence[Dates], Sequence[str]]] = _none_joined
+    joined: Callable[[Sequence[Dates]], tuple[Sequence[Dates], Sequence[str]]] = lambda dates: (
+        dates,
+        (),
+    )
 
 
 class Collector:

@@ -147,6 +147,7 @@ class _Order:
 _HALF = np.uint64(32)
 _LEFT_OUT = -1
 _Find = Callable[[str], int | None]
+_nowhere: _Find = lambda key: None  # noqa: E731
 
 
 class MergedMissing:
@@ -164,8 +165,8 @@ class MergedMissing:
         resources = len(linked.needed) if linked else 0
         known = _Known(linked) if linked else None
         led_page, led = number_redirected(checks, linked)
-        page_numbers, pages = _numbers(checks.pages, known.page if known else _unknown, pages)
-        find = known.resource if known else _unknown
+        page_numbers, pages = _numbers(checks.pages, known.page if known else _nowhere, pages)
+        find = known.resource if known else _nowhere
         own_numbers, resources = _numbers(
             checks.numbers, find, resources, lambda own: bool(checks.resources[own].url)
         )
@@ -220,18 +221,8 @@ class _Known:
         return None
 
 
-def _unknown(key: str) -> int | None:
-    del key
-    return None
-
-
-def _always(own: int) -> bool:
-    del own
-    return True
-
-
 def _numbers(
-    keys: dict[str, int], known: _Find, size: int, is_new: Callable[[int], bool] = _always
+    keys: dict[str, int], known: _Find, size: int, is_new: Callable[[int], bool] = lambda own: True
 ) -> tuple[Array, int]:
     """Return the numbers of urlkeys, new ones from `size` on, and the resulting size.
 

@@ -21,7 +21,6 @@ from nwx.warc.zip_entries import (
     METHODS,
     STORED,
     ZipEntry,
-    borrowed,
     is_possible,
     is_within,
     open_entry,
@@ -117,7 +116,7 @@ def _inner(
         yield ReadError(inner_name, None, "wacz", message)
         return
     try:
-        with _seekable(open_entry(borrowed(handle), entry), entry) as inner:
+        with _seekable(open_entry(handle, entry, closes=False), entry) as inner:
             yield from _members(inner, inner_name, (*outer, entry))
     except FormatError as error:
         yield ReadError(inner_name, None, "wacz", str(error))
@@ -166,7 +165,7 @@ def _places(handle: BinaryIO, member: str) -> Places:
     for cut in _WITHIN.finditer(member):
         outer = entries.get(member[: cut.end() - 1])
         if outer is not None and not _refusal(outer):
-            with _seekable(open_entry(borrowed(handle), outer), outer) as inner:
+            with _seekable(open_entry(handle, outer, closes=False), outer) as inner:
                 return (outer, *_places(inner, member[cut.end() :]))
     raise FormatError.translated("there is no such WARC in it")
 
@@ -284,7 +283,7 @@ class _Package:
         if fault := _refusal(replace(entry, name=_FOLDER)):
             raise FormatError(fault)
         pieces, left = [], _MOST_PACKAGE_BYTES
-        with open_entry(borrowed(self._handle), entry) as stream:
+        with open_entry(self._handle, entry, closes=False) as stream:
             while block := stream.read(min(_STEP, left)):
                 pieces.append(block)
                 left -= len(block)

@@ -173,8 +173,8 @@ def is_possible(entry: ZipEntry) -> bool:
     return (entry.bytes or 0) <= _MOST_RATIO * entry.stored_bytes + 64
 
 
-def open_entry(handle: BinaryIO, entry: ZipEntry) -> BinaryIO:
-    """Return the bytes of an entry, as far as they exist; closing it closes `handle`.
+def open_entry(handle: BinaryIO, entry: ZipEntry, *, closes: bool = True) -> BinaryIO:
+    """Return the bytes of an entry, as far as they exist; closing it `closes` the handle.
 
     A damaged head of the entry is skipped. Reading damaged compressed data raises FormatError after
     the last recoverable byte.
@@ -186,7 +186,8 @@ def open_entry(handle: BinaryIO, entry: ZipEntry) -> BinaryIO:
         *_, name_size, extra_size = _HEAD.unpack(front)
         if entry.offset + _HEAD.size + name_size + extra_size + entry.stored_bytes <= entry.end:
             skipped = name_size + extra_size
-    stored = _Window(handle, entry.offset + _HEAD.size + skipped, entry.stored_bytes)
+    start = entry.offset + _HEAD.size + skipped
+    stored = _Window(handle, start, entry.stored_bytes, closes=closes)
     if entry.method == STORED:
         return cast("BinaryIO", stored)
     most = entry.bytes if entry.bytes is not None else _MOST_RATIO * entry.stored_bytes
@@ -205,34 +206,12 @@ class _Reading(io.RawIOBase):
         return len(found)
 
 
-def borrowed(handle: BinaryIO) -> BinaryIO:
-    """Return a file that can be closed while the one that it reads stays open."""
-    return cast("BinaryIO", _Borrowed(handle))
-
-
-class _Borrowed(_Reading):
-    def __init__(self, handle: BinaryIO) -> None:
-        self._handle = handle
-
-    def seekable(self) -> bool:
-        return self._handle.seekable()
-
-    def read(self, size: int = -1, /) -> bytes:
-        return self._handle.read(size)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._handle.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._handle.tell()
-
-
 class _Window(_Reading):
-    """A stretch of a file as a file; closing it closes the file."""
+    """A stretch of a file as a file."""
 
-    def __init__(self, handle: BinaryIO, start: int, length: int) -> None:
+    def __init__(self, handle: BinaryIO, start: int, length: int, *, closes: bool) -> None:
         self._handle, self._start, self._length = handle, start, length
-        self._position = 0
+        self._position, self._closes = 0, closes
 
     def seekable(self) -> bool:
         return self._handle.seekable()
@@ -255,7 +234,8 @@ class _Window(_Reading):
         return self._position
 
     def close(self) -> None:
-        self._handle.close()
+        if self._closes:
+            self._handle.close()
         super().close()
 
 
