@@ -9,8 +9,8 @@ from enum import Enum, auto
 
 from cachetools import LRUCache
 
-from nwx.data_classes import dataclass
 from nwx.captures import PagePlace
+from nwx.data_classes import dataclass
 from nwx.extract import ExtractLimits, extract, extractable
 from nwx.extract.extractors import Extractor, extract_by_command, extractor_for
 from nwx.importing.late_outlinks import CUT, LateOutlinks, outlink_links, with_links
