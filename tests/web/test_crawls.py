@@ -230,3 +230,19 @@ def test_programs_ask_for_crawls_and_their_links(client: FlaskClient, archive: E
     assert client.get("/api/crawls/votes/links?limit=0").json == []
     assert client.get("/api/crawls/nobody/links").status_code == 404
     assert client.get("/api/crawls/votes/links?limti=5").status_code == 400
+
+
+def test_form_and_text_are_made_of_each_other(client: FlaskClient) -> None:
+    begin = client.get("/crawls/new").text
+    shown = re.search('id="editor-shown" value="([0-9a-f]+)"', begin)
+    assert shown
+    text = 'name = "stones"\nkeywords = ["slate"]\n[limits]\ndepth = 3\n'
+    to_form = client.post("/crawls/new", data={"text": text, "action": "to-form"}).text
+    assert re.search(r"<textarea id=.field-keywords.[^>]*>\s*slate</textarea>", to_form)
+    given = {"name": "stones", "keywords": "slate\r\nquarry", "shown": shown[1], "text": text}
+    to_text = client.post("/crawls/new", data={**given, "action": "to-text"}).text
+    assert "&#34;quarry&#34;" in to_text
+    assert "depth = 3" in to_text
+    assert "Archived pages with these keywords" in to_text
+    broken = client.post("/crawls/new", data={"text": "name =", "action": "to-form"})
+    assert broken.status_code == 200

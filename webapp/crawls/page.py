@@ -23,6 +23,7 @@ from nwx.steering.specifications.specification_store import (
     UnknownCrawlError,
     specification_of,
 )
+from webapp.crawls.editor_form import MOST_EDITED_CHARACTERS, editor_values, text_with_fields
 from webapp.crawls.monitor import monitor_report, monitor_values, monitors
 from webapp.crawls.queue import queue_service
 from webapp.headers import has_token
@@ -95,17 +96,23 @@ def _shown_report(name: str) -> MonitorReport | None:
 def show_crawl(name: str) -> ResponseReturnValue:
     """Show a crawl as it runs, its specification, and the links that this scores highest."""
     report = _shown_report(name)
-    shown = monitor_values(report) if report else {}
+    has_tab = bool(parameters.text(request.args, "tab", 20))
+    shown = monitor_values(report) if report and not has_tab else {}
     try:
         stored = archive().crawl_specification(name)
     except UnknownCrawlError:
         if report is None:
             raise
-        return render_template("monitored_crawl.html", **shown)
+        return render_template("monitored_crawl.html", **(shown or monitor_values(report)))
     page = parameters.list_page(request.args, SCORED_A_PAGE)
     host = parameters.text(request.args, "host", 300).lower()
     version = parameters.text(request.args, "version", 100)
     own = archive()
+
+    if shown:
+        return render_template(
+            "crawl.html", stored=stored, tabs=True, saved="", writable=is_writable(), **shown
+        )
 
     def links() -> tuple[CrawlSpecification | None, list[ListedLink]]:
         found, _ = own.crawl_links(name, SCORED_A_PAGE + 1, page.begin, host, version)
@@ -126,7 +133,7 @@ def show_crawl(name: str) -> ResponseReturnValue:
         saved=parameters.text(request.args, "saved", 20),
         writable=is_writable(),
         part_names=PARTS,
-        **shown,
+        tabs=report is not None,
     )
 
 
@@ -172,36 +179,34 @@ def show_versions(name: str) -> ResponseReturnValue:
 
 editor_blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
 
-MOST_EDITED_CHARACTERS = 500_000
-"""Longer specifications are added by the command: a form's body must not be large."""
-
 EDITOR_FORM_BYTES = 5 << 20
 """Enough for so many characters of three bytes each, which forms send as nine."""
 
 _PROBLEMS_SHOWN = 200
 _TEMPLATE = """\
-name = ""
+name = "harbours"
 seeds = [
-  "https://",
+  "https://www.example.org/",
 ]
 keywords = [
-  "",
+  "harbour",
+  "lighthouse",
 ]
 
 [[entities]]
-name = ""
-aliases = []
-kind = "other"
+name = "Harbour Museum"
+aliases = ["Museum of the Harbour"]
+kind = "organisation"
 
 [[rules]]
-action = "prefer"
-hosts = []
+action = "blacklist"
+hosts = ["ads.example.com"]
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Edited:
-    """A form: what is edited, of which crawl ("" is a new one), and from which number on."""
+    """What is edited, of which crawl ("" is a new one), and from which number on."""
 
     text: str
     name: str = ""
@@ -252,6 +257,8 @@ def restore_version(name: str) -> ResponseReturnValue:
 
 def _answer(name: str) -> ResponseReturnValue:
     edited = _posted(name)
+    if request.form.get("action") in ("to-form", "to-text"):
+        return _page(edited)
     try:
         # Reading a long text takes a while: so many at once, and no longer than a search.
         specification = answer_search(lambda: _checked(edited))
@@ -272,7 +279,7 @@ def _posted(name: str) -> _Edited:
     request.max_form_memory_size = EDITOR_FORM_BYTES
     number = parameters.number_parameter(request.form, "number", 0, 0, 10**9)
     text = request.form.get("text", "").replace("\r\n", "\n")
-    return _Edited(text, name, number)
+    return _Edited(text_with_fields(text), name, number)
 
 
 def _checked(edited: _Edited) -> CrawlSpecification:
@@ -357,6 +364,7 @@ def _page(edited: _Edited, status: int = 200) -> Response:
         "crawl_editor.html",
         edited=edited,
         is_long=is_long,
+        **({} if is_long else editor_values(edited.text)),
         writable=is_writable(),
         action=url_for(".save_crawl", name=edited.name)
         if edited.name

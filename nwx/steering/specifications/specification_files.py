@@ -130,7 +130,7 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
     """
     problems = FoundProblems()
     text = text.removeprefix("\ufeff")
-    root = FileValue(_parsed(text, place), "", problems).table(_KEYS)
+    root = FileValue(read_values(text, place), "", problems).table(_KEYS)
     specification = CrawlSpecification(
         name=_name(root),
         seeds=tuple(parts.seeds_of(root)),
@@ -150,7 +150,8 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
     return specification
 
 
-def _parsed(text: str, place: str) -> Mapping[str, Any]:
+def read_values(text: str, place: str = "") -> Mapping[str, Any]:
+    """Return the values in a TOML or JSON text; raises SpecificationError on another."""
     if len(text) > MOST_SPECIFICATION_CHARACTERS:
         reason = (
             f"has {len(text):,} characters; at most {MOST_SPECIFICATION_CHARACTERS:,} are taken"
