@@ -1,5 +1,17 @@
 """The web application of nwx: search pages, a JSON API, exports and the way to playback."""
 
-from webapp.application import create_app
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from webapp.application import create_app
 
 __all__ = ["create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load all pages once somebody asks for them: `nwx dedup-server` needs none."""
+    if name != "create_app":
+        raise AttributeError(name)
+    from webapp.application import create_app
+
+    return create_app
