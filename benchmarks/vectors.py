@@ -52,6 +52,7 @@ def main() -> None:
                 engine.refresh()
             built = build_vectors(engine)
             print(f"{built.passages:,} passages built in {built.seconds:.0f} s")
+        with open_engine(settings) as engine:  # its journal is in the files by now
             stats = engine.stats()[IndexName.VECTORS]
             count = stats.entries or 1
             print(f"{count:,} passages, {(stats.bytes or 0) / count:.0f} bytes each")

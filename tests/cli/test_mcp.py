@@ -1,6 +1,10 @@
-"""nwx mcp, asked by the client of the SDK as assistants ask."""
+"""nwx mcp, asked by the client of the SDK as assistants ask.
+
+NWX_TEST_QUOTES sets how many quotations are verified.
+"""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -9,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import anyio
@@ -19,7 +24,12 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from nwx.assistants.tools import TOOLS
+from nwx.engine.base import open_engine
+from nwx.settings import Settings
 from tests.cli.conftest import COMMAND, QUARRY, environment, run_nwx
+from tests.quoted_pages import altered, planted_pages
+
+QUOTES = int(os.environ.get("NWX_TEST_QUOTES", "15"))
 
 
 def _run(conversation: Callable[[], Awaitable[None]]) -> None:
@@ -75,6 +85,26 @@ def test_the_client_of_the_sdk_lists_and_calls_the_tools(quarry: Path) -> None:
             assert not (await answer(client, "verify_quote", text=changed))["verified"]
 
     talk(quarry, conversation, NWX_PUBLIC_URL="https://archive.example")
+
+
+def test_true_quotations_are_verified_and_altered_ones_refused(tmp_path: Path) -> None:
+    planted, quoted = planted_pages(29, QUOTES)
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.create()
+        engine.write(planted)
+        engine.refresh()
+    chance = Random(7)
+
+    async def conversation(client: Client) -> None:
+        for one in quoted:
+            found = await answer(client, "verify_quote", text=one.text, url=one.url)
+            assert found["verified"] is True, one
+            assert (found["first"], found["last"]) == (one.present[0], one.present[-1])
+            changed = altered(one.text, chance)
+            found = await answer(client, "verify_quote", text=changed, url=one.url)
+            assert found["verified"] is False and found["captures"] == [], changed
+
+    talk(tmp_path / "archive", conversation)
 
 
 def test_archived_texts_are_marked_and_steer_nothing(quarry: Path) -> None:

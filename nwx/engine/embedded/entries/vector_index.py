@@ -90,7 +90,9 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
         # A change that fails later leaves no graph in memory that the file does not have.
         self._graphs.pop(number, None)
         row = (number, change, bytes(index.save(None)))
-        db.execute("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", row)
+        # Replacing in one statement takes new pages before it frees the old ones.
+        db.execute("DELETE FROM graphs WHERE number = ?", (number,))
+        db.execute("INSERT INTO graphs VALUES (?, ?, ?)", row)
 
     def _graph(self, db: sqlite3.Connection, number: int) -> Any:
         """Return a graph as the file has it now, None where there is none."""
