@@ -29,7 +29,7 @@ from nwx.errors import UrlError
 from nwx.importing import ImportOptions, import_files
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.parts import clean_anchor
-from nwx.model import Batch, Document, IndexName, Link
+from nwx.model import Batch, Document, Hit, IndexName, Link
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.settings import RankingSettings, Settings
 from nwx.values.urlkeys import urlkey
@@ -177,8 +177,12 @@ def compare(place: Path, sets: dict[str, list[Item]]) -> None:
 def rank(engine: Engine, item: Item) -> int:
     """Return the rank of an item's URL among the results of its text, 0 where it is not there."""
     words = " ".join(tokens(item.text))
-    found = engine.search(Question(words, limit=MAX_LIMIT, snippets=False))
-    keys = [urlkey(hit.url) for hit in found.hits]
+    return place_of(item, engine.search(Question(words, limit=MAX_LIMIT, snippets=False)).hits)
+
+
+def place_of(item: Item, hits: Sequence[Hit]) -> int:
+    """Return the place of an item's URL among hits, from 1; 0 where it is not there."""
+    keys = [urlkey(hit.url) for hit in hits]
     return keys.index(item.target) + 1 if item.target in keys else 0
 
 

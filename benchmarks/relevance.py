@@ -1,44 +1,46 @@
-"""Known-item search with named rankings: titles, anchors and descriptions left out of the index.
+"""Rankings beside each other: known items, judged queries and latency.
 
-    python -m benchmarks.relevance FILE... [--items 300]
+    python -m benchmarks.relevance FILE... [--items 300] [--rankings older default] [--judged CSV]
 
-Each of three archives lacks what its queries are made of: titles that one page has, one link to
-each page that others link to, or `meta` descriptions. Prints by language the mean reciprocal rank
-and the share of first places, each with an interval of 95 % (bootstrapped), and its change.
+Three archives lack what the queries of their known items are made of: titles that one page has,
+one link to each page that others link to, or `meta` descriptions. Prints by language the mean
+reciprocal rank and the share of first places with an interval of 95 % (bootstrapped), the change
+against the first ranking, and the time that a search takes. Then the measures of the judged
+queries (`benchmarks/judgements.csv`: query, URL, grade by language) on the whole archive.
 """
 
 import argparse
+import csv
 import random
 import tempfile
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.known_items import Item, copy_without, documents, drawn_items, rank
-from nwx.engine.analyzer import tokens
+from benchmarks.known_items import Item, copy_without, documents, drawn_items, place_of
+from nwx.answers.hits import Hits
+from nwx.cli.search.rankings import print_evaluations
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.analyzer import tokens
+from nwx.evaluation.judgements import Judgement, qrels_of
+from nwx.evaluation.measures import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Document
-from nwx.query.fields import DEFAULT_FIELDS
-from nwx.query.tree import rank_weight
+from nwx.query.question import MAX_LIMIT, Question
+from nwx.query.rankings import BUILT_IN, Ranking
+from nwx.query.tree import is_below_pages
 from nwx.settings import Settings
 from nwx.warc.sources import expand
 
-RANKINGS: dict[str, dict[str, float]] = {
-    "default": dict(DEFAULT_FIELDS),
-    "url 2": DEFAULT_FIELDS | {"url_text": 2.0},
-    "url 3": DEFAULT_FIELDS | {"url_text": 3.0},
-    "title 2, url 2": DEFAULT_FIELDS | {"title": 2.0, "url_text": 2.0},
-    "title 2.5, url 2": DEFAULT_FIELDS | {"title": 2.5, "url_text": 2.0},
-}
-"""Weights of fields by the name of a ranking; the first is what others are compared with."""
-
-_SAMPLES = 1_000
+_JUDGED = Path(__file__).parent / "judgements.csv"
 _DESCRIPTION_WORDS = 8
+_FEWEST = 10
+"""So many items of a language are printed apart."""
 
 
 def main() -> None:
@@ -46,7 +48,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("files", nargs="+", type=Path)
     options.add_argument("--items", type=int, default=300)
+    options.add_argument("--rankings", nargs="+", default=["older", "default"])
+    options.add_argument("--judged", type=Path, default=_JUDGED)
     given = options.parse_args()
+    rankings = {name: BUILT_IN[name] for name in given.rankings}
     chance = random.Random(1)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -69,7 +74,8 @@ def main() -> None:
             place = Path(folder) / name
             left_out = chosen if name == "anchors" else ()
             copy_without(_without(name, documents(engine)), engine, left_out, place)
-            compare(name, place, chosen, language)
+            compare(name, place, chosen, language, rankings)
+        print_judged(engine, given.judged, rankings)
 
 
 def _drawn(engine: Engine, of: Callable[[Document], str], chance: random.Random) -> list[Item]:
@@ -77,7 +83,9 @@ def _drawn(engine: Engine, of: Callable[[Document], str], chance: random.Random)
     pages = [
         one
         for one in documents(engine)
-        if rank_weight(one.capture.content_type_norm, one.capture.status_code) == 1
+        if not is_below_pages(
+            one.capture.content_type_norm, one.capture.status_code, one.extract.problems
+        )
     ]
     texts = {(one.capture.urlkey, _cut(of(one))) for one in pages}
     counts = Counter(text for _, text in texts)
@@ -101,37 +109,95 @@ def _without(name: str, found: Iterable[Document]) -> Iterator[Document]:
                 yield one
 
 
-def compare(name: str, place: Path, items: Sequence[Item], language: dict[str, str]) -> None:
+def compare(
+    name: str,
+    place: Path,
+    items: Sequence[Item],
+    language: Mapping[str, str],
+    rankings: Mapping[str, Ranking],
+) -> None:
     """Print the results of items with each ranking, by language and of all."""
     groups: dict[str, list[int]] = defaultdict(list)
     for number, item in enumerate(items):
         groups["all"].append(number)
         groups[language.get(item.target, "?")].append(number)
-    usual, base = dict(DEFAULT_FIELDS), np.zeros(len(items))
-    for ranking, weights in RANKINGS.items():
-        DEFAULT_FIELDS.update(weights)
-        try:
-            with EmbeddedEngine(place, read_only=True) as engine:
-                ranks = np.array([rank(engine, item) for item in items])
-        finally:
-            DEFAULT_FIELDS.update(usual)
-        mrr = np.where(ranks > 0, 1 / np.maximum(ranks, 1), 0.0)
-        base = mrr if ranking == next(iter(RANKINGS)) else base
+    found: dict[str, tuple[MeasureValues, MeasureValues]] = {}
+    with EmbeddedEngine(place, read_only=True) as engine:
+        for item in items:  # what is read for the first time is slower, whoever asks first
+            _first_page(engine, item, Ranking())
+        for title, ranking in rankings.items():
+            ranks = np.array([_rank(engine, item, ranking) for item in items])
+            times = np.array([_first_page(engine, item, ranking) for item in items])
+            found[title] = ranks, times
+    base, usual = (np.array(one) for one in next(iter(found.values())))
+    for title, (ranks, times) in found.items():
         for group, numbers in groups.items():
-            if len(numbers) >= 10:
-                one, first = _interval(mrr[numbers]), _interval(ranks[numbers] == 1)
-                print(
-                    f"{name:12} {group:4} {len(numbers):4} {ranking:16} MRR {one}"
-                    f" change {_interval((mrr - base)[numbers])} P@1 {first}"
-                    f" found {np.mean(ranks[numbers] > 0):.1%}"
+            if len(numbers) < _FEWEST:
+                continue
+            mine, before = (_reciprocal(one[numbers]) for one in (ranks, base))
+            change = mine.mean() / before.mean() - 1 if before.any() else 0.0
+            print(
+                f"{name:12} {group:4} {len(numbers):4} {title:8} MRR {_interval(mine)}"
+                f" change {change:+.1%} {_interval(mine - before)}"
+                f" P@1 {np.mean(ranks[numbers] == 1):.3f}"
+                f" found {np.mean(ranks[numbers] > 0):.1%}"
+            )
+        print(
+            f"{name:12} {title:8} median {np.median(times):.2f} ms, mean {times.mean():.2f} ms,"
+            f" {np.median(times) / np.median(usual):.2f} and"
+            f" {times.mean() / usual.mean():.2f} of the first"
+        )
+
+
+def _reciprocal(ranks: MeasureValues) -> MeasureValues:
+    return np.where(ranks > 0, 1 / np.maximum(ranks, 1), 0.0)
+
+
+def _interval(values: MeasureValues) -> str:
+    found = mean_estimate(values)
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def _question(item: Item, ranking: Ranking, limit: int) -> Question:
+    words = " ".join(tokens(item.text))
+    return Question(words, ranking=ranking, limit=limit, snippets=False)
+
+
+def _rank(engine: Engine, item: Item, ranking: Ranking) -> int:
+    hits = Hits(lambda: engine, _question(item, ranking, MAX_LIMIT)).page().hits
+    return place_of(item, hits)
+
+
+def _first_page(engine: Engine, item: Item, ranking: Ranking) -> float:
+    """Return the milliseconds of processor that the first page takes."""
+    began = time.process_time()
+    Hits(lambda: engine, _question(item, ranking, 10)).page()
+    return (time.process_time() - began) * 1000
+
+
+def print_judged(engine: Engine, path: Path, rankings: Mapping[str, Ranking]) -> None:
+    """Print the measures of the judged queries by language and of all."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    results = {
+        name: {
+            query: [
+                hit.url
+                for hit in Hits(
+                    lambda: engine, Question(query, ranking=ranking, limit=DEPTH, snippets=False)
                 )
-
-
-def _interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
-    chance = np.random.default_rng(1)
-    means = values[chance.integers(0, len(values), (_SAMPLES, len(values)))].mean(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+                .page()
+                .hits
+            ]
+            for query in {row["query"] for row in rows}
+        }
+        for name, ranking in rankings.items()
+    }
+    for group in ("all", *sorted({row["language"] for row in rows})):
+        judged = [row for row in rows if group in ("all", row["language"])]
+        qrels = qrels_of(Judgement(row["query"], row["url"], int(row["grade"])) for row in judged)
+        print(f"judged queries, {group}")
+        print_evaluations(evaluations(qrels, results))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,14 @@ _LOOSE_JOINER = re.compile(rb"(?<![A-Za-z0-9_])_+(?![A-Za-z0-9_])")
 
 def tokenized(text: str) -> str:
     """Return the tokens of a text apart by blanks, before lower-casing and folding."""
+    found = whole_tokens(text)
+    if "'" not in found:
+        return found
+    return " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
+
+
+def whole_tokens(text: str) -> str:
+    """Return the tokens of a text apart by blanks, with articles and possessives."""
     if text.isascii():
         found = _ascii_tokens(text.replace("\n", " "))
     else:
@@ -62,9 +70,7 @@ def tokenized(text: str) -> str:
     longest = max(map(len, found.split(" ")))
     if longest > MAX_TOKEN_UNITS // 2:
         found = _with_cuts(found)
-    if "'" not in found:
-        return found
-    return " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
+    return found
 
 
 def tokens(text: str) -> list[str]:
@@ -74,10 +80,11 @@ def tokens(text: str) -> list[str]:
 
 def fold(text: str) -> str:
     """Return a text lower-cased, folded and without its article, as tokens are."""
-    return _without_article(_folded(text))
+    return _without_article(folded(text))
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text lower-cased and folded."""
     return "".join(_folder().analyze(text.replace("İ", "I")))
 
 
@@ -89,7 +96,7 @@ def _without_article(word: str) -> str:
 @lru_cache(maxsize=131_072)
 def _shortened(token: str) -> str:
     """Return a token with an apostrophe without its article and possessive, folded."""
-    return _without_article(_folded(token).removesuffix("'s"))
+    return _without_article(folded(token).removesuffix("'s"))
 
 
 @cache

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from nwx.errors import UsageError
 from nwx.query.tree import Bool, Boost, Node, Phrase, Term
 from nwx.settings import RankingSettings
 
 _MOST_WEIGHT = 1_000.0
-_MOST_PAIRS = 6
+_MOST_PAIRS = 3
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,10 @@ class Ranking:
     """Weights of the fields of a word, of links, and of words that stand next to each other.
 
     `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). `phrase`
-    weighs the query's words as a phrase, and each two neighbours of them. What is no page (files,
-    errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where no
-    document has all words of a query, those with most of them are found, unless `most_words` is 0.
+    weighs the first words of a query where two neighbours stand next to each other. What is no page
+    (files, errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where
+    no document has all words of a query, those with most of them are found, unless `most_words` is
+    0.
     """
 
     title: float = 3.0
@@ -62,10 +63,7 @@ class Ranking:
         words = all_words(tree) if self.phrase else []
         if len(words) < 2:
             return ()
-        pairs = list(pairwise(words))[:_MOST_PAIRS]
-        phrases = [" ".join(pair) for pair in pairs]
-        if len(words) > 2:
-            phrases.append(" ".join(words))
+        phrases = [" ".join(pair) for pair in islice(pairwise(words), _MOST_PAIRS)]
         return tuple(Boost(Phrase("", text), self.phrase) for text in dict.fromkeys(phrases))
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,7 @@ class DistinctiveWord:
     """A word, with the number of its documents in the sample and in the archive.
 
     `score` is the log-likelihood ratio (Dunning 1993) of the two: the higher, the less likely is
-    such a difference by chance.
+    such a difference by chance (3.8: one time in 20, 10.8: in 1,000).
     """
 
     word: str
@@ -58,25 +58,27 @@ def distinctive_words(
 ) -> DistinctiveWords:
     """Return the words that more documents of a question have than the archive would let expect.
 
-    The first thousand documents of the question are read. Words are the tokens of the index, of
-    all fields that a search for a word looks at, but a word of URLs alone is not listed. Raises
-    what searches raise.
+    The first thousand documents of the question are read. Words are as most documents write them,
+    in lower case and without the stop words of their language; a word of URLs alone is not listed.
+    Raises what searches raise.
     """
     # Imported here: counts of words need it, and no other question of the API.
     from nwx.engine.analyzer import tokens
+    from nwx.engine.written_words import written_words
 
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
     every, found = engine.totals([Question(), asked])
     counts: Counter[str] = Counter()
-    written: set[str] = set()
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
     read = 0
-    for text, url in _texts(engine, asked, found):
+    for text, url, language in _texts(engine, asked, found):
         current_work().check()
         read += 1
-        words_here = set(filter(_WORD.fullmatch, tokens(text[:_MOST_CHARACTERS])))
-        written |= words_here
-        counts.update(words_here.union(tokens(url)))
-    for word in counts.keys() - written:
+        words_here = written_words(text[:_MOST_CHARACTERS], language)
+        for word in filter(_WORD.fullmatch, words_here):
+            written[word][words_here[word]] += 1
+        counts.update({*filter(_WORD.fullmatch, words_here), *tokens(url)})
+    for word in counts.keys() - written.keys():
         del counts[word]
     # Words that are frequent here come first: of rare ones chance tells nothing.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
@@ -86,7 +88,8 @@ def distinctive_words(
     for (word, here), total in zip(likely, totals, strict=True):
         score = log_likelihood(here, read, everywhere := max(here, total), every)
         if score > 0:
-            words.append(DistinctiveWord(word, here, everywhere, round(score, 2)))
+            form = max(written[word], key=lambda one: (written[word][one], one))
+            words.append(DistinctiveWord(form, here, everywhere, round(score, 2)))
     words.sort(key=lambda one: (-one.score, one.word))
     return DistinctiveWords(found, read, every, tuple(words[:most]))
 
@@ -114,14 +117,14 @@ def _part(seen: int, expected: float) -> float:
     return seen * math.log(seen / expected) if seen > 0 and expected > 0 else 0.0
 
 
-def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str, str]]:
-    """Give the texts of the first documents, and the words of their URLs."""
+def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str, str, str]]:
+    """Give the texts of the first documents, the words of their URLs, and their languages."""
     for offset in range(0, min(found, MOST_DOCUMENTS_READ), _AT_ONCE):
         hits = engine.search(replace(question, offset=offset, limit=_AT_ONCE)).hits
         for document in engine.documents([hit.id for hit in hits]).values():
             extract = document.extract
             text = " ".join((extract.title, *extract.headings, extract.content))
-            yield text, url_words(document.capture.url)
+            yield text, url_words(document.capture.url), extract.content_language
 
 
 def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:

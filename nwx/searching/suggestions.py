@@ -1,6 +1,7 @@
 """Suggestions for a query while it is typed."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from nwx.data_classes import dataclass
@@ -93,6 +94,7 @@ FEW_RESULTS = 5
 
 _MOST_WORDS = 10
 _MOST_TRIED = 3
+_MOST_CHARACTERS = 200_000
 _TIMES = 5
 """A word is taken for another that so many times as many documents have."""
 
@@ -115,6 +117,7 @@ def corrected_query(engine: Engine, query: str) -> str:
         for word in list(words)[:_MOST_WORDS]
         if (other := _better_word(engine, word)) != word
     }
+    better = {word: _as_written(engine, other) for word, other in better.items()}
     better |= {word.lower(): word for word in _OPERATORS}
     corrected = query
     for match in reversed(list(_PIECE.finditer(query))):
@@ -148,6 +151,19 @@ def _better_word(engine: Engine, word: str) -> str:
     counts = {one: _count_word(engine, one) for one in engine.similar_words(word, _MOST_TRIED)}
     likely = (one for one, count in counts.items() if count > known * _TIMES)
     return next(likely, word)
+
+
+def _as_written(engine: Engine, word: str) -> str:
+    """Return a word of the index with the accents that the best documents with it have."""
+    # Imported here: it is needed where a word is corrected.
+    from nwx.engine.written_words import written_words
+
+    question = Question(Term("", word), limit=_MOST_TRIED, snippets=False)
+    forms: Counter[str] = Counter()
+    for one in engine.documents([hit.id for hit in engine.search(question).hits]).values():
+        text = " ".join((one.extract.title, *one.extract.headings, one.extract.content))
+        forms.update(filter(None, [written_words(text[:_MOST_CHARACTERS]).get(word)]))
+    return max(forms, key=lambda one: (forms[one], one), default=word)
 
 
 def _count_word(engine: Engine, word: str) -> int:

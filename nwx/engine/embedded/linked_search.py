@@ -26,7 +26,7 @@ from nwx.engine.embedded.documents.order import OrderedHits, by_date
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.model import FoundByLinks, ScoreParts, Sort
-from nwx.query.question import HiddenDocuments
+from nwx.query.question import HiddenDocuments, Question
 from nwx.query.tree import Leaf, Node
 from nwx.settings import RankingSettings
 
@@ -288,6 +288,12 @@ class LinkedSearch:
         if not alone or found is None or target == NO_TARGET:
             return None
         return self._ranking.found_by(target, found.words)
+
+
+def rank_weights(view: ArchiveView, question: Question) -> Scores:
+    """Return the part of its score that each document keeps where pages come first."""
+    weights: Scores = np.where(view.below_pages, question.ranking.below_pages, 1.0)
+    return weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from nwx.query.tree import Bool, Boost, Phrase, Term
 from nwx.settings import RankingSettings
 
 
-def test_neighbours_and_the_whole_are_phrases() -> None:
-    phrases = [Boost(Phrase("", text), 2.0) for text in ("a b", "b c", "a b c")]
-    assert list(resolve(Question("a b c", ranking=Ranking(phrase=2.0))).bonus) == phrases
+def test_the_first_neighbours_are_phrases() -> None:
+    phrases = [Boost(Phrase("", text), 2.0) for text in ("a b", "b c", "c d")]
+    assert list(resolve(Question("a b c d e", ranking=Ranking(phrase=2.0))).bonus) == phrases
     assert resolve(Question("a OR b")).bonus == resolve(Question("a")).bonus == ()
 
 

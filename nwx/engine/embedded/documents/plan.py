@@ -42,11 +42,6 @@ class SearchPlan:
     bonus: tuple[Node, ...]
 
     @property
-    def ranked(self) -> Node:
-        """The text part with what adds to its scores."""
-        return Bool(must=(self.text,), should=self.bonus) if self.bonus else self.text
-
-    @property
     def wanted(self) -> int:
         """The number of hits up to the end of the page."""
         return self.question.offset + self.question.limit

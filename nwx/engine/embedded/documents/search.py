@@ -7,14 +7,14 @@ from functools import partial
 from itertools import islice
 
 import numpy as np
-from tantivy import Query
+from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
 from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, Floats
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
 from nwx.engine.embedded.documents.counts import (
     NarrowedNumbers,
@@ -38,6 +38,7 @@ from nwx.engine.embedded.linked_search import (
     DocumentJoin,
     LinkedSearch,
     joined,
+    rank_weights,
     scored_among,
 )
 from nwx.engine.entries import IndexEntry, hit_from_entry
@@ -58,12 +59,14 @@ _FAR_BELOW = 0.05
 class _Found:
     """Documents that a plan finds: a query that covers them, and their numbers.
 
-    `allowed` restricts the query if it finds more; it includes `filters`. `anchors` found some of
-    the documents, whatever their words; `by_words` contains the others and more.
+    `bonus` finds those of a higher score. `allowed` restricts the query if it finds more; it
+    includes `filters`. `anchors` found some of the documents, whatever their words; `by_words`
+    contains the others and more.
     """
 
     known: Known
     query: Query
+    bonus: Query | None
     filters: Sequence[Query]
     numbers: NarrowedNumbers
     allowed: Bools | None
@@ -111,14 +114,8 @@ class DocumentSearches:
         view = view.without(question.hidden)
         weights = None
         if question.sort is Sort.RELEVANCE:
-            weights = partial(_rank_weights, view, question)
+            weights = partial(rank_weights, view, question)
         return view, LinkedSearch(documents, question.ranking.links(self._ranking), weights)
-
-
-def _rank_weights(view: ArchiveView, question: Question) -> Floats:
-    """Return the part of its score that each document keeps where pages come first."""
-    weights: Floats = np.where(view.below_pages, question.ranking.below_pages, 1.0)
-    return weights
 
 
 def search_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> SearchResult:
@@ -156,7 +153,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         numbers = tantivy_index.nums_of(view.searcher, addresses)
         weights = np.ones(len(numbers))
         if plan.pages_first:
-            weights = _rank_weights(view, question)[numbers]
+            weights = rank_weights(view, question)[numbers]
         for num, weight, (score, address) in zip(numbers, weights.tolist(), hits, strict=True):
             score *= weight
             yield _hit(
@@ -181,7 +178,10 @@ def _find(
     """Return the documents of a plan, from tantivy and the columns."""
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     exact = compile_node(plan.text, replace(known, scored=False))
-    ranked = compile_node(plan.ranked, known) if plan.is_scored and scores else exact
+    ranked, bonus = exact, None
+    if plan.is_scored and scores:
+        ranked = compile_node(plan.text, known)
+        bonus = compile_node(Bool(should=plan.bonus), known) if plan.bonus else None
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     by_words = _filtered(view.columns, view.matching(plan.text, exact), plan)
     anchors = links.found(plan.tree)
@@ -201,7 +201,9 @@ def _find(
         there = view.columns.is_document
     allowed = _both(_both(allowed, dated), there)
     query = all_of([ranked, *filters])
-    return _Found(known, query, filters, numbers, allowed, anchors, by_words)
+    if bonus is not None:
+        query = Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)])
+    return _Found(known, query, bonus, filters, numbers, allowed, anchors, by_words)
 
 
 def _both(one: Bools | None, other: Bools | None) -> Bools | None:
@@ -325,12 +327,10 @@ def _by_score(
 
 def _steps(view: ArchiveView, plan: SearchPlan, found: _Found, *further: Query) -> list[Step]:
     first = None
-    if plan.bonus:
-        bonus = compile_node(Bool(should=plan.bonus), found.known)
-        first = all_of([found.query, Query.const_score_query(bonus, 0.0), *further])
-    weights, total = plan.question.ranking.fields, len(found.nums)
-    filters = [*found.filters, *further]
-    return list(steps(plan.text, filters, view.searcher, total, weights, first))
+    if found.bonus is not None:
+        first = all_of([found.query, Query.const_score_query(found.bonus, 0.0), *further])
+    weights, filters = plan.question.ranking.fields, [*found.filters, *further]
+    return list(steps(plan.text, filters, view.searcher, len(found.nums), weights, first))
 
 
 def _is_ranked(plan: SearchPlan, found: _Found) -> bool:
