@@ -24,9 +24,9 @@ import numpy as np
 from benchmarks.known_items import Item, copy_without, documents, drawn_items, place_of
 from nwx.answers.hits import Hits
 from nwx.cli.search.rankings import print_evaluations
+from nwx.engine.analyzer import tokens
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.analyzer import tokens
 from nwx.evaluation.judgements import Judgement, qrels_of
 from nwx.evaluation.measures import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.importing import ImportOptions, import_files

@@ -3,8 +3,10 @@
 import pytest
 from pytest import approx
 
+from nwx.access.restricted.engine import RestrictedEngines
 from nwx.answers.hits import Hits
 from nwx.archive import Archive
+from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.query.question import Question
@@ -92,3 +94,16 @@ def test_judgements_and_rankings_are_kept(engine: Engine) -> None:
     assert found[0].values["recall@100"].mean == 1.0
     assert archive.remove_ranking("flat")
     assert not archive.remove_ranking("flat")
+
+
+def test_judgements_of_hidden_urls_are_not_shown(engine: Engine) -> None:
+    urls = ["http://example.org/shown", "http://example.org/hidden"]
+    engine.write(batch([page(url, "2010", "a lamp") for url in urls]))
+    engine.refresh()
+    own = Archive.over(engine)
+    own.save_ranking("flat", title=1.0)
+    own.add_judgements([("lamp", url, 3, "ann") for url in urls])
+    own.add_rule("exclude", urls[1], reason="private")
+    seen = RestrictedEngines(engine).for_viewer(EVERYBODY)
+    assert [one.url for one in Archive.over(seen).judgements()] == urls[:1]
+    assert Archive.over(seen).ranking("flat").title == 1.0

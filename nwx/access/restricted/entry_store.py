@@ -62,6 +62,17 @@ class VisibleEntries(ABC):
         return None
 
 
+class VisibleJudgements(VisibleEntries):
+    """Rankings, queries to judge, and judgements of URLs that are not hidden."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        judged = {one["url"] for one in entries if "url" in one}
+        hidden = self._restricted.hidden_urls(judged)
+        # By a urlkey alone it cannot be told whether each spelling of a URL may be shown.
+        hidden |= {url for url in judged if "://" not in url}
+        return (one for one in entries if one.get("url") not in hidden)
+
+
 class RestrictedStore(EntryStore):
     """The visible entries of another store, read-only.
 

@@ -183,7 +183,6 @@ _DECLARED = (
         IndexName.DEDUP,
         undeletable="entries of the index dedup are deleted by crawlers (`nwx dedup-server`)",
     ),
-    IndexDeclaration(IndexName.JUDGEMENTS, fields=EntryFields(filtered=("kind",))),
     IndexDeclaration(
         IndexName.REVIEWS,
         fields=EntryFields(
@@ -191,6 +190,11 @@ _DECLARED = (
             orders=((OrderField("value"),), (OrderField("reviewed", descending=True),)),
         ),
         visible="nwx.access.restricted.entry_store:VisibleReviews",
+    ),
+    IndexDeclaration(
+        IndexName.JUDGEMENTS,
+        fields=EntryFields(filtered=("kind",)),
+        visible="nwx.access.restricted.entry_store:VisibleJudgements",
     ),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
