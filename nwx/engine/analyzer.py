@@ -120,6 +120,13 @@ def text_analyzer() -> TextAnalyzer:
     )
 
 
+@cache
+def stop_word_filter(language: str) -> TextAnalyzer:
+    """Return what leaves out the stop words of a language, of words apart by blanks."""
+    stop_words = Filter.stopword(language)
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(stop_words).build()
+
+
 def _ascii_tokens(text: str) -> str:
     """Return the tokens of a text of ASCII, lines kept."""
     kept = _LOOSE_SIGN.sub(b" ", text.encode("ascii").translate(_SIGNS))

@@ -1,11 +1,7 @@
 """Words as they are written: with accents, without stop words, by the tokens of the index."""
 
-from functools import cache
-
-from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
-
 from nwx import mappings
-from nwx.engine.analyzer import folded, whole_tokens
+from nwx.engine.analyzer import folded, stop_word_filter, whole_tokens
 
 _LANGUAGES = {
     "da": "danish",
@@ -33,7 +29,7 @@ def written_words(text: str, language: str = "") -> dict[str, str]:
     words = dict.fromkeys(map(_own_word, whole_tokens(text).lower().split()))
     kept = list(words)
     if language in _LANGUAGES:
-        kept = _without_stop_words(_LANGUAGES[language]).analyze(" ".join(kept))
+        kept = stop_word_filter(_LANGUAGES[language]).analyze(" ".join(kept))
     return {word if word.isascii() else folded(word): word for word in kept}
 
 
@@ -43,8 +39,3 @@ def _own_word(word: str) -> str:
     word = word.removesuffix("'s")
     article, _, rest = word.partition("'")
     return rest if rest and folded(article) in mappings.elided_articles() else word
-
-
-@cache
-def _without_stop_words(language: str) -> TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stopword(language)).build()
