@@ -120,13 +120,6 @@ def text_analyzer() -> TextAnalyzer:
     )
 
 
-@cache
-def stop_word_filter(language: str) -> TextAnalyzer:
-    """Return what leaves out the stop words of a language, of words apart by blanks."""
-    stop_words = Filter.stopword(language)
-    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(stop_words).build()
-
-
 def _ascii_tokens(text: str) -> str:
     """Return the tokens of a text of ASCII, lines kept."""
     kept = _LOOSE_SIGN.sub(b" ", text.encode("ascii").translate(_SIGNS))
@@ -247,3 +240,47 @@ def _emoji_pattern() -> str:
 def _extended(characters: str) -> str:
     """WB4: a character and the marks that cling to it."""
     return rf"(?:[{characters}][{_EXTEND}]*)"
+
+
+_STOP_WORDS = {
+    "da": "danish",
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ru": "russian",
+    "sv": "swedish",
+}
+"""The languages whose stop words tantivy knows: the lists of the Snowball project."""
+
+
+def written_words(text: str, language: str = "") -> dict[str, str]:
+    """Return the words of a text in lower case by their tokens, without those of no meaning.
+
+    Articles and possessives at an apostrophe are left out, as in tokens: `l'été` is `été`.
+    """
+    words = dict.fromkeys(map(_own_word, whole_tokens(text).lower().split()))
+    kept = list(words)
+    if language in _STOP_WORDS:
+        kept = _without_stop_words(_STOP_WORDS[language]).analyze(" ".join(kept))
+    return {word if word.isascii() else folded(word): word for word in kept}
+
+
+def _own_word(word: str) -> str:
+    if "'" not in word:
+        return word
+    word = word.removesuffix("'s")
+    article, _, rest = word.partition("'")
+    return rest if rest and folded(article) in mappings.elided_articles() else word
+
+
+@cache
+def _without_stop_words(language: str) -> TextAnalyzer:
+    stop_words = Filter.stopword(language)
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(stop_words).build()

@@ -63,8 +63,7 @@ def distinctive_words(
     Raises what searches raise.
     """
     # Imported here: counts of words need it, and no other question of the API.
-    from nwx.engine.analyzer import tokens
-    from nwx.engine.written_words import written_words
+    from nwx.engine.analyzer import tokens, written_words
 
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
     every, found = engine.totals([Question(), asked])

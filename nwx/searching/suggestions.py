@@ -156,7 +156,7 @@ def _better_word(engine: Engine, word: str) -> str:
 def _as_written(engine: Engine, word: str) -> str:
     """Return a word of the index with the accents that the best documents with it have."""
     # Imported here: it is needed where a word is corrected.
-    from nwx.engine.written_words import written_words
+    from nwx.engine.analyzer import written_words
 
     question = Question(Term("", word), limit=_MOST_TRIED, snippets=False)
     forms: Counter[str] = Counter()

@@ -1,7 +1,6 @@
 """Words as they are written, by the tokens of the index."""
 
-from nwx.engine.analyzer import tokens
-from nwx.engine.written_words import written_words
+from nwx.engine.analyzer import tokens, written_words
 
 FRENCH = "Les démarches d'aujourd'hui : l’école n'est pas la même, c'est l'été des DÉMARCHES"
 
