@@ -118,7 +118,7 @@ crawlers: dev
 # Versions for Python 3.11 and newer, on all systems.
 lock: dev
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
-	  --extra remote --extra browser --extra spark --extra sql --extra mcp --extra vectors --group dev pyproject.toml --output-file requirements.lock
+	  --extra remote --extra browser --extra spark --extra sql --extra mcp --extra vectors --extra fields --group dev pyproject.toml --output-file requirements.lock
 
 audit: dev
 	$(BIN)/python -m pip install --quiet pip-audit

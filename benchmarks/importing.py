@@ -8,12 +8,14 @@ that writes, the ratios, the most memory of all processes together for one
 file and for many, the time for what is imported already, and the size of
 the index beside that of the text. With `--elastic` it imports into both
 engines instead, and prints what the server takes of the processors. With
-`--digests` it compares imports with and without further digests.
+`--digests` it compares imports with and without further digests, with
+`--enrich` with and without enrichers.
 
     python -m benchmarks.importing --files 8 --pages 150
     python -m benchmarks.importing /data/*.warc.gz
     python -m benchmarks.importing --elastic
     python -m benchmarks.importing --digests --repeat 9 --jobs 1 /data/*.warc.gz
+    python -m benchmarks.importing --enrich all --repeat 5 --jobs 1 /data/*.warc.gz
 """
 
 import argparse
@@ -60,7 +62,10 @@ def main() -> None:
             with node(frugal=False) as server:
                 _compare_engines(options, Path(folder), server)
         elif options.digests:
-            _compare_digests(options, Path(folder))
+            _compare_added("digests", 8, options, Path(folder))
+            _print_digests(Path(folder) / "digests0")
+        elif options.enrich:
+            _compare_added("enrich", 25, options, Path(folder))
         else:
             _compare(options, Path(folder))
 
@@ -77,7 +82,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only-memory", action="store_true")
     parser.add_argument("--elastic", action="store_true", help="into both engines")
     parser.add_argument("--digests", action="store_true", help="with and without --digests")
-    parser.add_argument("--run", choices=(*RUNS, "digests"), help=argparse.SUPPRESS)
+    parser.add_argument("--enrich", default="", help="with and without these enrichers")
+    parser.add_argument("--run", choices=(*RUNS, *ADDED), help=argparse.SUPPRESS)
     parser.add_argument("--archive", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -182,22 +188,28 @@ def _compare_engines(options: argparse.Namespace, folder: Path, server: str) -> 
     print(f"Elasticsearch takes {ratio:.2f}x the time of the embedded engine (goal 1.5x)")
 
 
-def _compare_digests(options: argparse.Namespace, folder: Path) -> None:
-    """Import without and with further digests, in turn."""
+ADDED = ("digests", "enrich")
+
+
+def _compare_added(added: str, goal: int, options: argparse.Namespace, folder: Path) -> None:
+    """Import without and with further digests or enrichers, in turn."""
     warcs = options.warcs or made_files(folder, options.files, options.pages)
     size = sum(Path(warc).stat().st_size for warc in warcs)
     print(f"{len(warcs)} files, {size / 1e6:.0f} MB of WARC")
     best: dict[str, Figure] = {}
     for turn in range(options.repeat):
-        for name in ("nwx", "digests"):
+        for name in ("nwx", added):
             figure = _measured(name, str(folder / f"{name}{turn}"), warcs, options)
             if name not in best or figure.processor < best[name].processor:
                 best[name] = figure
     for figure in best.values():
         _print_figure(figure, size)
-    more = best["digests"].processor / best["nwx"].processor - 1
-    print(f"further digests take {more:+.1%} of processor time (goal +8 %)")
-    with open_engine(Settings(str(folder / "digests0")), read_only=True) as engine:
+    more = best[added].processor / best["nwx"].processor - 1
+    print(f"{added}: {more:+.1%} of processor time (goal +{goal} %)")
+
+
+def _print_digests(archive: Path) -> None:
+    with open_engine(Settings(str(archive)), read_only=True) as engine:
         stats = engine.stats()[IndexName.DIGESTS]
     print(f"{stats.entries:,} digests, {(stats.bytes or 0) / (stats.entries or 1):.0f} bytes each")
 
@@ -213,7 +225,8 @@ def _measured(
     jobs: int | None = None,
 ) -> Figure:
     command = [sys.executable, "-m", "benchmarks.importing", "--run", name]
-    command += ["--archive", archive, "--jobs", str(jobs or options.jobs), *warcs]
+    command += ["--archive", archive, "--jobs", str(jobs or options.jobs)]
+    command += [*(["--enrich", options.enrich] if options.enrich else []), *warcs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         watch = FamilyWatch(process.pid)
         out, _ = process.communicate()
@@ -226,7 +239,7 @@ def _measured(
 
 def _run_one(options: argparse.Namespace) -> None:
     began, worked = time.perf_counter(), time.process_time()
-    captures = _nwx(options) if options.run == "digests" else RUNS[options.run](options)
+    captures = _nwx(options) if options.run in ADDED else RUNS[options.run](options)
     print(time.perf_counter() - began, captures, time.process_time() - worked)
 
 
@@ -237,7 +250,8 @@ def _nwx(options: argparse.Namespace) -> int:
     with open_engine(settings) as engine:
         engine.create()
         digests = "sha256" if options.run == "digests" else None
-        wanted = ImportOptions(jobs=options.jobs, digests=digests)
+        enrich = (options.enrich,) if options.run == "enrich" else ()
+        wanted = ImportOptions(jobs=options.jobs, digests=digests, enrich=enrich)
         report = import_files(engine, settings, expand(options.warcs), wanted)
     _check(report)
     return report.captures or 1

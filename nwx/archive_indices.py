@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
+    from nwx.importing.enrichment import EnrichReport
     from nwx.importing.importer import ListenerOfPages
     from nwx.model import Capture, Dates, NamedDates, ReadError
     from nwx.searching.documents import Shown, UrlVersion
@@ -311,6 +312,27 @@ class ArchiveIndices(ArchiveWork):
 
         with self._writable() as engine, hidden_main_module():
             return add_digests(engine, workers, progress)
+
+    def enrich(
+        self,
+        names: Iterable[str] = (),
+        workers: int | None = None,
+        progress: ShowProgress = no_progress,
+    ) -> "EnrichReport":
+        """Make fields of all payloads by enrichers, from now on; return what was changed.
+
+        `names` are of `nwx.extract.enrichers`, or "all"; by default those that the archive keeps.
+        Each file is read once: a stopped call goes on where it was.
+        """
+        from nwx.bulk.pool import hidden_main_module
+        from nwx.importing.enrichment import enrich_archive
+
+        with self._writable() as engine, hidden_main_module():
+            return enrich_archive(engine, names, workers, progress)
+
+    def enrichers(self) -> tuple[str, ...]:
+        """Return the names of the enrichers that imports into this archive run."""
+        return self._whole().digests.enrichers()
 
     def export_digests(
         self,

@@ -35,6 +35,21 @@ def version(index: IndexName) -> int:
     return number
 
 
+FieldValue = str | tuple[str | int, ...]
+"""The value of a field that an enricher made."""
+
+
+@cache
+def enriched_fields(*, searched: bool = False) -> dict[str, str]:
+    """Return the types of the fields of documents that enrichers make, or of `searched` ones."""
+    return {
+        name: field["type"]
+        for name, field in properties(IndexName.DOCUMENTS).items()
+        if field.get("meta", {}).get("made_by") == "enrichers"
+        and (field.get("index", True) or not searched)
+    }
+
+
 @cache
 def elided_articles() -> frozenset[str]:
     """Return the articles that are left out before the apostrophe of a word."""

@@ -1,8 +1,7 @@
 """The records that cross layers: frozen, without behaviour.
 
-Attribute names are the field names of `mappings/*.json`: one concept, one name. A missing text
-is "", a missing number is None. Timestamps are 14 digits, UTC. Digests are normalized
-(`nwx.values.digests`).
+Attribute names are the field names of `mappings/*.json`. A missing text is "", a missing number is
+None. Timestamps are 14 digits, UTC. Digests are normalized (`nwx.values.digests`).
 """
 
 from collections.abc import Mapping
@@ -165,8 +164,8 @@ class Extract:
     """Result of `nwx.extract` for a payload.
 
     `content` is all visible text, NFC, with blocks separated by newlines. `signature` is equal for
-    near-identical texts, "" for short ones. `problems` describes the limits or faults that cut the
-    extraction.
+    near-identical texts, "" for short ones. `problems` describes what cut the extraction. `fields`
+    are those of `nwx.mappings.enriched_fields`, dates as 2014-03-25T12:17:32Z.
     """
 
     title: str = ""
@@ -178,6 +177,7 @@ class Extract:
     links: tuple[Link, ...] = ()
     signature: str = ""
     problems: tuple[str, ...] = ()
+    fields: Mapping[str, str | tuple[str | int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ class Page:
     content_type: str = "text/html; charset=utf-8"
     status: str = "200 OK"
     revisit: bool = False
+    headers: tuple[str, ...] = ()
+    ip_address: str = ""
 
     @property
     def date(self) -> str:
@@ -69,13 +71,16 @@ def warc_record(page: Page) -> bytes:
     body = b"" if page.revisit else page.body
     block = (
         f"HTTP/1.1 {page.status}\r\nContent-Type: {page.content_type}\r\n"
-        f"Content-Length: {len(page.body)}\r\n\r\n"
+        f"Content-Length: {len(page.body)}\r\n"
+        + "".join(f"{line}\r\n" for line in page.headers)
+        + "\r\n"
     ).encode() + body
     head = (
         f"WARC/1.1\r\nWARC-Type: {'revisit' if page.revisit else 'response'}\r\n"
         f"WARC-Record-ID: <urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, page.url + page.date)}>\r\n"
         f"WARC-Target-URI: {page.url}\r\nWARC-Date: {page.date}\r\n"
         f"WARC-Payload-Digest: {page.digest}\r\n"
+        + (f"WARC-IP-Address: {page.ip_address}\r\n" if page.ip_address else "")
         + (f"WARC-Profile: {PROFILE}\r\n" if page.revisit else "")
         + "Content-Type: application/http; msgtype=response\r\n"
         f"Content-Length: {len(block)}\r\n\r\n"

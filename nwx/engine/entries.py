@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from nwx import mappings
 from nwx.data_classes import dataclass
 from nwx.errors import BlobError
 from nwx.keys import capture_id, document_id, document_key, precedence
+from nwx.mappings import FieldValue
 from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
 from nwx.values.records import from_mapping
 from nwx.values.urls import url_parts
@@ -87,8 +89,23 @@ def document_entry(document: Document) -> IndexEntry:
         "headings": [clean_text(text) for text in extract.headings],
         **_links(extract.links),
         "problems": [clean_text(text) for text in extract.problems],
+        **_enriched(extract.fields),
     }
     return _without_empty(entry)
+
+
+def _enriched(fields: Mapping[str, FieldValue]) -> IndexEntry:
+    """Return the fields of enrichers; those that no mapping knows are left out."""
+    known = mappings.enriched_fields() if fields else ()
+    return {
+        name: clean_text(value) if isinstance(value, str) else list(map(_clean, value))
+        for name, value in fields.items()
+        if name in known
+    }
+
+
+def _clean(value: str | int) -> str | int:
+    return clean_text(value) if isinstance(value, str) else value
 
 
 def hit_from_entry(
@@ -130,6 +147,11 @@ def document_from_entry(entry: Mapping[str, Any]) -> Document:
             )
         ),
         problems=tuple(entry.get("problems", ())),
+        fields={
+            name: tuple(entry[name]) if isinstance(entry[name], list) else entry[name]
+            for name in mappings.enriched_fields()
+            if name in entry
+        },
     )
     return Document(capture, extract)
 

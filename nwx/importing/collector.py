@@ -27,6 +27,7 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 # characters of text or errors, whichever comes first: they bound the memory.
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
 _PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 1 << 20, 1_000
+_NO_PAYLOAD = StoredPayload(b"")
 EXTRACT = "extract"
 """The kind of the errors of extraction."""
 
@@ -168,6 +169,7 @@ class Collector:
     ) -> None:
         self._options, self._lookups, self._guard = options, lookups, guard
         self._extract = options.extract or extract
+        self._enrichers = options.enrich
         # Below what ends the process, so that what was read until then is kept.
         self._limits = ExtractLimits(seconds=options.item_seconds * _SHARE_OF_EXTRACTION)
         self._without_text = without_text
@@ -188,7 +190,7 @@ class Collector:
 
     def wants(self, capture: Capture) -> bool:
         """Return whether the payload of a capture will be read."""
-        if not self._has_text(capture) or self._lookups.purged(capture):
+        if not self._is_read(capture) or self._lookups.purged(capture):
             return False
         return not self._is_listed(capture)
 
@@ -201,8 +203,8 @@ class Collector:
         if self._lookups.purged(capture):
             self._purged += 1
             return Fate.PURGED
-        # `wants` has looked up the lists for a capture with text: they take long, so only once.
-        listed = not record.kept if self._has_text(capture) else self._is_listed(capture)
+        # `wants` has looked up the lists for a capture that is read: they take long, so only once.
+        listed = not record.kept if self._is_read(capture) else self._is_listed(capture)
         if capture.document_id:
             key = document_key(capture.url, capture.digest)
             self._seen[key].add((capture.timestamp, capture.collection))
@@ -222,6 +224,17 @@ class Collector:
         elif browsed:
             self._documents[capture.source_file_offset] = self._document(record)
         return Fate.STORED
+
+    def _is_read(self, capture: Capture) -> bool:
+        """Return whether a payload is read, for its text or for its fields."""
+        if self._has_text(capture):
+            return True
+        if not (self._enrichers and makes_document(capture)):
+            return False
+        # Imported here, as below: few archives have enrichers.
+        from nwx.extract.enrichers import reads_payload
+
+        return reads_payload(self._enrichers, capture)
 
     def _has_text(self, capture: Capture) -> bool:
         return makes_document(capture) and (
@@ -273,14 +286,30 @@ class Collector:
 
     def _text(self, record: CaptureRecord) -> Extract:
         capture = record.capture
-        if not self._has_text(capture):
-            return Extract()
+        if not self._is_read(capture):
+            return self._enriched(record, Extract())
         reason = self._without_text.get(capture.source_file_offset)
         if reason is not None:
             self._report(capture, reason)
             return Extract(problems=(reason,))
         with self._guard(capture.source_file_offset):
-            return self._extracted(record)
+            payload = record.payload()
+            found = self._extracted(capture, payload) if self._has_text(capture) else Extract()
+            return self._enriched(record, found, payload)
+
+    def _enriched(
+        self, record: CaptureRecord, found: Extract, payload: StoredPayload = _NO_PAYLOAD
+    ) -> Extract:
+        """Return an extract with the fields of the enrichers of this import."""
+        if not self._enrichers:
+            return found
+        from nwx.importing.enrichment import enriched_record
+
+        try:
+            fields = enriched_record(self._enrichers, record, payload, found.content)
+        except MemoryError:
+            return replace(found, problems=(*found.problems, "memory: no fields could be made"))
+        return replace(found, fields={**found.fields, **fields})
 
     def _with_outlinks(self, record: CaptureRecord, found: Extract) -> Extract:
         """Return an extract with the outlinks of adjacent metadata records."""
@@ -290,8 +319,7 @@ class Collector:
         links = outlink_links(record.capture.url, outlinks)
         return with_links(found, links, CUT if cut else "")
 
-    def _extracted(self, record: CaptureRecord) -> Extract:
-        capture, payload = record.capture, record.payload()
+    def _extracted(self, capture: Capture, payload: StoredPayload) -> Extract:
         started = time.thread_time()
         try:
             found = self._extract(

@@ -22,7 +22,7 @@ from nwx.engine.joined_dates import join_dates, joining_dates
 from nwx.errors import EngineUnavailableError, NwxError
 from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
 from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict
-from nwx.importing.options import ImportOptions, kept_digests
+from nwx.importing.options import ImportOptions, kept_digests, kept_enrichers
 from nwx.importing.readers import Reader, warm_up
 from nwx.importing.report import (
     ImportReport,
@@ -70,7 +70,7 @@ def import_files(
     Raises EngineError if the archive cannot be written, at the start or later: data written before
     remains.
     """
-    options = kept_digests(engine, options)
+    options = kept_enrichers(engine, kept_digests(engine, options))
     warm_up(settings)
     return_large_blocks()
     with temporary_folder() as folder, rare_collections(), joining_dates(engine):

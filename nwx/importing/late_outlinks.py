@@ -144,7 +144,7 @@ class OutlinkJoin:
         self._captures += 1
         if record.record_id:
             capture = record.capture
-            met = _Met(capture.source_file_offset, _document_ids(capture))
+            met = _Met(capture.source_file_offset, possible_ids(capture))
             self._met[record.record_id] = met
             if len(self._met) > _REMEMBERED_CAPTURES:
                 self._met.popitem(last=False)
@@ -195,7 +195,7 @@ class OutlinkJoin:
             self._find(LateOutlinks(recorded))
 
 
-def _document_ids(capture: Capture) -> tuple[str, ...]:
+def possible_ids(capture: Capture) -> tuple[str, ...]:
     """Return the id of a capture's document, and that of one it has for itself."""
     if not makes_document(capture):
         return ()
@@ -234,7 +234,7 @@ class LateOutlinkWriter:
                 wanted.append((one.recorded, one.documents, frozenset({(self._file, one.offset)})))
             elif captures := self._captures(one.recorded):
                 places = frozenset((c.source_file, c.source_file_offset) for c in captures)
-                ids = tuple(id for capture in captures for id in _document_ids(capture))
+                ids = tuple(id for capture in captures for id in possible_ids(capture))
                 wanted.append((one.recorded, ids, places))
             else:
                 yield self._unknown(one.recorded)

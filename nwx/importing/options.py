@@ -34,16 +34,18 @@ class ImportOptions:
     `patience_seconds` is how long to wait for an unavailable engine. On a server, other importers
     take over the unfinished files of an importer that gave no sign of life for `lease_seconds`.
     `digests` is "sha256" to keep a further digest of each payload, so that it has a SHA-1 and a
-    SHA-256, from now on; "none" to do so no more, None as before. `extract` replaces
-    `nwx.extract.extract`, and must be importable in other processes. Payloads stored in other files
-    are read only within the `external` folders. `extractors` are run for payloads in which
-    `extract` finds no text.
+    SHA-256, from now on; "none" to do so no more, None as before. `enrich` names the enrichers
+    (`nwx.extract.enrichers`) to run from now on, "all" or "none"; () as before. `extract`
+    replaces `nwx.extract.extract`, and must be importable in other processes. Payloads stored in
+    other files are read only within the `external` folders. `extractors` are run for payloads in
+    which `extract` finds no text.
     """
 
     collection: str = DEFAULT_COLLECTION
     jobs: int = 0
     verify: bool = False
     digests: str | None = None
+    enrich: tuple[str, ...] = ()
     deduplicate: bool = True
     parser: str = "fast"
     item_seconds: float = 20.0
@@ -78,6 +80,22 @@ def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
         engine.digests.keep(wanted=options.digests == KEPT_DIGESTS[0])
         return options
     return replace(options, digests=KEPT_DIGESTS[0] if engine.digests.is_kept() else None)
+
+
+def kept_enrichers(engine: Engine, options: ImportOptions) -> ImportOptions:
+    """Return options with the enrichers that the archive keeps, where none are asked for.
+
+    Those asked for are a setting of the archive from now on.
+    """
+    asked = options.enrich or engine.digests.enrichers()
+    if not asked:
+        return options
+    # Imported here: it loads what reads pages, and few archives have enrichers.
+    from nwx.extract.enrichers import check_enrichers
+
+    names = check_enrichers(asked)
+    engine.digests.keep_enrichers(names)
+    return replace(options, enrich=names)
 
 
 _AT_ONCE = 1_000

@@ -1,28 +1,26 @@
 """Stored images and pages read by their places; size, main colours and hash of an image."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageOps
+from PIL import Image, ImageOps
 
 from nwx.engine.indices.picture_index import COLOURS
 from nwx.errors import FormatError, SourceError, UsageError
+from nwx.extract.exif import PICTURE_FAILURES, exif_of
 from nwx.model import Capture
 from nwx.pictures.page_images import PAGE_LIMITS, ImagesOfPage, images_of_page
-from nwx.quality.images import PICTURE_FAILURES, opened, perceptual_hash
+from nwx.quality.images import opened, perceptual_hash
 from nwx.quality.stored_blocks import MOST_IMAGE_BYTES, block_at
 from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head
 from nwx.warc.sources import ArchiveSource
 
 _SIDE = 128
 _MOST_BYTES = 64 << 20
-_MOST_EXIF_BYTES = 1 << 20
 _COLOUR_SIDE = 48
 _REDUCING_GAP = 2.0
 _PLAIN_DEVIATION = 3.0
@@ -79,45 +77,7 @@ def _measured(image: Image.Image) -> ImageMeasures:
         raise FormatError.translated(
             "the picture cannot be decoded: %(reason)s", reason=reason
         ) from error
-    return ImageMeasures(width, height, _hash(small), _colours(small), *_shot(image))
-
-
-def _shot(image: Image.Image) -> tuple[float | None, float | None, str]:
-    """Return where and when EXIF says a picture was taken, None and "" where it makes no sense."""
-    if len(image.info.get("exif") or b"") > _MOST_EXIF_BYTES:
-        return None, None, ""
-    try:
-        exif = image.getexif()
-        place, details = exif.get_ifd(ExifTags.IFD.GPSInfo), exif.get_ifd(ExifTags.IFD.Exif)
-    except PICTURE_FAILURES:
-        return None, None, ""
-    latitude = _degrees(place, ExifTags.GPS.GPSLatitude, "NS", 90)
-    longitude = _degrees(place, ExifTags.GPS.GPSLongitude, "EW", 180)
-    taken = _taken(details.get(ExifTags.Base.DateTimeOriginal))
-    if latitude is None or longitude is None or latitude == longitude == 0:
-        return None, None, taken  # cameras without a fix write 0, 0
-    return latitude, longitude, taken
-
-
-def _degrees(place: Mapping[int, Any], tag: int, signs: str, most: int) -> float | None:
-    """Return degrees, minutes and seconds as a number; the tag before says the hemisphere."""
-    try:
-        sign = signs.index(str(place[tag - 1]).strip("\0 ").upper()[:1] or "-")
-        degrees, minutes, seconds = map(float, place[tag])
-    except PICTURE_FAILURES:
-        return None
-    found = degrees + minutes / 60 + seconds / 3600
-    is_angle = degrees >= 0 and 0 <= minutes < 60 and 0 <= seconds <= 60 and found <= most
-    return round(-found if sign else found, 6) if is_angle else None
-
-
-def _taken(text: object) -> str:
-    """Return the time of `2014:03:25 12:17:32` as 14 digits, "" for anything else."""
-    try:
-        moment = datetime.strptime(str(text).strip("\0 ")[:19], "%Y:%m:%d %H:%M:%S")
-    except ValueError:
-        return ""
-    return f"{moment:%Y%m%d%H%M%S}".zfill(14)
+    return ImageMeasures(width, height, _hash(small), _colours(small), *exif_of(image))
 
 
 def hash_of_file(file: Path) -> int:

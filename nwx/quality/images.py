@@ -2,25 +2,14 @@
 
 import io
 import math
-import struct
-import zlib
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import (
-    AvifImagePlugin,
-    BmpImagePlugin,
-    GifImagePlugin,
-    IcoImagePlugin,
-    Image,
-    ImageOps,
-    JpegImagePlugin,
-    PngImagePlugin,
-    WebPImagePlugin,
-)
+from PIL import Image, ImageOps
 
 from nwx.errors import FormatError, UsageError
+from nwx.extract.exif import PICTURE_FAILURES, open_picture
 
 MOST_PIXELS = 40_000_000
 """So many pixels are decoded, four bytes each: a page of 1,920 by 20,800."""
@@ -28,38 +17,9 @@ MOST_PIXELS = 40_000_000
 MOST_SIDE = 100_000
 """The longest side of a picture that is decoded."""
 
-_PLUGINS = (
-    PngImagePlugin.PngImageFile,
-    JpegImagePlugin.JpegImageFile,
-    GifImagePlugin.GifImageFile,
-    WebPImagePlugin.WebPImageFile,
-    BmpImagePlugin.BmpImageFile,
-    IcoImagePlugin.IcoImageFile,
-    AvifImagePlugin.AvifImageFile,
-)
-"""What browsers show as pictures, but for SVG, which is a document with scripts."""
-
-PICTURE_FAILURES = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    EOFError,
-    MemoryError,
-    RuntimeError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-    Image.DecompressionBombWarning,
-)
-"""What Pillow is known to raise on broken pictures."""
-
 _SAMPLES, _HASH_SIDE = 32, 8
 _Rows = NDArray[np.float64]
 
-_PREFIX_BYTES = 32
 _SCAN = b"\xff\xda"
 _MOST_SCANS = 400
 _MOST_SCANNED_PIXELS = 1_000_000_000
@@ -82,7 +42,7 @@ def decoded(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
 def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
     """Return a picture with only its header read; raises as `decoded` does."""
     try:
-        image = _opened(payload)
+        image = open_picture(payload)
     except PICTURE_FAILURES as error:
         raise _broken(error) from error
     width, height = image.size
@@ -95,16 +55,6 @@ def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
     if image.format == "JPEG":
         _check_scans(payload, width * height)
     return image
-
-
-def _opened(payload: bytes) -> Image.Image:
-    # Not by `Image.open`: it warns of pictures that are refused here without a warning.
-    for plugin in _PLUGINS:
-        form = str(plugin.format)
-        open_picture, accepts = Image.OPEN[form]
-        if accepts is None or accepts(payload[:_PREFIX_BYTES]) is True:
-            return open_picture(io.BytesIO(payload), "")
-    raise OSError("no format of pictures that browsers show")
 
 
 def _check_scans(payload: bytes, pixels: int) -> None:

@@ -29,6 +29,10 @@ CAPTURE_FIELDS = frozenset(
         "source_file",
         "source_file_offset",
         "record_length",
+        "server",
+        "warc_ip",
+        "last_modified",
+        "last_modified_year",
     }
 )
 """Fields that tell of the capture which the text of a document was read from, not of the text.
@@ -44,8 +48,16 @@ FILTERS = {
     "status": "status_code",
     "language": "content_language",
     "year": "year",
+    "puid": "puid",
+    "generator": "generator",
+    "license": "license_url",
+    "published": "publication_year",
 }
 """The filters of the command line, the pages and the API, and the fields they look at."""
+
+ENRICHED_FACETS = ("puid", "generator", "license_url", "publication_year")
+"""Fields of enrichers that can be counted and filtered: of one value, and the same for all captures
+of a document."""
 
 FACET_FIELDS = (
     "collection",
@@ -57,6 +69,7 @@ FACET_FIELDS = (
     "content_language",
     "public_suffix",
     "year",
+    *ENRICHED_FACETS,
 )
 """What can be counted and filtered; collection and year look at all dates of a document."""
 
@@ -84,6 +97,16 @@ ALIASES = {
     "anchors": "anchor",
     "hash": "digest",
     "url_norm": "urlkey",
+    "content_type_served": "content_type",
+    "format": "puid",
+    "license": "license_url",
+    "licence": "license_url",
+    "keyword": "keywords",
+    "published": "publication_date",
+    "modified": "last_modified",
+    "ip": "warc_ip",
+    "elements": "elements_used",
+    "favicon": "favicon_hash",
 }
 """Other names of fields, shorter ones and SolrWayback's, and the fields."""
 
@@ -101,6 +124,10 @@ _LOWER_CASE = frozenset(
         "content_language",
         "links_domains",
         "record_type",
+        "puid",
+        "content_type_ext",
+        "keywords",
+        "elements_used",
     }
 )
 """Fields whose values are in lower case, however they are asked for."""

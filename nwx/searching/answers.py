@@ -31,6 +31,7 @@ Count = Annotated[int, Meta(ge=0)]
 OptionalText = str | UnsetType
 OptionalTexts = tuple[str, ...] | UnsetType
 OptionalCount = Count | UnsetType
+OptionalCounts = tuple[Count, ...] | UnsetType
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,24 @@ class DocumentAnswer:
     links_kind: OptionalTexts = UNSET
     links_domains: OptionalTexts = UNSET
     problems: OptionalTexts = UNSET
+    puid: OptionalText = UNSET
+    content_type_droid: OptionalText = UNSET
+    content_type_ext: OptionalText = UNSET
+    generator: OptionalText = UNSET
+    server: OptionalText = UNSET
+    warc_ip: OptionalText = UNSET
+    license_url: OptionalText = UNSET
+    keywords: OptionalTexts = UNSET
+    publication_date: OptionalText = UNSET
+    publication_year: OptionalText = UNSET
+    last_modified: OptionalText = UNSET
+    last_modified_year: OptionalText = UNSET
+    elements_used: OptionalTexts = UNSET
+    elements_counts: OptionalCounts = UNSET
+    tlsh_hash: OptionalText = UNSET
+    favicon_hash: OptionalText = UNSET
+    exif_date: OptionalText = UNSET
+    exif_location: OptionalText = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ import polars as pl
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.links.archive_links import ArchiveLinks
+from nwx.mappings import enriched_fields
 from nwx.model import IndexName
 from nwx.values.urls import url_parts
 
 _TEXT, _TIME, _NUMBER, _TEXTS = "VARCHAR", "TIMESTAMP", "BIGINT", "VARCHAR[]"
+_NUMBERS = "BIGINT[]"
 _DEGREES = "DOUBLE"
 _POLARS: Mapping[str, pl.DataType] = {
     _TEXT: pl.String(),
@@ -21,6 +23,13 @@ _POLARS: Mapping[str, pl.DataType] = {
     _NUMBER: pl.Int64(),
     _DEGREES: pl.Float64(),
     _TEXTS: pl.List(pl.String()),
+    _NUMBERS: pl.List(pl.Int64()),
+}
+_ISO = "%Y-%m-%dT%H:%M:%SZ"
+_FIELD_TYPES = {
+    **dict.fromkeys(("keywords", "elements_used"), _TEXTS),
+    "elements_counts": _NUMBERS,
+    **dict.fromkeys(("publication_date", "last_modified", "exif_date"), _TIME),
 }
 _PLACE = dict.fromkeys(("collection", "source_file", "record_type", "redirect_to"), _TEXT)
 _CAPTURE = {
@@ -49,6 +58,7 @@ SQL_TABLES: Mapping[str, Mapping[str, str]] = {
         "headings": _TEXTS,
         "content": _TEXT,
         "problems": _TEXTS,
+        **{name: _FIELD_TYPES.get(name, _TEXT) for name in enriched_fields()},
     },
     "links": {
         **dict.fromkeys(("source", "target"), _TEXT),
@@ -112,7 +122,9 @@ def table_frames(engine: Engine, table: str, columns: Sequence[str]) -> Iterator
         frames = _entry_frames(engine, table, columns)
     for frame in frames:
         yield frame.select(
-            pl.col(name).str.to_datetime("%Y%m%d%H%M%S", time_unit="us", strict=False)
+            pl.col(name).str.to_datetime(
+                _ISO if name in _FIELD_TYPES else "%Y%m%d%H%M%S", time_unit="us", strict=False
+            )
             if SQL_TABLES[table][name] == _TIME
             else pl.col(name)
             for name in columns

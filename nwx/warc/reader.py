@@ -72,6 +72,7 @@ class CaptureRecord:
         "_whole",
         "capture",
         "further",
+        "ip_address",
         "kept",
         "record_id",
         "resume_at",
@@ -93,6 +94,7 @@ class CaptureRecord:
         self.resume_at = resume_at
         self.kept = kept
         self.record_id: bytes = record.fields.get(b"warc-record-id")
+        self.ip_address: bytes = record.fields.get(b"warc-ip-address")
         self._metadata = [
             other for other in beside if other.kind == "metadata" and has_outlinks(other)
         ]
@@ -107,6 +109,11 @@ class CaptureRecord:
         charset = charset_of(self._head.text(b"content-type"))
         cut = decoded.cut or not self._whole
         return StoredPayload(decoded.data, charset, cut, decoded.problem)
+
+    @property
+    def head(self) -> HttpHead:
+        """The head of the response, NO_HEAD if it has none."""
+        return self._head
 
     @property
     def metadata_bytes(self) -> int:

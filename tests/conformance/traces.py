@@ -366,6 +366,7 @@ QUIET: Mapping[str, str] = {
     "savings": "reads files that are given",
     "add-dates": "writes",
     "add-digests": "writes",
+    "enrich": "writes",
     "dates attach": "writes",
     "dates detach": "writes",
     "dates drop": "writes",

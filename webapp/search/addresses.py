@@ -14,7 +14,10 @@ from webapp.site.context import archive
 from webapp.site.parameters import Arguments
 from webapp.site.preferences import PAGE_SIZES, Preferences
 
-FACETS = ("collection", "type", "domain", "host", "language", "status")
+ENRICHED = ("puid", "generator", "license", "published")
+"""Facets of the fields of enrichers, which many archives have none of."""
+
+FACETS = ("collection", "type", "domain", "host", "language", "status", *ENRICHED)
 """The facets at the side, in their order; the years have a chart of their own."""
 
 _PARAMETERS = (

@@ -6,9 +6,10 @@ from urllib.parse import parse_qsl
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import NotFound
 
+from nwx.answers.citations import Citation
 from nwx.errors import FormatError, QueryError, SourceError, UsageError
 from nwx.model import Capture, Dates, Document
 from nwx.quality.renders.stored_renders import PageMoment
@@ -48,6 +49,38 @@ _MOST_RESULTS = 8_000
 ID = "<string(length=32):document_id>"
 
 
+_FIELD_TITLES = {
+    "puid": lazy_gettext("Format (PRONOM)"),
+    "content_type_droid": lazy_gettext("Type by signature"),
+    "generator": lazy_gettext("Generator"),
+    "server": lazy_gettext("Server"),
+    "warc_ip": lazy_gettext("IP address"),
+    "license_url": lazy_gettext("License"),
+    "keywords": lazy_gettext("Keywords"),
+    "publication_date": lazy_gettext("Published"),
+    "last_modified": lazy_gettext("Modified"),
+    "elements_used": lazy_gettext("Elements"),
+    "tlsh_hash": lazy_gettext("Fuzzy hash of the text"),
+    "favicon_hash": lazy_gettext("Hash of the favicon"),
+    "exif_date": lazy_gettext("Taken on"),
+    "exif_location": lazy_gettext("Taken at"),
+}
+"""The fields of enrichers that a page shows."""
+
+
+def _fields(document: Document) -> list[tuple[str, str]]:
+    """Return the fields of enrichers as people read them."""
+    found = dict(document.extract.fields)
+    if counts := found.get("elements_counts"):
+        names = zip(found["elements_used"], counts, strict=False)
+        found["elements_used"] = tuple(f"{name} {count}" for name, count in names)
+    return [
+        (str(title), value if isinstance(value, str) else ", ".join(map(str, value)))
+        for name, title in _FIELD_TITLES.items()
+        if (value := found.get(name))
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class TextPart:
     """A part of a document's text; parts count from 1."""
@@ -71,6 +104,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         "document.html",
         id=document_id,
         document=document,
+        fields=_fields(document),
         dates=dates,
         history=history,
         known=archive().known_documents(list(history.versions)),
@@ -89,17 +123,18 @@ def show_document(document_id: str) -> ResponseReturnValue:
         pieces=_highlighted(part.text),
         results=_results(),
         record_id=record_id,
-        citation=citation_of(
-            document.capture.url,
-            dates.seen[-1][0] if dates.seen else document.capture.timestamp,
-            document.extract.title,
-        ),
+        citation=_citation(document, dates),
         outlinks=archive().outlink_states(document, MOST_LINKS),
         resources=archive().resources(document),
         playback_score=archive().document_score(document, document_id),
         **_renders(document, dates),
         **_inlinks(document, document_id),
     )
+
+
+def _citation(document: Document, dates: Dates) -> Citation | None:
+    last = dates.seen[-1][0] if dates.seen else document.capture.timestamp
+    return citation_of(document.capture.url, last, document.extract.title)
 
 
 def _results() -> str:

@@ -47,6 +47,10 @@ FACET_TITLES = {
     "language": lazy_gettext("Language"),
     "status": lazy_gettext("Status"),
     "year": lazy_gettext("Year"),
+    "puid": lazy_gettext("Format (PRONOM)"),
+    "generator": lazy_gettext("Generator"),
+    "license": lazy_gettext("License"),
+    "published": lazy_gettext("Published"),
 }
 SORTS = {
     Sort.RELEVANCE: lazy_gettext("Best match"),

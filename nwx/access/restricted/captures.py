@@ -32,6 +32,7 @@ from nwx.model import (
     NamedDates,
     SearchResult,
 )
+from nwx.query.fields import CAPTURE_FIELDS
 from nwx.query.question import Question
 from nwx.values.timestamps import Period, TrendPoint
 
@@ -252,7 +253,10 @@ class RestrictedDocuments:
         return {id for id in ids if id not in known}.union(self._dates.of(known))
 
     def _shown(self, id: str, document: Document) -> Document:
-        """Return a document with the first of its visible captures: its text is the same."""
+        """Return a document with the first of its visible captures: its text is the same.
+
+        Fields that tell of its own capture are left out where that is hidden.
+        """
         if not self._decisions.hides(document.capture):
             return document
         own = document.capture
@@ -264,7 +268,9 @@ class RestrictedDocuments:
         if not captures:
             return document
         stored: list[Capture] = [one for one in captures if one.record_type != "revisit"]
-        return replace(document, capture=(stored or captures)[0])
+        found = document.extract.fields
+        fields = {name: found[name] for name in found.keys() - CAPTURE_FIELDS}
+        return Document((stored or captures)[0], replace(document.extract, fields=fields))
 
     def decision(self, id: str) -> Decision | None:
         """Return what holds for a document that the archive has, None where it has none."""

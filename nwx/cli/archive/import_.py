@@ -52,7 +52,16 @@ if TYPE_CHECKING:
     from nwx.warc.sources import ArchiveSource
 
 
-_OF_EXTRACTION = ("verify", "digests", "parser", "item_seconds", "external", "extractors", "name")
+_OF_EXTRACTION = (
+    "verify",
+    "digests",
+    "enrich",
+    "parser",
+    "item_seconds",
+    "external",
+    "extractors",
+    "name",
+)
 """Options that are about how archive files are read."""
 
 documents_option = option.repeated(
@@ -121,6 +130,11 @@ _ERRORS_SHOWN = 10
     "--digests",
     ("sha256", "none"),
     "Keep a SHA-256 of each payload beside its SHA-1 (and a SHA-1 beside that), now and later.",
+)
+@option.repeated(
+    "--enrich",
+    "NAME[,NAME…]",
+    "Make fields of payloads, now and later: all, none, or format, server, dates … (nwx enrich).",
 )
 @parser_option
 @item_seconds_option

@@ -1,6 +1,6 @@
 """What searches print; apart from the commands, whose help needs none of it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from rich.text import Text
 from nwx.answers.sql_table import column_kind
 from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, size_words, warn
 from nwx.cli.terminal import OneLine, console, print_table
+from nwx.mappings import FieldValue
 from nwx.model import Capture, Document, Hit, SearchResult
 from nwx.query.fields import FACET_FIELDS, FILTERS
 
@@ -191,8 +192,19 @@ def _facts(document: Document, id: str) -> tuple[tuple[str, str], ...]:
         ("redirects to", capture.redirect_to),
         ("author", extract.author),
         ("description", extract.description),
+        *_fields(extract.fields),
         ("links", f"{len(extract.links):,}" if extract.links else ""),
     )
+
+
+def _fields(found: Mapping[str, FieldValue]) -> Iterator[tuple[str, str]]:
+    """Yield what enrichers found; of elements only their names."""
+    for name, value in found.items():
+        if name not in ("elements_counts", "publication_year", "last_modified_year"):
+            yield (
+                name.replace("_", " "),
+                value if isinstance(value, str) else ", ".join(map(str, value)),
+            )
 
 
 def _dates_table(shown: "Shown") -> Table:

@@ -15,6 +15,20 @@ from nwx.query.fields import FACET_FIELDS
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
 """Facets of a document itself; the others look at its dates."""
 
+
+def facet_columns(db: sqlite3.Connection) -> dict[str, str]:
+    """Return the columns of DOCUMENT_FACETS, 0 of those that the table has not yet."""
+    made = {row[1] for row in db.execute("PRAGMA table_info(documents)")}
+    return {name: name if name in made else "0" for name in DOCUMENT_FACETS}
+
+
+def add_enriched_facets(db: sqlite3.Connection) -> None:
+    """Add the columns of the facets of enrichers, which documents had not before format 6."""
+    for name, column in facet_columns(db).items():
+        if column != name:
+            db.execute(f"ALTER TABLE documents ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
+
+
 _DATES_SCHEMA = """
 -- Numbers of ids, for all that is joined; they are never given anew.
 CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
@@ -192,9 +206,8 @@ def erase_values(db: sqlite3.Connection) -> None:
     Their codes are kept, as no code is reused; readers use none of these.
     """
     for facet in DOCUMENT_FACETS:
-        # No host, type or language has a `#` in front.
         db.execute(
-            "UPDATE facet_values SET value = '#' || code WHERE field = ?1 AND substr(value, 1, 1)"
-            f" != '#' AND code NOT IN (SELECT {facet} FROM documents)",
+            "UPDATE facet_values SET value = '#' || code WHERE field = ?1 AND value != '#' || code"
+            f" AND code NOT IN (SELECT {facet} FROM documents)",
             (facet,),
         )

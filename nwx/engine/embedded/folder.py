@@ -34,7 +34,7 @@ from nwx.errors import (
 )
 from nwx.model import IndexName
 
-FORMAT = 5
+FORMAT = 6
 """The layout of the folder: the number of the last of `nwx.engine.embedded.folder`."""
 
 READABLE_FORMAT = 5
@@ -358,6 +358,7 @@ MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
     Migration(3, "look-ups of captures, which came to be others", lambda _: None),
     Migration(4, "checksums of dates, for `nwx check`", add_sums),
     Migration(5, "captures packed into blocks, in the place of rows", _to_5),
+    Migration(6, "facets of enrichers", database.add_enriched_facets),
 )
 """The steps; the number of the last is the format of new folders (`folder.FORMAT`).
 
@@ -377,6 +378,7 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     # Imported here: it takes NumPy, and most archives are of this format.
     from nwx.engine.embedded.captures.older_tables import pack_older_captures
 
+    packs = folder.format < READABLE_FORMAT
     message = "bringing the archive at %s forward from format %d to %d"
     logging.getLogger(__name__).warning(message, folder.path, folder.format, FORMAT)
     pack_older_captures(db, folder.progress)
@@ -384,5 +386,5 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
         for migration in pending_migrations(MIGRATIONS, folder.format):
             migration.apply(db)
     folder.write_manifest({"format": FORMAT, "mappings": _versions()})
-    if shutil.disk_usage(folder.path).free > folder.database.stat().st_size:
+    if packs and shutil.disk_usage(folder.path).free > folder.database.stat().st_size:
         database.erase_deleted(db, 0)

@@ -1,7 +1,7 @@
 """Further digests of payloads: captures with a SHA-1 are found by the SHA-256 too, and vice versa.
 
 An entry has a digest that no capture needs to have as its id, and in `digests` those that captures
-with the same payload have.
+with the same payload have. The states of the index are what an archive keeps for later imports.
 """
 
 import re
@@ -28,6 +28,7 @@ DigestPair = tuple[str, str]
 
 _STATE = "kept"
 _SCOPE = "scope-"
+_ENRICHERS = "enrichers"
 _AT_ONCE = 1_000
 
 
@@ -49,6 +50,15 @@ class DigestIndex(EntryIndex):
         """Let later imports add further digests, or no more."""
         if wanted != self.is_kept():
             self.put_state(_STATE, b"1" if wanted else b"0")
+
+    def enrichers(self) -> tuple[str, ...]:
+        """Return the names of the enrichers that imports are to run."""
+        return tuple((self.state(_ENRICHERS) or b"").decode().split())
+
+    def keep_enrichers(self, names: Collection[str]) -> None:
+        """Let later imports run these enrichers, and no others."""
+        if tuple(names) != self.enrichers():
+            self.put_state(_ENRICHERS, " ".join(names).encode())
 
     def scope(self, collection: str) -> str:
         """Return whose captures are offered for a collection (DEDUP_SCOPES), by default all."""

@@ -10,7 +10,7 @@ from typing import Any
 from nwx.engine.capabilities import DAMAGED, RESTORE, ROW, Damage, blob_damage
 from nwx.engine.embedded.checks.stored_files import cache_damage, database_faults, document_damage
 from nwx.engine.embedded.checks.tables import table_damage
-from nwx.engine.embedded.database import DOCUMENT_FACETS, connect
+from nwx.engine.embedded.database import connect, facet_columns
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import id_bytes
@@ -21,14 +21,6 @@ from nwx.errors import EngineError
 from nwx.model import IndexName
 
 _CHUNK = 500
-_FACETS = ", ".join(
-    f"(SELECT value FROM facet_values WHERE field = '{name}' AND code = {name})"
-    for name in DOCUMENT_FACETS
-)
-_DOCUMENTS = (
-    f"SELECT id, precedence, id_start, url_hash, text_hash, {_FACETS}"
-    " FROM documents JOIN ids USING (num) WHERE id IN ({})"
-)
 
 
 def folder_damage(
@@ -89,13 +81,25 @@ def _entries_damage(
             yield Damage(index, str(path), f"cannot be read ({error}); {advice}", DAMAGED)
 
 
+def _documents_query(db: sqlite3.Connection) -> str:
+    facets = ", ".join(
+        f"(SELECT value FROM facet_values WHERE field = '{name}' AND code = {column})"
+        for name, column in facet_columns(db).items()
+    )
+    return (
+        f"SELECT id, precedence, id_start, url_hash, text_hash, {facets}"
+        " FROM documents JOIN ids USING (num) WHERE id IN ({})"
+    )
+
+
 def document_faults(
     db: sqlite3.Connection, entries: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Yield the documents whose rows in SQLite are not those of their entries in tantivy."""
+    query = _documents_query(db)
     remaining = iter(entries)
     while some := {id_bytes(entry["id"]): entry for entry in islice(remaining, _CHUNK)}:
-        rows = db.execute(_DOCUMENTS.format(", ".join("?" * len(some))), list(some))
+        rows = db.execute(query.format(", ".join("?" * len(some))), list(some))
         for id, *stored in rows:
             row = document_row(dict(some[id]))
             expected = [row.precedence, row.id_start, row.url_hash, row.text_hash, *row.facets]

@@ -8,12 +8,19 @@ from tantivy import FieldType, Occur, Query
 
 from nwx.data_classes import dataclass
 from nwx.engine.analyzer import fold, tokens
-from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, WORDS, schema
+from nwx.engine.embedded.documents.tantivy_index import (
+    DOCUMENT_FIELDS,
+    WORDS,
+    enriched_term,
+    schema,
+)
 from nwx.engine.embedded.documents.terms import Terms, is_plain
+from nwx.mappings import enriched_fields
 from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
 from nwx.query.rankings import DEFAULT
 from nwx.query.tree import (
     BELOW_PAGES,
+    KEYWORD,
     NUMBERS,
     TEXT,
     All,
@@ -115,6 +122,9 @@ def values_query(field: str, values: tuple[str, ...]) -> Query:
     """Return the query of documents with one of these values."""
     numbers = field_type(field) in NUMBERS
     found = [int(value) if numbers else value for value in values]
+    if field in enriched_fields(searched=True):
+        found = [enriched_term(field, value) for value in values]
+        field = DOCUMENT_FIELDS
     return Query.const_score_query(Query.term_set_query(schema(), field, found), 0.0)
 
 
@@ -149,9 +159,11 @@ def _each(occur: Occur, queries: list[Query]) -> list[tuple[Occur, Query]]:
 
 
 def _leaf(node: Leaf, field: str, known: Known) -> Query:
-    kind = field_type(field)
-    if is_any(node):
+    kind = KEYWORD if field == DOCUMENT_FIELDS else field_type(field)
+    if field != DOCUMENT_FIELDS and is_any(node):
         return _constant(Query.term_query(schema(), DOCUMENT_FIELDS, field, "basic"))
+    if field in enriched_fields(searched=True):
+        return _leaf(_as_term(node, field), DOCUMENT_FIELDS, known)
     match node:
         case ValueSpan():
             return _constant(_span_query(node))
@@ -164,6 +176,25 @@ def _leaf(node: Leaf, field: str, known: Known) -> Query:
     if kind == TEXT:
         return _words(node, field, known)
     return _constant(Query.term_query(schema(), field, node.text, "basic"))
+
+
+def _as_term(node: Leaf, field: str) -> Leaf:
+    """Return a leaf about a field of enrichers as one about the terms of DOCUMENT_FIELDS."""
+    match node:
+        case Wildcard():
+            return Wildcard(DOCUMENT_FIELDS, enriched_term(field, node.pattern))
+        case Fuzzy():
+            return Fuzzy(DOCUMENT_FIELDS, enriched_term(field, node.text), node.distance)
+        case Range() | ValueSpan():
+            low, high = (
+                f"{one:014}" if isinstance(one, int) else one for one in (node.low, node.high)
+            )
+            first = enriched_term(field, low or "")
+            # The character after `=`, so that all values of the field are before it.
+            last = enriched_term(field, high) if high is not None else f"{field}>"
+            included = (node.include_low, node.include_high) if isinstance(node, Range) else ()
+            return Range(DOCUMENT_FIELDS, first, last, *included)
+    return Term(DOCUMENT_FIELDS, enriched_term(field, node.text))
 
 
 def _constant(query: Query) -> Query:

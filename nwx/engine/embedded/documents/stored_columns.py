@@ -17,8 +17,14 @@ import numpy.typing as npt
 from nwx.bulk.arrays import narrow, read_arrays, write_arrays
 from nwx.bulk.whole_files import file_checksum
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.database import COLUMNS_SUM, DOCUMENT_FACETS, count_rows
+from nwx.engine.embedded.database import (
+    COLUMNS_SUM,
+    DOCUMENT_FACETS,
+    count_rows,
+    facet_columns,
+)
 from nwx.errors import BlobError
+from nwx.query.fields import ENRICHED_FACETS
 
 Ints = npt.NDArray[np.int64]
 
@@ -126,7 +132,8 @@ def _nothing(deletions: int) -> StoredColumns:
 def _documents(
     db: sqlite3.Connection, before: StoredColumns, size: int
 ) -> tuple[int, dict[str, Ints]]:
-    command = f"SELECT seq, num, {', '.join(_COLUMNS)} FROM documents WHERE seq > ?"
+    columns = ", ".join((*_WIDE, *facet_columns(db).values()))
+    command = f"SELECT seq, num, {columns} FROM documents WHERE seq > ?"
     rows = _rows(db, command, before.seq)
     documents: dict[str, Ints] = {}
     for place, name in enumerate(_COLUMNS, 2):
@@ -149,7 +156,11 @@ def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | Non
         arrays = read_arrays(file)
         kept = dict(zip(_KEPT_NUMBERS, arrays.pop("kept").tolist(), strict=True))
         dates = [arrays.pop(name) for name in ("seen_nums", "timestamps", "collections")]
-        documents = {name: arrays.pop(name) for name in _COLUMNS}
+        none = np.zeros(len(arrays["url_group"]), dtype=np.int8)  # in a file made before enrichers
+        documents = {
+            name: arrays.pop(name, none) if name in ENRICHED_FACETS else arrays.pop(name)
+            for name in _COLUMNS
+        }
     except (BlobError, ValueError, KeyError):
         return None
     if kept["stamp"] != count_rows(db, "stamp"):

@@ -154,12 +154,20 @@ _FEW = 100
 
 @cache
 def field_kinds() -> dict[str, str]:
-    """Return the types of the fields of documents that can be searched."""
+    """Return the types of the fields of documents with a field of the index each."""
     return {
         name: field["type"]
         for name, field in mappings.properties(IndexName.DOCUMENTS).items()
-        if field.get("index", True)
+        if field.get("index", True) and name not in mappings.enriched_fields()
     }
+
+
+def enriched_term(field: str, value: str = "") -> str:
+    """Return the term of DOCUMENT_FIELDS for a value of a field of enrichers, or its beginning.
+
+    So a field that no document has takes no room, and new ones need no other index.
+    """
+    return f"{field}={value}"
 
 
 @cache
@@ -225,9 +233,23 @@ class Packer:
             else:
                 document.add_integer(name, date_number(value) if kind == "date" else value)
             document.add_text(DOCUMENT_FIELDS, name)
+        for name, kind in mappings.enriched_fields(searched=True).items():
+            if (value := entry.get(name)) is not None:
+                self._add_enriched(document, name, kind, value)
         document.add_text(WORDS, " ".join(words))
         self._store(document, entry)
         return document
+
+    def _add_enriched(
+        self, document: tantivy.Document, name: str, kind: str, value: str | list[str]
+    ) -> None:
+        values = [value] if isinstance(value, str) else value
+        kept = [one for one in values if self._fits(name, one)]
+        for one in kept:
+            digits = f"{date_number(one):014}" if kind == "date" else one
+            document.add_text(DOCUMENT_FIELDS, enriched_term(name, digits))
+        if kept:
+            document.add_text(DOCUMENT_FIELDS, name)
 
     def _add_keywords(
         self, document: tantivy.Document, name: str, value: str | list[str]

@@ -1,0 +1,270 @@
+"""Fields of captures beyond text, each made by an enricher of a name; which an import is to run."""
+
+import atexit
+import base64
+import ipaddress
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from nwx.errors import UsageError
+from nwx.extract.charset import decode
+from nwx.extract.page_fields import PageMarkup, evident_date
+from nwx.extract.text import clean_line
+from nwx.mappings import FieldValue
+from nwx.model import Capture
+from nwx.values.http import NO_HEAD, HttpHead
+
+ALL, NONE = "all", "none"
+"""Names that stand for every enricher, and for none any more."""
+
+EnrichedFields = Mapping[str, FieldValue]
+
+_HEADER_CHARACTERS = 200
+_HASHED_CHARACTERS = 1_000_000
+_LONGEST_EXTENSION = 10
+_FAVICON_TYPES = ("image/x-icon", "image/vnd.microsoft.icon")
+_EXIF_START = 1 << 16
+_UNKNOWN = "UNKNOWN"
+_HEAD_BYTES, _TAIL_BYTES = 4 << 10, 1 << 10
+
+
+class Exchange:
+    """A capture with its payload and heads, and the text that was extracted from it."""
+
+    def __init__(
+        self,
+        capture: Capture,
+        data: bytes = b"",
+        *,
+        charset: str = "",
+        head: HttpHead = NO_HEAD,
+        ip_address: str = "",
+        content: str = "",
+    ) -> None:
+        self.capture, self.data, self.charset = capture, data, charset
+        self.head, self.ip_address, self.content = head, ip_address, content
+
+    @cached_property
+    def page(self) -> PageMarkup:
+        """The declarations of a page."""
+        capture = self.capture
+        html = decode(self.data, capture.content_type, self.charset)
+        return PageMarkup(html, capture.url)
+
+    @property
+    def extension(self) -> str:
+        """The extension of the URL in lower case, "" without one."""
+        name = _file_name(self.capture.url)
+        found = name.rpartition(".")[2].lower() if "." in name else ""
+        usual = found.isascii() and found.isalnum() and len(found) <= _LONGEST_EXTENSION
+        return found if usual else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Enricher:
+    """What makes fields of captures.
+
+    `families` are those whose payloads it reads, "" any; one that `heads` or texts are enough for
+    runs without a payload too. `package` is one that has to be installed.
+    """
+
+    what: str
+    make: Callable[[Exchange], EnrichedFields]
+    families: frozenset[str] = frozenset()
+    heads: bool = False
+    package: str = ""
+
+    def reads(self, capture: Capture) -> bool:
+        """Return whether it reads the payload of a capture."""
+        return "" in self.families or capture.content_type_norm in self.families
+
+
+def check_enrichers(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of enrichers in their order; `all` and `none` stand for these.
+
+    Raises UsageError on an unknown name, and where the package of one is not installed.
+    """
+    names = (names,) if isinstance(names, str) else names
+    asked = {name.strip().lower() for text in names for name in text.split(",")} - {""}
+    unknown = sorted(asked - {*ENRICHERS, ALL, NONE})
+    if unknown or (NONE in asked and len(asked) > 1):
+        raise UsageError(
+            f"there is no enricher {unknown[0]!r}; choose of {', '.join(ENRICHERS)}, or {ALL}"
+            if unknown
+            else f"{NONE} goes with no other enricher"
+        )
+    found = tuple(name for name in ENRICHERS if name in asked or ALL in asked)
+    for name in found:
+        package = ENRICHERS[name].package
+        if package and find_spec(package) is None:
+            raise UsageError(
+                f"the enricher {name!r} needs the package {package}; "
+                "install it by `pip install 'nwx[fields]'`"
+            )
+    return found
+
+
+def reads_payload(names: Sequence[str], capture: Capture) -> bool:
+    """Return whether one of these enrichers reads the payload of a capture."""
+    return any(ENRICHERS[name].reads(capture) for name in names)
+
+
+def enriched(names: Sequence[str], exchange: Exchange) -> dict[str, FieldValue]:
+    """Return the fields that enrichers make of a capture; those without a value are left out."""
+    found: dict[str, FieldValue] = {}
+    for name in names:
+        enricher = ENRICHERS[name]
+        if enricher.heads or (exchange.data and enricher.reads(exchange.capture)):
+            found.update(enricher.make(exchange))
+    return {name: value for name, value in found.items() if value}
+
+
+def _file_name(url: str) -> str:
+    try:
+        return urlsplit(url).path.rpartition("/")[2]
+    except ValueError:
+        return ""
+
+
+@cache
+def _scanner() -> Any:
+    # Loaded where payloads are read only: its threads do not survive a fork.
+    return import_module("pygfried").Scanner()
+
+
+@cache
+def _scanned_files() -> Path:
+    """Return the folder of the files that siegfried reads, one an extension: kept, as new ones cost
+    half as much as their scan."""
+    folder = tempfile.mkdtemp(prefix="nwx-format-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _format(exchange: Exchange) -> EnrichedFields:
+    """Return the PRONOM id and type of a payload by its bytes, its extension where they say little.
+
+    siegfried reads files only. Of texts it gets the beginning and the end: it searches them for
+    patterns, at twice the cost, and finds the same formats.
+    """
+    data = exchange.data
+    if exchange.capture.content_type_norm in _TEXTS and len(data) > _HEAD_BYTES + _TAIL_BYTES:
+        data = data[:_HEAD_BYTES] + data[-_TAIL_BYTES:]
+    path = Path(_scanned_files(), f"payload.{exchange.extension or '_'}")
+    path.write_bytes(data)
+    failures = import_module("pygfried").GoError
+    try:
+        files = _scanner().identify(str(path), detailed=True)["files"]
+    except failures:
+        return {}
+    finally:
+        os.truncate(path, 0)
+    match = files[0]["matches"][0] if files and files[0]["matches"] else {}
+    if match.get("id", _UNKNOWN) == _UNKNOWN:
+        return {}
+    media_type, version = match.get("mime", "").partition(",")[0].strip(), match.get("version", "")
+    full = f"{media_type}; version={version}" if media_type and version else media_type
+    return {"puid": match["id"], "content_type_droid": full}
+
+
+def _extension(exchange: Exchange) -> EnrichedFields:
+    return {"content_type_ext": exchange.extension}
+
+
+def _server(exchange: Exchange) -> EnrichedFields:
+    server = clean_line(exchange.head.text(b"server")[:_HEADER_CHARACTERS])
+    try:
+        address = str(ipaddress.ip_address(exchange.ip_address.strip()))
+    except ValueError:
+        address = ""
+    return {"server": server, "warc_ip": address}
+
+
+def _generator(exchange: Exchange) -> EnrichedFields:
+    return {"generator": exchange.page.generator()}
+
+
+def _license(exchange: Exchange) -> EnrichedFields:
+    return {"license_url": exchange.page.license()}
+
+
+def _keywords(exchange: Exchange) -> EnrichedFields:
+    return {"keywords": exchange.page.keywords()}
+
+
+def _dates(exchange: Exchange) -> EnrichedFields:
+    timestamp = exchange.capture.timestamp
+    is_page = exchange.data and exchange.capture.content_type_norm in _PAGES
+    published = exchange.page.published(timestamp) if is_page else ""
+    modified = exchange.page.modified(timestamp) if is_page else ""
+    modified = modified or evident_date(exchange.head.text(b"last-modified"), timestamp)
+    return {
+        "publication_date": published,
+        "publication_year": published[:4],
+        "last_modified": modified,
+        "last_modified_year": modified[:4],
+    }
+
+
+def _elements(exchange: Exchange) -> EnrichedFields:
+    found = exchange.page.elements()
+    return {
+        "elements_used": tuple(name for name, _ in found),
+        "elements_counts": tuple(count for _, count in found),
+    }
+
+
+def _text_hash(exchange: Exchange) -> EnrichedFields:
+    text = exchange.content[:_HASHED_CHARACTERS]
+    found = import_module("tlsh").hash(text.encode("utf-8", "replace")) if text else ""
+    return {} if found in ("", "TNULL") else {"tlsh_hash": found}
+
+
+def _favicon(exchange: Exchange) -> EnrichedFields:
+    """Return the hash of a favicon by which Shodan and others find its sites."""
+    name = _file_name(exchange.capture.url).lower()
+    if not (name.startswith("favicon") or exchange.capture.content_type in _FAVICON_TYPES):
+        return {}
+    encoded = base64.encodebytes(exchange.data)
+    return {"favicon_hash": str(import_module("mmh3").hash(encoded))}
+
+
+def _exif(exchange: Exchange) -> EnrichedFields:
+    if b"Exif" not in exchange.data[:_EXIF_START]:
+        return {}
+    from nwx.extract.exif import exif_of_payload  # loads what reads pictures
+
+    latitude, longitude, taken = exif_of_payload(exchange.data)
+    date = evident_date(f"{taken[:8]}T{taken[8:]}" if taken else "", exchange.capture.timestamp)
+    place = "" if latitude is None or longitude is None else f"{latitude:.6f},{longitude:.6f}"
+    return {"exif_date": date, "exif_location": place}
+
+
+_TEXTS = frozenset({"html", "text", "script", "style"})
+_PAGES = frozenset({"html"})
+_IMAGES = frozenset({"image"})
+_ANY = frozenset({""})
+
+ENRICHERS: Mapping[str, Enricher] = {
+    "format": Enricher("PRONOM id and type by signature", _format, _ANY, package="pygfried"),
+    "extension": Enricher("extension of the URL", _extension, heads=True),
+    "server": Enricher("server software and IP address", _server, heads=True),
+    "generator": Enricher("software that made the page", _generator, _PAGES),
+    "license": Enricher("licence", _license, _PAGES),
+    "keywords": Enricher("keywords", _keywords, _PAGES),
+    "dates": Enricher("dates of publication and of the last change", _dates, _PAGES, heads=True),
+    "elements": Enricher("HTML elements and how often they occur", _elements, _PAGES),
+    "text-hash": Enricher("fuzzy hash of the text", _text_hash, heads=True, package="tlsh"),
+    "favicon": Enricher("hash of the favicon", _favicon, _IMAGES, package="mmh3"),
+    "exif": Enricher("place and time of a photograph", _exif, _IMAGES),
+}
+"""The enrichers by their names, in the order in which they run."""
