@@ -24,7 +24,9 @@ from nwx.vectors.embedders import Embedder
 NEAREST = 100
 """So many hits are found by meaning, and so many by words take part in the fusion."""
 
-_FEW_PASSAGES, _MOST_PASSAGES = 400, 10_000
+FEW_PASSAGES, _MOST_PASSAGES = 400, 10_000
+"""The passages that a search looks at, and at most where filters leave few of them."""
+
 _MOST_COMPARED = 5_000
 _IDS_AT_ONCE = 1_000
 _DAMPING = 60
@@ -103,10 +105,10 @@ def _nearest(engine: Engine, question: Question, vector: Vectors) -> _Near:
     filters leave, or the passages that an engine can give at most.
     """
     index = engine.vector_index()
-    passages = index.nearest(vector, _FEW_PASSAGES)
+    passages = index.nearest(vector, FEW_PASSAGES)
     best = best_of_documents(passages)
     result = _among(engine, question, [one.document for one in best])
-    if result.total.value < NEAREST and len(passages) == _FEW_PASSAGES:
+    if result.total.value < NEAREST and len(passages) == FEW_PASSAGES:
         every = replace(_bare(question), query=All(), limit=0)
         if engine.search(every).documents.value <= _MOST_COMPARED:
             best = index.among(vector, [hit.id for hit in engine.scroll(every)])

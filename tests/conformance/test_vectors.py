@@ -97,7 +97,7 @@ def test_other_words_of_the_meaning_are_found(built: Engine) -> None:
 def test_filters_and_dates_leave_the_nearest_of_the_rest(
     built: Engine, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(questions, "_FEW_PASSAGES", few)
+    monkeypatch.setattr(questions, "FEW_PASSAGES", few)
     for most in (5_000, 5):
         monkeypatch.setattr(questions, "_MOST_COMPARED", most)
         host = [one for one in PAGES if one.capture.host == "site3.example"]
@@ -227,7 +227,7 @@ def pair(open_archive: Opener, open_another: Opener) -> Iterator[tuple[Engine, E
 def test_answers_tell_nothing_of_what_is_hidden(
     pair: tuple[Engine, Engine], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(questions, "_FEW_PASSAGES", few)
+    monkeypatch.setattr(questions, "FEW_PASSAGES", few)
     chance = Random(few)
     for _ in range(20):
         words = [chance.choice(" ".join(TOPICS).split()), *chance.sample(OTHERS, 2)]

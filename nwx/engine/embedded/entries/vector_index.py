@@ -113,11 +113,14 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
     def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
         with self._guard, self.database.reading() as db:
             found: list[tuple[float, int]] = []
-            for (number,) in db.execute("SELECT number FROM graphs ORDER BY number").fetchall():
+            numbers = db.execute("SELECT number FROM graphs ORDER BY number").fetchall()
+            for (number,) in numbers:
                 index = self._graph(db, number)
                 if index is None or index.ndim != len(vector):
                     continue
-                near = index.search(vector, min(most, len(index)), threads=1)
+                # Comparing all of one graph takes a few ms, and finds all.
+                is_exact, wanted = len(numbers) == 1, min(most, len(index))
+                near = index.search(vector, wanted, threads=1, exact=is_exact)
                 found += zip(near.distances.tolist(), near.keys.tolist(), strict=True)
             passages = (_passage(db, key, distance) for distance, key in sorted(found)[:most])
             return [one for one in passages if one]
