@@ -42,7 +42,7 @@ install: .venv/installed
 dev: .venv/dev
 
 .venv/dev: .venv/installed
-	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,sql,mcp,vectors]' --group dev
+	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,sql,mcp,vectors,fields]' --group dev
 	touch $@
 
 test: dev browser redis node elasticsearch
