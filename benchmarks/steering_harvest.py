@@ -1,259 +1,270 @@
-"""How much of its subject a steered crawl finds, beside other orders of the same pages.
+"""How much of its subject a steered crawl finds, compared with other orders of the same pages.
 
-    python -m benchmarks.steering_harvest [DATA] [--parts]
+    python -m benchmarks.steering_harvest [--archives FOLDER] [--sites FOLDER] [--seeds N]
 
-Imports the made web of topic_pages.py and, where DATA is given, the real
-collections of steering_subjects.py, and simulates crawls of each, with a
-quarter of the pages that can be reached as the budget: steered by the
-default weights, breadth first, by an oracle, and by two peers:
+Simulates crawls with a quarter of the pages within reach as the budget:
 
-- anchors: best first by the share of keywords in the text of the link alone;
-- PageRank: by the PageRank of the whole graph of pages, which no crawler knows.
+- made webs of each shape in local_webs.py, whose truth is known, of N seeds (default 3);
+- the real archives of steering_subjects.py below the folder `--archives`;
+- sites of documentation: HTML below `--sites`, where packages of Debian were unpacked
+  (`apt-get download postgresql-doc-15 python3.11-doc sqlite3-doc`, then `dpkg -x PACKAGE FOLDER`).
 
-A page is relevant by its document score, and on the made web also in truth.
-`--parts` tells what each part of relevance gives: crawls steered without it.
+The orders are breadth first; best first by the share of keywords in anchors alone; by the relevance
+of the specification, and the same with what is learned on the way (steered); and an oracle. A page
+of a real site is relevant by its document score. Of each group the sums are printed, and the ratio
+of steered to the others with a 95 % interval (bootstrap over its crawls).
 """
 
 import argparse
-import math
+import random
 import re
 import tempfile
-import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-import igraph
-
-from benchmarks.steering_subjects import SUBJECTS
-from benchmarks.topic_pages import TopicPages, write_topic_warc
-from nwx.engine.base import Engine
+from benchmarks.local_webs import SHAPES, LocalWeb
+from benchmarks.steering_subjects import SITES, SUBJECTS
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.errors import UrlError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.analysis.analyzer import Analyzer
-from nwx.steering.analysis.document_scorer import term_statistics
-from nwx.steering.analysis.page_view import PageLink
+from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
+from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner, link_features
+from nwx.steering.analysis.page_view import PageView, page_view
 from nwx.steering.running.pages import StoredPages
 from nwx.steering.simulation.crawl_orders import (
+    BLACKLISTED,
+    UNSCORED,
     GraphPage,
     PageGraph,
     best_first,
     breadth_first,
     oracle_order,
 )
-from nwx.steering.simulation.simulation import AnalysedWeb, archived_web, seeds_within
-from nwx.steering.specifications.specification import (
-    CrawlSpecification,
-    ScoreWeights,
-)
+from nwx.steering.simulation.simulation import archived_web, seeds_within
+from nwx.steering.specifications.specification import CrawlSpecification
+from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand
 
-COLUMNS = ("breadth first", "anchors", "PageRank", "steered", "oracle")
-_MADE = "made"
-_WEIGHTS = ScoreWeights()
-PARTS = {
-    "all parts": _WEIGHTS,
-    "without document": replace(_WEIGHTS, document=0.0),
-    "without near": replace(_WEIGHTS, near=0.0),
-    "without role": replace(_WEIGHTS, role=0.0),
-    "document alone": ScoreWeights(1, 0, 0, 0, 0),
-    "near alone": ScoreWeights(0, 1, 0, 0, 0),
-    "role alone": ScoreWeights(0, 0, 1, 0, 0),
-}
-
-Order = Iterator[int]
+COLUMNS = ("breadth first", "anchors", "specification", "steered", "oracle")
+_SAMPLES = 2_000
+_MOST_BYTES = 600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A specification and the collection to crawl by it."""
+class Pages:
+    """The pages of a web: URL and view of each, and the page that a URL leads to."""
 
-    collection: str
-    specification: CrawlSpecification
+    urls: Sequence[str]
+    view: Callable[[int], PageView | None]
+    page_at: Callable[[str], int | None]
+
+    @classmethod
+    def of_html(cls, html: Mapping[str, bytes]) -> "Pages":
+        """Return a web of HTML by URL."""
+        numbers = {urlkey(url): number for number, url in enumerate(html)}
+        urls = list(html)
+        views = [page_view(data, url, "20240101000000") for url, data in html.items()]
+
+        def page_at(url: str) -> int | None:
+            try:
+                return numbers.get(urlkey(url))
+            except UrlError:
+                return None
+
+        return cls(urls, views.__getitem__, page_at)
+
+    def statistics(self, specification: CrawlSpecification) -> TermStatistics:
+        """Return how many pages have each keyword."""
+        views = map(self.view, range(len(self.urls)))
+        texts = [view.content.lower() for view in views if view]
+        found = {}
+        for keyword in specification.keywords:
+            has = re.compile(rf"\b{re.escape(keyword.text.lower())}").search
+            found[keyword.text] = sum(has(text) is not None for text in texts)
+        return TermStatistics(len(texts), found)
+
+
+class Crawls:
+    """The simulated crawls of a web by a specification."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        specification: CrawlSpecification,
+        statistics: TermStatistics,
+        truth: Collection[str] = (),
+    ) -> None:
+        self._pages, self._specification = pages, specification
+        self._analyzer = Analyzer(specification, statistics)
+        self._limit = specification.thresholds.relevant
+        self._graph = PageGraph([""] * len(pages.urls), self._analyse, self._limit)
+        found = map(pages.page_at, specification.seeds)
+        self._seeds = [number for number in found if number is not None]
+        self._truth = {pages.page_at(url) for url in truth}
+
+    def found(self) -> "Harvest":
+        """Return how many relevant pages each order finds."""
+        follow = self._specification.thresholds.follow
+        graph, seeds, learner = self._graph, self._seeds, LinkLearner(self._limit)
+        anchors = PageGraph([""] * len(graph), self._by_anchors, self._limit)
+        reach = list(breadth_first(graph, seeds))
+        orders: dict[str, Iterable[int]] = {
+            "breadth first": reach,
+            "anchors": best_first(anchors, seeds),
+            "specification": best_first(graph, seeds, follow=follow),
+            "steered": best_first(graph, seeds, follow=follow, learner=learner),
+            "oracle": sorted(reach, key=lambda page: page not in self._truth)
+            if self._truth
+            else oracle_order(graph, seeds),
+        }
+        budget = -(-len(reach) // 4)
+        counts = {
+            name: sum(map(self._is_relevant, islice(orders[name], budget))) for name in COLUMNS
+        }
+        relevant = sum(map(self._is_relevant, reach))
+        return Harvest(self._specification.name, len(reach), relevant, budget, counts)
+
+    def _is_relevant(self, page: int) -> bool:
+        return page in self._truth if self._truth else self._graph.is_relevant(page)
+
+    def _analyse(self, number: int) -> GraphPage:
+        view = self._pages.view(number)
+        if view is None:
+            return GraphPage(0.0, array("l"), array("d"))
+        scores = self._analyzer.analyse(view, str(number))
+        best: dict[int, tuple[float, LinkFeatures | None]] = {}
+        for link in scores.links:
+            target = self._pages.page_at(link.url)
+            if target is None or target == number:
+                continue
+            if link.relevance is None:
+                best[target] = BLACKLISTED, None
+            elif link.relevance > best.get(target, (UNSCORED, None))[0]:
+                best[target] = link.relevance, link_features(link, view.url)
+        relevances = array("d", (relevance for relevance, _ in best.values()))
+        features = tuple(features for _, features in best.values())
+        return GraphPage(scores.score, array("l", best), relevances, features)
+
+    def _by_anchors(self, number: int) -> GraphPage:
+        """Score links by the share of the specification's words in their anchors."""
+        terms = [each.text for each in self._specification.keywords]
+        terms += [each.name for each in self._specification.entities]
+        pattern = re.compile("|".join(rf"\b{re.escape(term)}" for term in terms), re.I)
+        known, view = self._graph.page(number), self._pages.view(number)
+        best = dict.fromkeys(known.targets, 0.0)
+        for link in view.links if view else ():
+            target, words = self._pages.page_at(link.url), len(link.text.split())
+            if target in best and words:
+                share = min(1.0, len(pattern.findall(link.text)) / words)
+                best[target] = max(best[target], share)
+        return GraphPage(known.score, known.targets, array("d", best.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
     """The relevant pages that each order finds within the budget, and all within reach."""
 
-    case: Case
+    name: str
     pages: int
+    relevant: int
     budget: int
-    reachable: int
-    found: dict[str, int]
-    seconds: float
+    found: Mapping[str, int]
 
 
 def main() -> None:
     """Run all crawls and print what they found."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("data", nargs="?", type=Path, help="the folder of real collections")
-    options.add_argument("--parts", action="store_true", help="leave out one part after another")
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--archives", type=Path, help="the folder of real archives")
+    options.add_argument("--sites", type=Path, help="the folder of unpacked documentation")
+    options.add_argument("--seeds", type=int, default=3, help="of made webs")
     given = options.parse_args()
+    print(f"{'':32}{'pages':>6}{'relevant':>9}{'budget':>7}", *(f"{n:>14}" for n in COLUMNS))
+    for shape in SHAPES:
+        _print_group(f"made, {shape}", _made(shape, given.seeds))
+    if given.archives:
+        _print_group("real archives", _archived(given.archives))
+    if given.sites:
+        _print_group("documentation", _documented(given.sites))
+
+
+def _made(shape: str, seeds: int) -> Iterator[Harvest]:
+    for seed in range(1, seeds + 1):
+        web = LocalWeb(SHAPES[shape], seed)
+        pages = Pages.of_html({url: html.encode() for url, html in web.pages.items()})
+        specification = web.specification(f"{shape} {seed}")
+        yield Crawls(pages, specification, pages.statistics(specification), web.relevant).found()
+
+
+def _archived(data: Path) -> Iterator[Harvest]:
+    files = {Path(one.file).name.partition(".")[0][:20]: data / one.file for one in SUBJECTS}
     with tempfile.TemporaryDirectory() as folder:
-        cases = list(_imported(Path(folder), given.data))
-        with EmbeddedEngine(Path(folder) / "archive", read_only=True) as engine:
-            if given.parts:
-                _print_parts(engine, cases)
-            else:
-                _print_harvests([_harvest(engine, case) for case in cases])
+        settings = Settings(engine=folder)
+        with EmbeddedEngine(Path(folder)) as engine:
+            engine.create()
+            for name, path in files.items():
+                import_files(engine, settings, expand([str(path)]), ImportOptions(name, jobs=1))
+            for subject in SUBJECTS:
+                specification = subject.specification()
+                collection = Path(subject.file).name.partition(".")[0][:20]
+                web, stored = archived_web(engine, collection), StoredPages(engine)
+                assert seeds_within(web, specification.seeds)[0], subject
+
+                def view(number: int, web=web, stored=stored) -> PageView | None:
+                    page = web.pages[number]
+                    return stored.view(page.capture, page.timestamp)
+
+                pages = Pages([page.capture.url for page in web.pages], view, web.page_at)
+                yield Crawls(pages, specification, term_statistics(engine, specification)).found()
 
 
-def _imported(folder: Path, data: Path | None) -> Iterator[Case]:
-    yield Case(_MADE, TopicPages().specification())
-    files = {_MADE: write_topic_warc(folder)}
-    for subject in SUBJECTS if data else ():
-        assert data is not None
-        name = Path(subject.file).name.partition(".")[0][:20]
-        files[name] = data / subject.file
-        yield Case(name, subject.specification())
-    settings = Settings(engine=str(folder / "archive"))
-    with EmbeddedEngine(folder / "archive") as engine:
-        engine.create()
-        for name, path in files.items():
-            import_files(engine, settings, expand([str(path)]), ImportOptions(name, jobs=1))
+def _documented(folder: Path) -> Iterator[Harvest]:
+    sites: dict[str, Pages] = {}
+    for subject in SITES:
+        if subject.file not in sites:
+            root = folder / subject.file
+            paths = [path for path in sorted(root.rglob("*.html")) if path.is_file()]
+            sites[subject.file] = Pages.of_html(
+                {
+                    f"http://site.example/{path.relative_to(root)}": path.read_bytes()
+                    for path in paths
+                    if path.stat().st_size < _MOST_BYTES
+                }
+            )
+        pages, specification = sites[subject.file], subject.specification()
+        yield Crawls(pages, specification, pages.statistics(specification)).found()
 
 
-class _Web:
-    """The pages of a case, analysed with some weights."""
-
-    def __init__(self, engine: Engine, case: Case, weights: ScoreWeights = _WEIGHTS) -> None:
-        specification = replace(case.specification, weights=weights)
-        self.web = archived_web(engine, case.collection)
-        self.seeds, _ = seeds_within(self.web, specification.seeds)
-        self.stored = StoredPages(engine)
-        analyzer = Analyzer(specification, term_statistics(engine, specification))
-        analysed = AnalysedWeb(self.web, self.stored, analyzer, specification.rules)
-        self.threshold = specification.thresholds.relevant
-        self.follow = specification.thresholds.follow if weights == _WEIGHTS else 0.0
-        self.graph = self.graph_of(analysed.analyse)
-
-    def graph_of(self, analyse: Callable[[int], GraphPage]) -> PageGraph:
-        """Return the graph of the pages as they are analysed by a function."""
-        hosts = [page.capture.host for page in self.web.pages]
-        return PageGraph(hosts, analyse, self.threshold)
-
-    def count(self, order: Order, budget: int) -> int:
-        """Return how many relevant pages an order finds."""
-        return sum(map(self.graph.is_relevant, islice(order, budget)))
-
-    def budget(self) -> tuple[list[int], int]:
-        """Return the pages that can be reached, and a quarter of their number."""
-        reach = list(breadth_first(self.graph, self.seeds))
-        return reach, -(-len(reach) // 4)
-
-
-def _harvest(engine: Engine, case: Case) -> Harvest:
-    began = time.process_time()
-    web = _Web(engine, case)
-    reach, budget = web.budget()
-    orders: dict[str, Order] = {
-        "breadth first": iter(reach),
-        "anchors": best_first(web.graph_of(_by_anchors(web, case.specification)), web.seeds),
-        "PageRank": best_first(web.graph_of(_by_pagerank(web)), web.seeds),
-        "steered": best_first(web.graph, web.seeds, follow=web.follow),
-        "oracle": oracle_order(web.graph, web.seeds),
-    }
-    found = {name: web.count(orders[name], budget) for name in COLUMNS}
-    found["oracle"] = max(found.values())
-    relevant = sum(map(web.graph.is_relevant, reach))
-    if case.collection == _MADE:
-        _print_truth(web, budget)
-    seconds = time.process_time() - began
-    return Harvest(case, len(reach), budget, relevant, found, seconds)
-
-
-def _by_anchors(web: _Web, specification: CrawlSpecification) -> Callable[[int], GraphPage]:
-    """Return what scores links by the share of the specification's words in their texts."""
-    names = [keyword.text for keyword in specification.keywords]
-    names += [entity.name for entity in specification.entities]
-    pattern = re.compile("|".join(rf"\b{re.escape(name)}" for name in names), re.I)
-
-    def share(link: PageLink) -> float:
-        words = len(link.text.split())
-        return min(1.0, len(pattern.findall(link.text)) / words) if words else 0.0
-
-    def analyse(number: int) -> GraphPage:
-        known = web.graph.page(number)
-        page = web.web.pages[number]
-        view = web.stored.view(page.capture, page.timestamp)
-        best = dict.fromkeys(known.targets, 0.0)
-        for link in view.links if view else ():
-            target = web.web.page_at(link.url)
-            if target in best:
-                best[target] = max(best[target], share(link))
-        return GraphPage(known.score, known.targets, array("d", best.values()))
-
-    return analyse
-
-
-def _by_pagerank(web: _Web) -> Callable[[int], GraphPage]:
-    """Return what scores links by the PageRank of the pages that they lead to."""
-    pages = [web.graph.page(number) for number in range(len(web.graph))]
-    edges = [(number, target) for number, page in enumerate(pages) for target in page.targets]
-    ranks = igraph.Graph(len(pages), edges, directed=True).pagerank()
-
-    def analyse(number: int) -> GraphPage:
-        page = pages[number]
-        return GraphPage(
-            page.score, page.targets, array("d", (ranks[target] for target in page.targets))
-        )
-
-    return analyse
-
-
-def _print_truth(web: _Web, budget: int) -> None:
-    """Print what the crawls of the made web found of the pages whose subject is known."""
-    relevant = TopicPages().relevant
-    orders = {
-        "breadth first": breadth_first(web.graph, web.seeds),
-        "steered": best_first(web.graph, web.seeds, follow=web.follow),
-    }
-    found = {
-        name: sum(web.web.pages[number].capture.url in relevant for number in islice(order, budget))
-        for name, order in orders.items()
-    }
-    words = ", ".join(f"{name} {count}" for name, count in found.items())
-    print(f"pages of the made web that are about floods, of {len(relevant)}: {words}\n")
-
-
-def _print_harvests(harvests: Sequence[Harvest]) -> None:
-    head = f"{'collection':21}{'subject':23}{'pages':>6}{'relevant':>9}{'budget':>7}"
-    names = "".join(f"{name:>14}" for name in COLUMNS)
-    print(f"{head}{names}{'ratio':>7}{'of oracle':>10}{'s':>6}")
+def _print_group(name: str, harvests: Iterable[Harvest]) -> None:
+    group = []
     for one in harvests:
-        steered, plain = one.found["steered"], one.found["breadth first"]
-        print(
-            f"{one.case.collection:21}{one.case.specification.name:23}"
-            f"{one.pages:6}{one.reachable:9}{one.budget:7}"
-            + "".join(f"{one.found[name]:14}" for name in COLUMNS)
-            + f"{steered / plain if plain else math.inf if steered else math.nan:7.2f}"
-            + f"{steered / one.found['oracle'] if one.found['oracle'] else 1:10.0%}"
-            + f"{one.seconds:6.1f}"
+        group.append(one)
+        counts = (f"{one.found[column]:14}" for column in COLUMNS)
+        print(f"{one.name:32}{one.pages:6}{one.relevant:9}{one.budget:7}", *counts, flush=True)
+    sums = [sum(one.found[column] for one in group) for column in COLUMNS]
+    print(f"{name:54}", *(f"{each:14}" for each in sums))
+    for column in COLUMNS[:3]:
+        ratio, least, most = _ratio(group, column)
+        print(f"{'':8}steered / {column}: {ratio:.2f} ({least:.2f} to {most:.2f})")
+    worse = [one.name for one in group if one.found["steered"] < one.found["breadth first"]]
+    print(f"{'':8}worse than breadth first: {', '.join(worse) or 'none'}\n", flush=True)
+
+
+def _ratio(group: Sequence[Harvest], column: str) -> tuple[float, float, float]:
+    """Return the ratio of all pages found, and the bounds of its 95 % interval."""
+    chance = random.Random(0)
+
+    def of(sample: Sequence[Harvest]) -> float:
+        return sum(one.found["steered"] for one in sample) / max(
+            1, sum(one.found[column] for one in sample)
         )
-    print(f"\n{'all of a collection':44}" + " " * 22 + names)
-    by_collection = sorted(harvests, key=lambda one: one.case.collection)
-    for name, group in groupby(by_collection, key=lambda one: one.case.collection):
-        several = list(group)
-        sums = [sum(one.found[column] for one in several) for column in COLUMNS]
-        print(f"{name:44}" + " " * 22 + "".join(f"{count:14}" for count in sums))
 
-
-def _print_parts(engine: Engine, cases: Sequence[Case]) -> None:
-    """Print the sums of relevant pages that crawls find, each with other weights."""
-    print(f"{'':20}" + f"{'made web':>10}{'real':>8}   (relevant pages within all budgets)")
-    for name, weights in PARTS.items():
-        made = real = 0
-        for case in cases:
-            web = _Web(engine, case, weights)
-            _, budget = web.budget()
-            found = web.count(best_first(web.graph, web.seeds, follow=web.follow), budget)
-            made += found if case.collection == _MADE else 0
-            real += found if case.collection != _MADE else 0
-        print(f"{name:20}{made:10}{real:8}")
+    ratios = sorted(of(chance.choices(group, k=len(group))) for _ in range(_SAMPLES))
+    return of(group), ratios[_SAMPLES // 40], ratios[-_SAMPLES // 40]
 
 
 if __name__ == "__main__":

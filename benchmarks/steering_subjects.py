@@ -154,3 +154,28 @@ SUBJECTS = (
     ),
 )
 """Of several subjects a collection has, none is chosen by what came of it."""
+
+_SQLITE, _PYTHON = "usr/share/doc/sqlite3", "usr/share/doc/python3.11/html"
+_POSTGRESQL = "usr/share/doc/postgresql-doc-15/html"
+
+
+def _site(name: str, file: str, **keywords: int) -> Subject:
+    words = {keyword.replace("_", " "): weight for keyword, weight in keywords.items()}
+    return Subject(name, file, ("http://site.example/index.html",), words)
+
+
+SITES = (
+    _site("full text", _SQLITE, full_text=3, FTS=3, tokenizer=2, search=1),
+    _site("write-ahead log", _SQLITE, write_ahead_log=3, WAL=3, checkpoint=2, journal=1),
+    _site("testing", _SQLITE, test=2, test_coverage=3, fuzz=2, TCL=1),
+    _site("JSON", _SQLITE, JSON=3, json_function=2, array=1, object=1),
+    _site("network", _PYTHON, socket=3, HTTP=2, server=2, network=2, client=1),
+    _site("date and time", _PYTHON, date=2, time=2, time_zone=3, calendar=3, datetime=3),
+    _site("XML", _PYTHON, XML=3, DOM=2, HTML=2, parser=1, markup=2),
+    _site("audio", _PYTHON, audio=3, sound=3, sample=1, WAV=2),
+    _site("replication", _POSTGRESQL, replication=3, standby=3, replica=2, publication=1),
+    _site("text search", _POSTGRESQL, text_search=3, dictionary=2, tsvector=3, stemmer=2),
+    _site("authentication", _POSTGRESQL, authentication=3, password=2, certificate=2, LDAP=2),
+    _site("geometry", _POSTGRESQL, geometric=3, polygon=3, point=1, circle=2),
+)
+"""Subjects in the documentation of packages of Debian, unpacked below a folder."""

@@ -21,7 +21,7 @@ class LinkScore(NamedTuple):
     """The relevance of a link, in [0, 1], None if blacklisted.
 
     `role` is the role of the link on its page. `parts` are the components of the relevance, by
-    name; `reason` names the deciding one in words.
+    name; `reason` names the deciding one in words. `words` are those of its anchor, not stored.
     """
 
     url: str
@@ -29,6 +29,7 @@ class LinkScore(NamedTuple):
     role: str = ""
     parts: Mapping[str, float] = {}
     reason: str = ""
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,7 @@ def score_entry(score: DocumentScore) -> IndexEntry:
 
 
 def _link(link: LinkScore) -> IndexEntry:
-    found = link._asdict() | {"parts": dict(link.parts)}
+    found = link._asdict() | {"parts": dict(link.parts), "words": ""}
     return {name: value for name, value in found.items() if value not in (None, "", {})}
 
 
@@ -307,7 +308,7 @@ def best_of(scores: Iterable[DocumentScore]) -> dict[str, ScoredLink]:
         for link in score.links:
             known = best.get(link.url)
             if known is None or link_rank(link.relevance) > link_rank(known.relevance):
-                best[link.url] = ScoredLink(*link, score.url)
+                best[link.url] = ScoredLink(*link[:5], score.url)
     return best
 
 

@@ -24,6 +24,7 @@ from nwx.steering.analysis.link_classifier import (
     LinkRoles,
     link_address,
 )
+from nwx.steering.analysis.link_learner import anchor_words
 from nwx.steering.analysis.names import LanguageModel
 from nwx.steering.analysis.page_view import PageLink, PageView
 from nwx.steering.analysis.site_types import SiteType, site_type
@@ -371,7 +372,7 @@ class Analyzer:
         evidence = LinkEvidence(near, role, verdict.preferred, is_new)
         number, parts = formula.relevance(evidence)
         reason = "without its session id" if verdict.address else verdict.reason
-        return [*scores, LinkScore(url, number, role, parts, reason)]
+        return [*scores, LinkScore(url, number, role, parts, reason, anchor_words(link.text))]
 
 
 def _outweighs(score: LinkScore, other: LinkScore) -> bool:

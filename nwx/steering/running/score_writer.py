@@ -3,8 +3,9 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache
@@ -23,6 +24,7 @@ from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineBusyError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
+from nwx.steering.analysis.link_learner import LEARNED, LinkFeatures, LinkLearner, link_features
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.specifications.specification import CrawlSpecification
@@ -133,6 +135,11 @@ _T = TypeVar("_T")
 
 _FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 2.0
 _REMEMBERED_URLS = 200_000
+_LEARNED_URLS, _CHANGED_URLS, _NOTABLE = 20_000, 4_000, 0.02
+"""So many waiting URLs can be learned from, get a new priority at a time, by at least so much."""
+
+_RELEARNED_PAGES = 2_000
+"""So many pages of earlier runs are learned from at the start."""
 
 
 class ScoreWriter:
@@ -161,6 +168,10 @@ class ScoreWriter:
         self._links = 0
         self._since = time.monotonic()
         self._priorities: LRUCache[str, float] = LRUCache(_REMEMBERED_URLS)
+        self._waiting: dict[str, LinkFeatures] = {}
+        self._learner = LinkLearner(specification.thresholds.relevant)
+        stored = self._index.document_scores(specification.name, report.version)
+        self._learner.learn_stored(islice(stored, _RELEARNED_PAGES))
 
     @property
     def is_due(self) -> bool:
@@ -185,6 +196,10 @@ class ScoreWriter:
         self._graphs.extend(graphs)
         if not self._scores:
             self._since = time.monotonic()
+        if known := self._waiting.pop(score.url, None):
+            self._learner.learn(known, score.score)
+        links = tuple(self._learned(link, score.url) for link in score.links)
+        score = replace(score, links=links)
         self._scores.append(score)
         self._links += len(score.links)
         self._limits.count(score.url)
@@ -205,7 +220,40 @@ class ScoreWriter:
             priority = link_rank(link.relevance)
             if priority > self._priorities.get(link.url, -1.0) and self._is_sent(link, depth):
                 self._priorities[link.url] = priority
+                if link.relevance is None:
+                    self._waiting.pop(link.url, None)
                 yield UrlUpdate(link.url, link.relevance, via, self._specification.name)
+
+    def _learned(self, link: LinkScore, page: str) -> LinkScore:
+        """Return a link with what was learned as a part of its relevance; its page is learned from.
+
+        Links below the threshold `follow` by the specification stay there.
+        """
+        if link.relevance is None or link.relevance < self._specification.thresholds.follow:
+            return link
+        features = link_features(link, page)
+        change = self._learner.change(features)
+        relevance = max(link.relevance + change, self._specification.thresholds.follow)
+        if relevance > self._priorities.get(link.url, -1.0):
+            self._waiting.pop(link.url, None)
+            self._waiting[link.url] = features
+            if len(self._waiting) > _LEARNED_URLS:
+                del self._waiting[next(iter(self._waiting))]
+        if not change:
+            return link
+        parts = {**link.parts, LEARNED: round(relevance - link.relevance, 6)}
+        return link._replace(relevance=relevance, parts=parts)
+
+    def _changed(self) -> Iterator[UrlUpdate]:
+        """Yield updates of waiting URLs whose priority differs by now, the oldest first."""
+        least = self._specification.thresholds.follow
+        for url, features in list(islice(self._waiting.items(), _CHANGED_URLS)):
+            del self._waiting[url]
+            self._waiting[url] = features  # the next turn takes others first
+            priority = max(least, features.relevance + self._learner.change(features))
+            if abs(priority - self._priorities.get(url, priority)) >= _NOTABLE:
+                self._priorities[url] = priority
+                yield UrlUpdate(url, priority, crawl=self._specification.name)
 
     def _is_sent(self, link: LinkScore, depth: int) -> bool:
         follow = self._specification.thresholds.follow
@@ -225,6 +273,9 @@ class ScoreWriter:
         if updates and (news := self._without_lower(updates)):
             self._retried(partial(self._send, news))
             self._report.sent += len(news)
+        if changed := list(self._changed()):
+            self._retried(partial(self._send, changed))
+            self._report.sent += len(changed)
         if scores:
             self._retried(partial(self._index.put_scores, scores))
         return [score.document_id for score in scores]

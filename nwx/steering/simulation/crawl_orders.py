@@ -5,9 +5,10 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 
+from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner
 from nwx.steering.specifications.specification import Limits
 
 UNSCORED = -1.0
@@ -22,18 +23,20 @@ class GraphPage:
     """Document score and links of a fetched page.
 
     `targets` are the numbers of the linked pages, distinct, in document order; `relevances` are the
-    relevances of the links in the same order.
+    relevances of the links in the same order, `features` what is learned of each, None if it has no
+    relevance.
     """
 
     score: float
     targets: "array[int]"
     relevances: "array[float]"
+    features: tuple[LinkFeatures | None, ...] = ()
 
 
 class PageGraph:
     """Pages of a web by number, analysed on first access.
 
-    `hosts` has the host of each page.
+    `hosts` has the host of each page; one with a score of `threshold` is relevant.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class PageGraph:
     ) -> None:
         self.hosts = hosts
         self._analyse = analyse
-        self._threshold = threshold
+        self.threshold = threshold
         self._known: list[GraphPage | None] = [None] * len(hosts)
 
     def __len__(self) -> int:
@@ -56,7 +59,7 @@ class PageGraph:
 
     def is_relevant(self, number: int) -> bool:
         """Return whether the score of a page reaches the threshold."""
-        return self.page(number).score >= self._threshold
+        return self.page(number).score >= self.threshold
 
 
 SEED_PRIORITY = 1.0
@@ -112,37 +115,98 @@ def breadth_first(
 
 
 def best_first(
-    graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED, follow: float = 0.0
+    graph: PageGraph,
+    seeds: Sequence[int],
+    limits: Limits = UNLIMITED,
+    follow: float = 0.0,
+    learner: LinkLearner | None = None,
 ) -> Iterator[int]:
     """Yield pages by priority; equal priorities are in order of discovery.
 
     Priorities follow the crawler's queue: links below `follow` are not sent, the most relevant of
-    several links to a page counts, and a page blacklisted once is never fetched.
+    several links to a page counts, and a page blacklisted once is never fetched. A learner changes
+    them by what the crawl finds.
     """
+    queue = _Queue(learner)
     fetched = FetchedPages(graph, limits)
-    priorities: dict[int, float] = {}
-    heap: list[tuple[float, int, int]] = []
-    places = count()
     for seed in dict.fromkeys(seeds):
         fetched.reach(seed, None)
-        priorities[seed] = SEED_PRIORITY
-        heappush(heap, (-SEED_PRIORITY, next(places), seed))
-    while heap:
-        negative, _, number = heappop(heap)
-        if priorities[number] != -negative or not fetched.add(number):
+        queue.put(seed, SEED_PRIORITY, None)
+    while (number := queue.pop()) is not None:
+        if not fetched.add(number):
             continue
         yield number
         page = graph.page(number)
-        for target, relevance in zip(page.targets, page.relevances, strict=True):
-            if target in fetched or math.isnan(priorities.get(target, UNSCORED)):
+        queue.learn(number, page.score)
+        features = page.features or (None,) * len(page.targets)
+        for target, relevance, known in zip(page.targets, page.relevances, features, strict=True):
+            if target in fetched:
                 continue
             if math.isnan(relevance):
-                priorities[target] = relevance
-                continue
-            is_higher = relevance > priorities.get(target, UNSCORED)
-            if relevance >= follow and fetched.reach(target, number) and is_higher:
-                priorities[target] = relevance
-                heappush(heap, (-relevance, next(places), target))
+                queue.forbid(target)
+            elif relevance >= follow and fetched.reach(target, number):
+                queue.put(target, relevance, known)
+
+
+_GROWTH, _FEW = 1.1, 1
+"""Priorities are brought up to date when so many times more pages were learned from."""
+
+
+class _Queue:
+    """The pages that wait, by priority, which changes as the learner learns."""
+
+    def __init__(self, learner: LinkLearner | None) -> None:
+        self._learner = learner
+        self._next = float(_FEW)
+        self._places = count()
+        self._heap: list[tuple[float, int, int]] = []
+        self._waiting: dict[int, tuple[float, LinkFeatures | None]] = {}
+        self._features: dict[int, LinkFeatures | None] = {}
+        self._forbidden: set[int] = set()
+
+    def put(self, page: int, relevance: float, features: LinkFeatures | None) -> None:
+        """Let a page wait, unless a more relevant link leads to it."""
+        if self._learner is not None and features is not None:
+            relevance += self._learner.change(features)
+        if page not in self._forbidden and relevance > self._waiting.get(page, _UNKNOWN)[0]:
+            self._waiting[page] = relevance, features
+            heappush(self._heap, (-relevance, next(self._places), page))
+
+    def pop(self) -> int | None:
+        """Return the page with the highest priority, None if none waits."""
+        while self._heap:
+            negative, _, page = heappop(self._heap)
+            if self._waiting.get(page, _UNKNOWN)[0] == -negative:
+                self._features[page] = self._waiting.pop(page)[1]
+                return page
+        return None
+
+    def forbid(self, page: int) -> None:
+        """Never fetch a page."""
+        self._forbidden.add(page)
+        self._waiting.pop(page, None)
+
+    def learn(self, page: int, score: float) -> None:
+        """Learn from the score of a page that was fetched."""
+        features = self._features.pop(page, None)
+        if self._learner is None or features is None:
+            return
+        self._learner.learn(features, score)
+        if self._learner.pages >= self._next:
+            self._next = max(self._next * _GROWTH, self._next + _FEW)
+            self._renew(self._learner)
+
+    def _renew(self, learner: LinkLearner) -> None:
+        places = {page: place for _, place, page in sorted(self._heap, reverse=True)}
+        for page, (relevance, features) in self._waiting.items():
+            if features is not None:
+                relevance = features.relevance + learner.change(features)
+                self._waiting[page] = relevance, features
+        self._heap = [(-one[0], places[page], page) for page, one in self._waiting.items()]
+        heapify(self._heap)
+
+
+_UNKNOWN: tuple[float, None] = (UNSCORED, None)
 
 
 _MOST_LINKS = 20_000_000

@@ -13,6 +13,7 @@ from nwx.errors import UrlError, UsageError
 from nwx.model import Capture
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import term_statistics
+from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner, link_features
 from nwx.steering.analysis.page_view import PageView
 from nwx.steering.running.pages import StoredPages
 from nwx.steering.simulation.crawl_orders import (
@@ -165,16 +166,23 @@ class AnalysedWeb:
             self._stored.counts.unreadable += 1
             return _NOTHING
         relevances = dict.fromkeys(self._targets(number, view), UNSCORED)
+        features: dict[int, LinkFeatures | None] = dict.fromkeys(relevances)
         for link in scores.links:
             target = self._web.page_at(link.url)
             if target not in relevances:
                 continue
             if link.relevance is not None:
                 relevances[target] = link.relevance
+                features[target] = link_features(link, view.url)
             elif self._is_its_own(link.url, self._web.pages[target]):
                 relevances[target] = BLACKLISTED
         self.links += len(relevances)
-        return GraphPage(scores.score, array("l", relevances), array("d", relevances.values()))
+        return GraphPage(
+            scores.score,
+            array("l", relevances),
+            array("d", relevances.values()),
+            tuple(features.values()),
+        )
 
     def within(self, url: str) -> bool:
         """Return whether a URL is not outside the crawl."""
@@ -309,7 +317,9 @@ def simulate(
     most = min(budget, limits.pages or budget)
     plain = _crawled(graph, reachable, most)
     follow = specification.thresholds.follow
-    steered = _crawled(graph, best_first(graph, seeds, limits, follow), most)
+    steered = _crawled(
+        graph, best_first(graph, seeds, limits, follow, LinkLearner(graph.threshold)), most
+    )
     oracle = _crawled(graph, oracle_order(graph, seeds, limits), most)
     return SimulationReport(
         crawl=specification.name,

@@ -69,6 +69,26 @@ def test_a_url_keeps_its_highest_priority(engine: Engine) -> None:
     assert queued(engine) == {"http://good.example/": None}
 
 
+def test_what_is_learned_changes_links_and_waiting_urls(engine: Engine) -> None:
+    """Pages of /dull/ turn out irrelevant: further links there, and waiting ones, fall behind."""
+    writer = writer_of(engine)
+    dull = [LinkScore(f"http://d.example/dull/{n}", 0.6, "content") for n in range(9)]
+    add(writer, 1, dull)
+    writer.flush()
+    for number, link in enumerate(dull[:6], 10):
+        place = PagePlace(str(number), link.url, "20150101000000", "default", "a.gz", number, "")
+        page = DocumentScore("stones", VERSION, str(number), link.url, place.timestamp, 0.0)
+        writer.add(place, page)
+    later = LinkScore("http://d.example/dull/9", 0.6, "content")
+    add(writer, 2, [later])
+    writer.flush()
+    priorities = queued(engine)
+    assert (priorities["http://d.example/dull/8"] or 1) < 0.55
+    [stored] = engine.crawl_index().best_links("stones", 1, offset=9)
+    assert stored.url == later.url and stored.parts["learned"] < 0
+    assert stored.relevance == priorities[later.url]
+
+
 def test_a_queue_elsewhere_is_told_through_the_outbox(engine: Engine) -> None:
     queue = "http://crawler.example/urls"
     writer = writer_of(engine, replace(STONES, queue=queue))

@@ -1,0 +1,178 @@
+"""Learning while a crawl runs: which links lead to relevant pages, by those that they led to."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
+from typing import NamedTuple
+
+from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
+from nwx.values.urls import host_with_port
+
+LEARNED = "learned"
+"""The part of a relevance that comes from the crawl so far; it may be below 0."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_MOST_WORDS = 12
+_MOST_KNOWN = 200_000  # words and places; later ones are not learned
+_STEEPNESS, _EVEN = 6.0, 0.55  # of the curve from relevance to the chance of a relevant page
+_RATE = 0.3
+_DECAY, _DOUBT = 0.97, 3.0  # of the yield of a place: per page, and pages it is taken to have had
+_YIELDS = {"host": 2.0, "folder": 2.0, "page": 3.0}
+_LIKELY = 2.0  # times the threshold of relevant pages: a document score that counts in full
+_DIGITS = 6
+
+
+def anchor_words(text: str) -> tuple[str, ...]:
+    """Return the words of an anchor that are learned."""
+    return tuple(map(intern, _WORD.findall(text.lower())[:_MOST_WORDS]))
+
+
+class LinkFeatures(NamedTuple):
+    """What is learned of a link: its relevance by the specification, and what tells links apart.
+
+    `near` and `document` are parts of the relevance; `page` is the linking page with the role.
+    """
+
+    relevance: float
+    near: float
+    document: float
+    role: str
+    host: str
+    folder: str
+    page: str
+    words: tuple[str, ...]
+
+
+def link_features(link: LinkScore, via: str) -> LinkFeatures:
+    """Return the features of a link on the page `via`."""
+    rest = link.url.partition("://")[2].partition("?")[0]
+    folder = intern(rest.rpartition("/")[0])
+    path = _WORD.findall(link.url.partition("://")[2].partition("/")[2].lower())[:_MOST_WORDS]
+    words = (*(f"url {word}" for word in path), *(f"anchor {word}" for word in link.words))
+    return LinkFeatures(
+        (link.relevance or 0.0) - link.parts.get(LEARNED, 0.0),
+        link.parts.get("near", 0.0),
+        link.parts.get("document", 0.0),
+        link.role,
+        intern(host_with_port(link.url)),
+        folder,
+        intern(f"{via} {link.role}"),
+        tuple(map(intern, dict.fromkeys(words))),
+    )
+
+
+class _Yields:
+    """How relevant the last pages of each place were, compared with all; older ones fade."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[float, float]] = {}
+
+    def add(self, place: str, outcome: float) -> None:
+        relevant, pages = self._sums.get(place, (0.0, 0.0))
+        if pages or len(self._sums) < _MOST_KNOWN:
+            self._sums[place] = relevant * _DECAY + outcome, pages * _DECAY + 1
+
+    def above(self, place: str, mean: float) -> float:
+        relevant, pages = self._sums.get(place, (0.0, 0.0))
+        return (relevant - pages * mean) / (pages + _DOUBT)
+
+    def places(self) -> Iterator[tuple[str, float, float]]:
+        return ((place, *sums) for place, sums in self._sums.items())
+
+
+class LinkLearner:
+    """A linear model, trained online, of how relevant the page is that a link leads to.
+
+    It begins with the relevance by the specification. Each page that was fetched corrects it, by
+    the words of anchors and URLs, hosts, folders, roles, and the yield of host, folder and linking
+    page. `relevant` is the threshold from which a page is relevant. Not saved: `learn_stored`
+    brings a new one up to date.
+    """
+
+    def __init__(self, relevant: float) -> None:
+        self._likely = _LIKELY * relevant
+        self._weights: defaultdict[str, float] = defaultdict(float, _YIELDS)
+        self._slopes: defaultdict[str, float] = defaultdict(float)
+        self._yields = {name: _Yields() for name in _YIELDS}
+        self._mean = 0.0
+        self.pages = 0
+
+    def change(self, features: LinkFeatures) -> float:
+        """Return how much the crawl so far adds to the relevance of a link, in (-1, 1)."""
+        if not self.pages:
+            return 0.0
+        relevance = features.relevance + self._learned(self._values(features)) / _STEEPNESS
+        return round(_within(relevance) - features.relevance, _DIGITS)
+
+    def learn(self, features: LinkFeatures, score: float) -> None:
+        """Take the document score of the page that a link has led to."""
+        outcome = min(1.0, score / self._likely) if self._likely > 0 else 1.0
+        values = self._values(features)
+        begin = _STEEPNESS * (features.relevance - _EVEN)
+        error = outcome - _chance(begin + self._learned(values))
+        is_full = len(self._weights) >= _MOST_KNOWN
+        for name, value in values.items():
+            if is_full and name not in self._weights:
+                continue
+            step = error * value
+            self._slopes[name] += step * step
+            self._weights[name] += _RATE * step / math.sqrt(self._slopes[name] + _TINY)
+        for name, known in self._yields.items():
+            known.add(getattr(features, name), outcome)
+        self.pages += 1
+        self._mean += (outcome - self._mean) / self.pages
+
+    def learn_stored(self, scores: Iterable[DocumentScore]) -> None:
+        """Learn from the scores of earlier runs, as far as both ends of links are among them."""
+        pages = list(scores)
+        found = {page.url: page.score for page in pages}
+        for page in pages:
+            for link in page.links:
+                if link.relevance is not None and link.url in found:
+                    self.learn(link_features(link, page.url), found[link.url])
+
+    def strongest(self, most: int) -> list[tuple[str, float]]:
+        """Return the words, hosts, folders and roles with the largest weights, good ones first."""
+        named = [(name, weight) for name, weight in self._weights.items() if " " in name]
+        chosen = sorted(named, key=lambda one: -abs(one[1]))[:most]
+        return sorted(chosen, key=lambda one: -one[1])
+
+    def hosts(self, most: int) -> list[tuple[str, float, float]]:
+        """Return the hosts of the highest yield: name, relevant pages, pages; older ones fade."""
+        known = self._yields["host"].places()
+        return sorted(known, key=lambda one: (-one[1] / (one[2] + _DOUBT), one[0]))[:most]
+
+    def _learned(self, values: Mapping[str, float]) -> float:
+        return sum(self._weights.get(name, 0.0) * value for name, value in values.items())
+
+    def _values(self, features: LinkFeatures) -> Mapping[str, float]:
+        values = {
+            "any": 1.0,
+            "near": _PART * features.near,
+            "document": _PART * features.document,
+            f"role {features.role}": 1.0,
+            f"host {features.host}": 1.0,
+            f"folder {features.folder}": 1.0,
+        }
+        for name, known in self._yields.items():
+            values[name] = known.above(getattr(features, name), self._mean)
+        if features.words:
+            values.update(dict.fromkeys(features.words, 1 / math.sqrt(len(features.words))))
+        return values
+
+
+_TINY, _EDGE = 1e-6, 0.1
+_PART = 3.0  # parts of a relevance have about a third of it
+
+
+def _within(relevance: float) -> float:
+    """Return a relevance in (0, 1) that is in the same order and hardly differs in the middle."""
+    if relevance > 1 - _EDGE:
+        return 1 - _EDGE * math.exp((1 - _EDGE - relevance) / _EDGE)
+    return relevance if relevance > _EDGE else _EDGE * math.exp((relevance - _EDGE) / _EDGE)
+
+
+def _chance(logit: float) -> float:
+    return 1 / (1 + math.exp(-max(-20.0, min(20.0, logit))))
