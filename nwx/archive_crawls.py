@@ -219,15 +219,31 @@ class ArchiveCrawls(ArchiveWork):
         return [one.removeprefix(_STATES) for one in states if one.startswith(_STATES)]
 
     def simulate_crawl(
-        self, spec: str, collection: str, budget: int | None, progress: ShowProgress = no_progress
+        self,
+        spec: str,
+        collection: str,
+        budget: int | None,
+        progress: ShowProgress = no_progress,
+        judged: "Path | None" = None,
+        spam_hosts: "Path | None" = None,
     ) -> "SimulationReport":
-        """Crawl a collection as if it were the web: breadth first, steered, and by an oracle."""
+        """Crawl a collection as if it were the web: breadth first, steered, and by an oracle.
+
+        `judged` is a file that says which pages are relevant, `spam_hosts` one of hosts that are
+        never followed.
+        """
+        from nwx.steering.analysis.link_classifier import read_spam_hosts
+        from nwx.steering.simulation.judgements import SimulationTruth, read_judgements
         from nwx.steering.simulation.simulation import simulate
         from nwx.steering.specifications.specification_store import specification_at
 
         engine = self._seen()
         chosen = specification_at(engine.crawl_index(), spec)
-        return simulate(engine, chosen, collection, budget, progress)
+        truth = SimulationTruth(
+            read_judgements(judged) if judged else {},
+            read_spam_hosts(spam_hosts) if spam_hosts else frozenset(),
+        )
+        return simulate(engine, chosen, collection, budget, progress, truth)
 
     def steer(
         self,

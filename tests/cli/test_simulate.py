@@ -67,6 +67,22 @@ def test_crawls_of_a_collection(archive: Nwx, tmp_path: Path) -> None:
     assert archive("crawls", "list", "--json").json == []
 
 
+def test_judgements_and_spam_hosts_count_before_scores(archive: Nwx, tmp_path: Path) -> None:
+    specification, judged, spam = (tmp_path / name for name in ("floods.toml", "judged", "spam"))
+    judged.write_text("# by hand\nhttp://a.test/garden 1\nhttp://a.test/dyke 0\n")
+    asked = ("steer", specification, "--simulate", "made", "--budget", 9)
+    found = archive(*asked, "--judged", judged, "--json").json
+    assert found["judged"] == {"pages": 2, "relevant": 1, "found": 0, "mistaken": 1}
+    assert (found["relevant_total"], found["breadth_first"]["relevant"]) == (2, 2)
+    assert "precision 0%" in archive(*asked, "--judged", judged).out
+    spam.write_text("127.0.0.1 a.test:8080\n")
+    assert archive(*asked, "--spam-hosts", spam, "--json").json["relevant_total"] == 2
+    spam.write_text("a.test\n")
+    assert archive(*asked, "--spam-hosts", spam, "--json").json["relevant_total"] == 0
+    judged.write_text("http://a.test/ yes\n")
+    assert "line 1: a judgement is a URL" in archive(*asked, "--judged", judged, code=1).err
+
+
 def test_options_that_make_no_sense(archive: Nwx, tmp_path: Path) -> None:
     path = tmp_path / "floods.toml"
     assert "--budget needs --simulate" in archive("steer", path, "--budget", 9, code=2).err

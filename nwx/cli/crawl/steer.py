@@ -39,6 +39,9 @@ _SUFFIXES = (".svg", ".png")
 @option.file_path(
     "--chart", "With --simulate: draw the harvest rates into this file, .svg or .png."
 )
+@option.file_path(
+    "--judged", "With --simulate: a file of pages with a URL and a grade a line, 0: not relevant."
+)
 @option.count("--jobs", "N", "Processes that analyse (default: CPUs).")
 @option.above_zero(
     "--item-seconds", None, "Processor time for the analysis of one page, in seconds.", default=20.0
@@ -53,6 +56,7 @@ def command(
     simulated: str | None,
     budget: int | None,
     chart: Path | None,
+    judged: Path | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -69,12 +73,14 @@ def command(
     With --simulate, the pages and links of a collection are crawled as if they
     were the web: breadth first, steered by SPEC, and by an oracle that knows the
     relevant pages. The harvest rate is the share of relevant pages among those
-    fetched; a page is relevant when its score reaches the threshold of SPEC.
+    fetched; a page is relevant when its score reaches the threshold of SPEC, or
+    as --judged says.
     """
-    _check_simulation(simulated, budget, chart)
+    _check_simulation(simulated, budget=budget, chart=chart, judged=judged)
     if simulated is not None:
         with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
-            found = archive.simulate_crawl(specification, simulated, budget, progress)
+            spam = Path(given["spam_hosts"]) if given["spam_hosts"] else None
+            found = archive.simulate_crawl(specification, simulated, budget, progress, judged, spam)
         _print_simulated(found, chart, as_json=as_json, quiet=quiet)
         return 0
     from nwx.bulk.resources import processors
@@ -98,10 +104,11 @@ def command(
     return 128 + received[0] if received else 0
 
 
-def _check_simulation(collection: str | None, budget: int | None, chart: Path | None) -> None:
-    if collection is None and (budget is not None or chart is not None):
-        option = "--chart" if budget is None else "--budget"
-        raise UsageError(f"{option} needs --simulate COLLECTION")
+def _check_simulation(collection: str | None, chart: Path | None, **others: Any) -> None:
+    given = {"chart": chart, **others}
+    name = next((name for name, value in given.items() if value is not None), "")
+    if collection is None and name:
+        raise UsageError(f"--{name} needs --simulate COLLECTION")
     if chart is not None and chart.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"{chart} is no name for a chart; end it in {' or '.join(_SUFFIXES)}")
 

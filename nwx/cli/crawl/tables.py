@@ -19,6 +19,7 @@ from nwx.steering.comparison.comparison import (
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
 from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, QualityComparison
+from nwx.steering.simulation.judgements import JudgedSample
 from nwx.steering.simulation.simulation import (
     THRESHOLDS,
     SimulatedCrawl,
@@ -225,6 +226,8 @@ def print_simulation(report: SimulationReport) -> None:
         if pages
     )
     click.echo(f"pages by score: {', '.join(by_score) or 'none'}")
+    if report.judged:
+        _print_precision(report.judged)
     for seed in report.missing_seeds:
         warn(f"no page of {where} is at the seed {clean(seed)}")
     if report.from_index:
@@ -234,6 +237,14 @@ def print_simulation(report: SimulationReport) -> None:
         )
     if report.unreadable:
         warn(f"{counted(report.unreadable, 'page')} cannot be read")
+
+
+def _print_precision(judged: JudgedSample) -> None:
+    precision = "none" if judged.precision is None else f"{judged.precision:.0%}"
+    click.echo(
+        f"{counted(judged.pages, 'page')} judged, {judged.relevant:,} relevant; scores find"
+        f" {judged.found:,} of these and {judged.mistaken:,} others (precision {precision})"
+    )
 
 
 def _crawl_table(report: SimulationReport) -> Table:

@@ -15,6 +15,7 @@ from nwx.steering.analysis.document_scorer import (
     TermMatch,
     TermMatcher,
     TermStatistics,
+    is_stuffed,
 )
 from nwx.steering.analysis.language_models import DictionaryModel
 from nwx.steering.analysis.link_classifier import (
@@ -243,6 +244,9 @@ class NearTerms:
         return end, line_start, content.find("\n", end, link.end)
 
 
+_STUFFED = "its page is stuffed with the terms"
+
+
 class _PlacedLink(NamedTuple):
     """A link with the parts of its URL, and its role on the page."""
 
@@ -290,7 +294,8 @@ class Analyzer:
         reading = self._model.read(text, page.language)
         matches = self._matcher.matches(text, reading, page.language)
         score = self._scorer.score(reading, matches)
-        near = self._near_terms(page, links, matches)
+        stuffed = is_stuffed(reading, matches)
+        near = None if stuffed else self._near_terms(page, links, matches)
         return DocumentScore(
             crawl=self._specification.name,
             version=self._version,
@@ -335,15 +340,19 @@ class Analyzer:
         self,
         page: PageView,
         links: Sequence[_PlacedLink],
-        near: NearTerms,
+        near: NearTerms | None,
         formula: RelevanceFormula,
         known: Collection[str],
     ) -> list[LinkScore]:
+        """Return the scores of links; without near terms the page is spam, whatever it says."""
         best: dict[str, LinkScore] = {}
         for index, placed in enumerate(links):
             if placed.link.url == page.url:
                 continue
-            for found in self._link(placed, page.timestamp, formula, near.score(index), known):
+            close = near.score(index) if near else 0.0
+            for found in self._link(placed, page.timestamp, formula, close, known):
+                if near is None and not found.reason:
+                    found = found._replace(reason=_STUFFED)
                 before = best.get(found.url)
                 if before is None or _outweighs(found, before):
                     best[found.url] = found

@@ -171,6 +171,15 @@ _OTHER_WORDS = 0.5
 """The rarity of words that the specification does not name, as a share of its terms' mean."""
 
 
+_STUFFED_SHARE, _STUFFED_MATCHES = 0.3, 30
+"""Pages of real sites on a subject have up to 0.13 of their words from the specification."""
+
+
+def is_stuffed(reading: TextReading, matches: Sequence[TermMatch]) -> bool:
+    """Return whether a text says little but the terms, as spam and link farms do."""
+    return len(matches) >= max(_STUFFED_MATCHES, _STUFFED_SHARE * len(reading.lemmas))
+
+
 class DocumentScorer:
     """The terms of a specification with their weights: tf-idf, compared by the cosine.
 
@@ -193,8 +202,8 @@ class DocumentScorer:
         self.strengths: Sequence[float] = [wanted / mean for wanted in self._wanted]
 
     def score(self, reading: TextReading, matches: Sequence[TermMatch]) -> float:
-        """Return the score of a text, in [0, 1]."""
-        if not matches or not self._length:
+        """Return the score of a text, in [0, 1]; a stuffed one has none."""
+        if not matches or not self._length or is_stuffed(reading, matches):
             return 0.0
         words = Counter(reading.lemmas)
         for closed in reading.closed & words.keys():

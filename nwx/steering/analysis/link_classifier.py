@@ -311,7 +311,7 @@ class LinkClassifier:
                 return LinkVerdict(blacklisted=True, reason=reason)
             if by_rules.outside:
                 return LinkVerdict(outside=True, reason=reason)
-        if self._spam_hosts and (host := self._spam_host(address.host)):
+        if self._spam_hosts and (host := spam_host(address.host, self._spam_hosts)):
             return LinkVerdict(blacklisted=True, reason=f"spam host {host}")
         if trap := trap_of(url, address, role, timestamp):
             return LinkVerdict(blacklisted=True, reason=f"trap: {trap}")
@@ -321,11 +321,13 @@ class LinkClassifier:
             )
         return LinkVerdict(preferred=preferred, reason=reason) if preferred else _NOTHING
 
-    def _spam_host(self, host: str) -> str:
-        if host in self._spam_hosts:
-            return host
-        names = covering_hosts(host.partition(":")[0])
-        return next((name for name in names if name in self._spam_hosts), "")
+
+def spam_host(host: str, listed: frozenset[str]) -> str:
+    """Return the entry of a list of spam hosts that a host, with its port, falls under, or ""."""
+    if host in listed:
+        return host
+    names = covering_hosts(host.partition(":")[0])
+    return next((name for name in names if name in listed), "")
 
 
 def read_spam_hosts(path: Path) -> frozenset[str]:

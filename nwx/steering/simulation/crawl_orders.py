@@ -3,10 +3,11 @@
 import math
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
+from types import MappingProxyType
 
 from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner
 from nwx.steering.specifications.specification import Limits
@@ -40,8 +41,13 @@ class PageGraph:
     """
 
     def __init__(
-        self, hosts: list[str], analyse: Callable[[int], GraphPage], threshold: float
+        self,
+        hosts: list[str],
+        analyse: Callable[[int], GraphPage],
+        threshold: float,
+        judgements: Mapping[int, bool] = MappingProxyType({}),
     ) -> None:
+        self._judgements = judgements
         self.hosts = hosts
         self._analyse = analyse
         self.threshold = threshold
@@ -58,7 +64,9 @@ class PageGraph:
         return known
 
     def is_relevant(self, number: int) -> bool:
-        """Return whether the score of a page reaches the threshold."""
+        """Return whether a page was judged relevant, or else its score reaches the threshold."""
+        if number in self._judgements:
+            return self._judgements[number]
         return self.page(number).score >= self.threshold
 
 

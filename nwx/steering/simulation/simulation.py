@@ -25,6 +25,7 @@ from nwx.steering.simulation.crawl_orders import (
     breadth_first,
     oracle_order,
 )
+from nwx.steering.simulation.judgements import JudgedSample, SimulationTruth, precision_of
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     LinkRule,
@@ -249,8 +250,8 @@ class SimulationReport:
     `relevant_total` counts the relevant pages of the collection, `relevant_reachable` the ones
     linked from the seeds within the limits of the specification; `pages` and `reachable` count all
     pages likewise. `scores` has, for each of THRESHOLDS, the number of pages with at least that
-    document score. `from_index` pages were analysed from the index because their records were
-    unreadable; `unreadable` pages were not analysed.
+    document score. `judged` compares the scores with judgements. `from_index` pages were analysed
+    from the index because their records were unreadable; `unreadable` pages were not analysed.
     """
 
     crawl: str
@@ -270,6 +271,7 @@ class SimulationReport:
     missing_seeds: tuple[str, ...]
     from_index: int
     unreadable: int
+    judged: JudgedSample | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values, budget and crawls first."""
@@ -293,19 +295,23 @@ def simulate(
     collection: str,
     budget: int | None = None,
     progress: ShowProgress = no_progress,
+    truth: SimulationTruth | None = None,
 ) -> SimulationReport:
     """Simulate crawls of a collection ("" for the whole archive) and return the results.
 
     `budget` is a number of pages, None a quarter of the reachable ones. Every page is analysed
     once. Raises UsageError if the collection has no page, or none at any seed.
     """
+    truth = truth or SimulationTruth()
     web = archived_web(engine, collection, progress)
     seeds, missing = _seeds(web, specification, collection)
     stored = StoredPages(engine)
-    analyzer = Analyzer(specification, term_statistics(engine, specification))
+    statistics = term_statistics(engine, specification)
+    analyzer = Analyzer(specification, statistics, None, truth.spam_hosts)
     analysed = AnalysedWeb(web, stored, analyzer, specification.rules)
     hosts = [host_with_port(page.capture.url) for page in web.pages]
-    graph = PageGraph(hosts, analysed.analyse, specification.thresholds.relevant)
+    judgements = truth.by_page(hosts, web.page_at)
+    graph = PageGraph(hosts, analysed.analyse, specification.thresholds.relevant, judgements)
     for number in range(len(graph)):
         graph.page(number)
         if number % _SHOWN_EVERY == 0:
@@ -340,6 +346,7 @@ def simulate(
         missing_seeds=tuple(missing),
         from_index=stored.counts.index,
         unreadable=stored.counts.unreadable,
+        judged=precision_of(graph, judgements),
     )
 
 

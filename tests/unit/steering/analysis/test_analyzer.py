@@ -61,6 +61,14 @@ def test_a_link_near_the_subject_is_more_relevant() -> None:
         assert sum(link.parts.values()) == pytest.approx(link.relevance)
 
 
+def test_a_text_stuffed_with_the_terms_is_no_page_of_the_subject() -> None:
+    links = "<p><a href=/1>flood of the Elbe</a> bets</p>"
+    assert analysed(links * 5).score > 0
+    [link] = analysed(links * 20).links
+    assert analysed(links * 20).score == link.parts["near"] == 0
+    assert "stuffed" in link.reason
+
+
 def test_what_menus_say_is_no_subject_of_the_page_but_of_their_links() -> None:
     menu = "<nav><a href=/flood>Floods</a> <a href=/sport>Sport</a></nav>"
     page = analysed(f"{menu}<p>The goals of the match were finer than any goal before.")

@@ -1,0 +1,81 @@
+"""What is known of the relevance of pages apart from their scores: judgements and spam hosts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nwx.errors import SourceError
+from nwx.steering.analysis.link_classifier import spam_host
+from nwx.steering.simulation.crawl_orders import PageGraph
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationTruth:
+    """What is known of pages other than by their scores: judgements by URL, and spam hosts.
+
+    A page of a spam host is not relevant; other pages without a judgement are by their scores.
+    """
+
+    judgements: Mapping[str, bool] = field(default_factory=dict)
+    spam_hosts: frozenset[str] = frozenset()
+
+    def by_page(
+        self, hosts: Sequence[str], page_at: Callable[[str], int | None]
+    ) -> dict[int, bool]:
+        """Return whether pages are relevant, by their numbers, as far as it is known."""
+        spam = (number for number, host in enumerate(hosts) if spam_host(host, self.spam_hosts))
+        judged = ((page_at(url), relevant) for url, relevant in self.judgements.items())
+        known = {number: relevant for number, relevant in judged if number is not None}
+        return dict.fromkeys(spam, False) | known
+
+
+def read_judgements(path: Path) -> dict[str, bool]:
+    """Return the judgements of a file: a URL and a grade a line, 0 is not relevant.
+
+    Raises SourceError if the file cannot be read, or has another line.
+    """
+    found = {}
+    with SourceError.instead_of(OSError, f"{path} cannot be read"):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != _JUDGED_WORDS or not words[1].isdecimal():
+            raise SourceError(
+                f"{path}, line {number}: a judgement is a URL and a grade, 0 for not relevant"
+            )
+        found[words[0]] = int(words[1]) > 0
+    return found
+
+
+_JUDGED_WORDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSample:
+    """How well document scores tell relevant pages, on the pages that were judged.
+
+    `pages` were judged and `relevant` of them are; of those, scores tell `found`, and `mistaken`
+    others.
+    """
+
+    pages: int
+    relevant: int
+    found: int
+    mistaken: int
+
+    @property
+    def precision(self) -> float | None:
+        """The share of relevant pages among those with the score, None without any."""
+        scored = self.found + self.mistaken
+        return self.found / scored if scored else None
+
+
+def precision_of(graph: PageGraph, judgements: Mapping[int, bool]) -> JudgedSample | None:
+    if not judgements:
+        return None
+    scored = {page for page in judgements if graph.page(page).score >= graph.threshold}
+    relevant = {page for page, judged in judgements.items() if judged}
+    found = len(scored & relevant)
+    return JudgedSample(len(judgements), len(relevant), found, len(scored) - found)
