@@ -243,7 +243,7 @@ def _app_of_environment() -> Flask:
         triples=settings,
         cdx_token=settings.cdx_token,
         queue_token=settings.queue_token,
-        queue_limits=SpecificationLimits(engine.crawl_index(), POLITE_LIMITS),
+        queue_limits=SpecificationLimits(engine, POLITE_LIMITS),
         limits=replace(USUAL_LIMITS, search_seconds=settings.search_seconds),
         users=users,
         proxies=ProxyHeaders(options.trusted_proxies, options.naming_proxies),

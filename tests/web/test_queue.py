@@ -181,7 +181,7 @@ def test_a_sender_may_send_twice(client: FlaskClient) -> None:
 def test_the_limits_of_a_specification(engine: Engine) -> None:
     text = 'name = "one"\n[limits]\npages = 3\npages_per_host = 2\n'
     engine.crawl_index().save_specification("one", "v", text)
-    limits = SpecificationLimits(engine.crawl_index(), LeaseLimits())
+    limits = SpecificationLimits(engine, LeaseLimits())
     client = create_queue_app(QueueService(engine, TOKEN, limits)).test_client()
     pages = [
         {"url": f"http://{host}.example/{n}", "priority": 0.5, "crawl": crawl}

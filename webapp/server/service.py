@@ -144,7 +144,7 @@ class PagesMaker:
             limits=limits_for(settings.threads, settings.search_seconds),
             cdx_origins=settings.cdx_origins,
             queue_token=settings.queue_token,
-            queue_limits=SpecificationLimits(engine.crawl_index(), settings.queue_limits),
+            queue_limits=SpecificationLimits(engine, settings.queue_limits),
             users=self._users(stack),
             proxies=proxies,
             passes=playing.folder.passes() if playing else None,

@@ -211,7 +211,7 @@ class QueueServerMaker:
         """Return the application; the archive is closed with `stack`."""
         asked = self.settings
         engine = stack.enter_context(open_engine(asked.archive))
-        limits = SpecificationLimits(engine.crawl_index(), asked.limits)
+        limits = SpecificationLimits(engine, asked.limits)
         service = QueueService(engine, asked.token, limits, asked.most_urls)
         return _protected(create_queue_app(service), stack, self, engine)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "Address of a queue elsewhere; its token is in NWX_QUEUE_TOKEN.  [default: the archive's]",
 )
 @option.value(
-    "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=50
+    "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=25
 )
 @option.seconds(
     "--close-after",

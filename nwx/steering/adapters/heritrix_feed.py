@@ -33,7 +33,7 @@ class FeedOptions:
     has nothing left to fetch; 0 leaves them to Heritrix.
     """
 
-    ahead: int = 50
+    ahead: int = 25
     lease_seconds: float = 3600.0
     close_seconds: float = 60.0
 

@@ -49,9 +49,7 @@ def archive_urls(engine: Engine, crawl: str) -> UrlSource:
     # A crawler that asks a service has fewer packages.
     from nwx.steering.specifications.specification_store import SpecificationLimits
 
-    return ArchiveUrls(
-        engine.crawl_queue(), crawl, SpecificationLimits(engine.crawl_index(), NO_LIMITS)
-    )
+    return ArchiveUrls(engine.crawl_queue(), crawl, SpecificationLimits(engine, NO_LIMITS))
 
 
 _LOG = logging.getLogger(__name__)

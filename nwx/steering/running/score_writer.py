@@ -275,7 +275,6 @@ class ScoreWriter:
             self._report.sent += len(news)
         if changed := list(self._changed()):
             self._retried(partial(self._send, changed))
-            self._report.sent += len(changed)
         if scores:
             self._retried(partial(self._index.put_scores, scores))
         return [score.document_id for score in scores]

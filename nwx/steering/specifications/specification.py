@@ -97,8 +97,8 @@ class ScoreWeights:
     URL is new.
     """
 
-    document: float = 0.35
-    near: float = 0.35
+    document: float = 0.25
+    near: float = 0.45
     role: float = 0.1
     preferred: float = 0.1
     novelty: float = 0.1

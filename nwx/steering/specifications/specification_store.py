@@ -22,6 +22,7 @@ from nwx.engine.indices.crawl_index import (
 from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.errors import SourceError, SpecificationError, UsageError
 from nwx.model import IndexName
+from nwx.steering.queue.unread_pages import UnreadPages
 from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from nwx.steering.specifications.specification_files import (
@@ -198,7 +199,7 @@ def _miscounted(engine: Engine, found: Counter[tuple[str, str, str]]) -> Iterato
 POLITE_LIMITS = LeaseLimits(delay_seconds=1.0, in_flight=1)
 """The limits of a server without options: what crawlers do by themselves."""
 
-_KNOWN_SECONDS = 5.0
+_KNOWN_SECONDS, _COUNTED_SECONDS = 5.0, 0.5
 _KNOWN_CRAWLS = 1_000
 _KNOWN_TEXTS = 20
 
@@ -206,13 +207,16 @@ _KNOWN_TEXTS = 20
 class SpecificationLimits:
     """Limits of crawls by name (`LimitsOf`); changes take effect after a few seconds.
 
-    Delay and leases in flight are the `usual` ones; the limits of pages and of pages of a host are
-    taken from the crawl's specification if it sets them.
+    A crawler is given few more pages than are analysed. Delay and leases in flight are the `usual`
+    ones; the limits of pages and of pages of a host are taken from the crawl's specification if it
+    sets them.
     """
 
-    def __init__(self, crawls: CrawlIndex, usual: LeaseLimits) -> None:
-        self._crawls = crawls
+    def __init__(self, engine: Engine, usual: LeaseLimits) -> None:
+        self._crawls, self._queue = engine.crawl_index(), engine.crawl_queue()
         self._usual = usual
+        self._unread: LRUCache[str, UnreadPages] = LRUCache(_KNOWN_CRAWLS)
+        self._now: TTLCache[str, LeaseLimits] = TTLCache(_KNOWN_CRAWLS, _COUNTED_SECONDS)
         self._known: TTLCache[str, LeaseLimits] = TTLCache(_KNOWN_CRAWLS, _KNOWN_SECONDS)
         # A large specification takes seconds to read, and changes rarely.
         self._of_texts: LRUCache[StoredSpecification, Limits] = LRUCache(_KNOWN_TEXTS)
@@ -221,10 +225,26 @@ class SpecificationLimits:
     def __call__(self, crawl: str) -> LeaseLimits:
         """Return the limits of a crawl."""
         with self._guard:
-            found = self._known.get(crawl)
-            if found is None:
-                found = self._known[crawl] = self._read(crawl)
-            return found
+            now = self._now.get(crawl)
+            if now is None:
+                found = self._known.get(crawl)
+                if found is None:
+                    found = self._known[crawl] = self._read(crawl)
+                now = self._now[crawl] = self._kept_back(crawl, found)
+            return now
+
+    def _kept_back(self, crawl: str, limits: LeaseLimits) -> LeaseLimits:
+        """Return limits by which the crawler does not run far ahead of the analysis."""
+        if not crawl:
+            return limits
+        counts = self._queue.counts(crawl)
+        versions = self._crawls.analysed_versions(crawl)
+        analysed = max((version.documents for version in versions), default=0)
+        unread = self._unread.setdefault(crawl, UnreadPages())
+        bound = unread.bound(counts.leased + counts.done, analysed)
+        if bound is None or (limits.pages is not None and limits.pages <= bound):
+            return limits
+        return replace(limits, pages=bound)
 
     def _read(self, crawl: str) -> LeaseLimits:
         stored = self._crawls.specification(crawl) if crawl else None

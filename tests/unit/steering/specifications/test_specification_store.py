@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.indices.crawl_index import CrawlIndex
-from nwx.engine.indices.crawl_queue import LeaseLimits
+from nwx.engine.indices.crawl_index import CrawlIndex, DocumentScore
+from nwx.engine.indices.crawl_queue import LeaseLimits, UrlUpdate
 from nwx.errors import SourceError, SpecificationError
 from nwx.settings import Settings
+from nwx.steering.queue.unread_pages import MOST_UNREAD
 from nwx.steering.specifications.specification_store import (
     SpecificationLimits,
     UnknownCrawlError,
@@ -80,7 +81,7 @@ USUAL = LeaseLimits(delay_seconds=2.0, in_flight=3, pages_per_host=50)
 
 
 def test_a_crawl_without_a_specification_has_the_usual_ones(engine: Engine) -> None:
-    limits = SpecificationLimits(engine.crawl_index(), USUAL)
+    limits = SpecificationLimits(engine, USUAL)
     assert limits("") == limits("unknown") == USUAL
 
 
@@ -88,7 +89,7 @@ def test_what_a_specification_says_counts(engine: Engine) -> None:
     crawls = engine.crawl_index()
     crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 9\npages_per_host = 2\n')
     crawls.save_specification("two", "v", 'name = "two"\n')
-    limits = SpecificationLimits(crawls, USUAL)
+    limits = SpecificationLimits(engine, USUAL)
     assert limits("one") == LeaseLimits(2.0, 3, pages_per_host=2, pages=9)
     assert limits("two") == USUAL
 
@@ -96,9 +97,19 @@ def test_what_a_specification_says_counts(engine: Engine) -> None:
 def test_limits_are_read_again_after_a_while(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.steering.specifications.specification_store._KNOWN_SECONDS", 0)
+    for name in ("_KNOWN_SECONDS", "_COUNTED_SECONDS"):
+        monkeypatch.setattr(f"nwx.steering.specifications.specification_store.{name}", 0)
     crawls = engine.crawl_index()
-    limits = SpecificationLimits(crawls, USUAL)
+    limits = SpecificationLimits(engine, USUAL)
     assert limits("one") == USUAL
     crawls.save_specification("one", "v", 'name = "one"\n[limits]\npages = 7\n')
     assert limits("one").pages == 7
+
+
+def test_a_crawler_is_given_few_pages_more_than_are_analysed(engine: Engine) -> None:
+    engine.crawl_index().put_scores([DocumentScore("one", "v", "d", "http://a.example/", "", 0.5)])
+    urls = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="one") for n in range(60)]
+    queue = engine.crawl_queue()
+    queue.put(urls)
+    limits = SpecificationLimits(engine, LeaseLimits())
+    assert len(queue.lease(60, crawl="one", limits=limits)) == MOST_UNREAD
