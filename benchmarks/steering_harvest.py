@@ -181,10 +181,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--archives", type=Path, help="the folder of real archives")
     options.add_argument("--sites", type=Path, help="the folder of unpacked documentation")
-    options.add_argument("--seeds", type=int, default=3, help="of made webs")
+    options.add_argument("--seeds", type=int, default=3, help="of made webs, 0 for none")
     given = options.parse_args()
     print(f"{'':32}{'pages':>6}{'relevant':>9}{'budget':>7}", *(f"{n:>14}" for n in COLUMNS))
-    for shape in SHAPES:
+    for shape in SHAPES if given.seeds else ():
         _print_group(f"made, {shape}", _made(shape, given.seeds))
     if given.archives:
         _print_group("real archives", _archived(given.archives))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.monitor.report import MonitorReport
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
+    from nwx.steering.comparison.harvest import CrawlHarvest
     from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import DeliveryReport, QueuedUpdates
     from nwx.steering.running.listener import SteeringListener
@@ -87,6 +88,14 @@ class ArchiveCrawls(ArchiveWork):
         found = crawls.best_links(name, limit, offset, host.lower(), version)
         needs_reason = not (found or offset or host)
         return found, why_no_links(crawls, name, version) if needs_reason else ""
+
+    def crawl_harvest(self, name: str, version: str = "") -> "CrawlHarvest":
+        """Return how many pages of a crawl are relevant, its best hosts, and what was learned."""
+        from nwx.steering.comparison.harvest import crawl_harvest
+        from nwx.steering.specifications.specification_store import specification_at
+
+        crawls = self._seen().crawl_index()
+        return crawl_harvest(crawls, specification_at(crawls, name), version)
 
     def queued(self, crawl: str = "", host: str = "", state: str = "") -> "Iterator[QueuedUrl]":
         """Stream the URLs of the queue in the order they came in."""

@@ -185,6 +185,7 @@ def test_links_come_with_what_made_their_relevance(client: FlaskClient, archive:
     archive.crawl_index().put_scores([score])
     first = client.get("/crawls/votes").text
     assert "1 document analysed, with links to 61 URLs" in first
+    assert "of 1 analysed page is relevant" in first
     assert "earlier version of the specification" in first
     assert first.index("0.590") < first.index("0.580") < first.index("0.100")
     assert "0.090" not in first

@@ -120,6 +120,7 @@ def show_crawl(name: str) -> ResponseReturnValue:
         return _readable(stored), [ListedLink(link, statuses.get(link.url)) for link in found]
 
     specification, found = answer_search(links)
+    harvest = answer_search(lambda: own.crawl_harvest(name, version)) if specification else None
     return render_template(
         "crawl.html",
         stored=stored,
@@ -132,6 +133,7 @@ def show_crawl(name: str) -> ResponseReturnValue:
         host=host,
         saved=parameters.text(request.args, "saved", 20),
         writable=is_writable(),
+        harvest=harvest,
         part_names=PARTS,
         tabs=report is not None,
     )
