@@ -122,8 +122,13 @@ def _link_row(link: ScoredLink) -> tuple[bytes, str, str, float, str, str, str, 
     )
 
 
+_STORED = LinkScore._fields.index("words")
+"""So many fields of a link are stored."""
+
+
 def _score_row(score: DocumentScore) -> tuple[object, ...]:
-    content = msgspec.json.encode((score.site_type, score.links, score.entities))
+    links = [link[:_STORED] for link in score.links]
+    content = msgspec.json.encode((score.site_type, links, score.entities))
     packed = zlib.compress(content, _FAST_COMPRESSION)
     return score.document_id, score.url, score.timestamp, score.score, packed
 
