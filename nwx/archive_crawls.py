@@ -242,14 +242,14 @@ class ArchiveCrawls(ArchiveWork):
         never followed.
         """
         from nwx.steering.analysis.link_classifier import read_spam_hosts
-        from nwx.steering.simulation.judgements import SimulationTruth, read_judgements
+        from nwx.steering.simulation.judgements import SimulationTruth, read_judged_pages
         from nwx.steering.simulation.simulation import simulate
         from nwx.steering.specifications.specification_store import specification_at
 
         engine = self._seen()
         chosen = specification_at(engine.crawl_index(), spec)
         truth = SimulationTruth(
-            read_judgements(judged) if judged else {},
+            read_judged_pages(judged) if judged else {},
             read_spam_hosts(spam_hosts) if spam_hosts else frozenset(),
         )
         return simulate(engine, chosen, collection, budget, progress, truth)

@@ -29,7 +29,7 @@ class SimulationTruth:
         return dict.fromkeys(spam, False) | known
 
 
-def read_judgements(path: Path) -> dict[str, bool]:
+def read_judged_pages(path: Path) -> dict[str, bool]:
     """Return the judgements of a file: a URL and a grade a line, 0 is not relevant.
 
     Raises SourceError if the file cannot be read, or has another line.
