@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -13,6 +14,7 @@ from werkzeug.exceptions import Forbidden
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineConflictError, SpecificationError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
+from nwx.steering.comparison.harvest import CrawlHarvest
 from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification, write_specification
@@ -120,7 +122,6 @@ def show_crawl(name: str) -> ResponseReturnValue:
         return _readable(stored), [ListedLink(link, statuses.get(link.url)) for link in found]
 
     specification, found = answer_search(links)
-    harvest = answer_search(lambda: own.crawl_harvest(name, version)) if specification else None
     return render_template(
         "crawl.html",
         stored=stored,
@@ -131,12 +132,19 @@ def show_crawl(name: str) -> ResponseReturnValue:
         more=len(found) > SCORED_A_PAGE,
         page=page.number,
         host=host,
-        saved=parameters.text(request.args, "saved", 20),
-        writable=is_writable(),
-        harvest=harvest,
+        **_saved(),
+        harvest=_harvest(name, version) if specification else None,
         part_names=PARTS,
         tabs=report is not None,
     )
+
+
+def _saved() -> dict[str, Any]:
+    return {"saved": parameters.text(request.args, "saved", 20), "writable": is_writable()}
+
+
+def _harvest(name: str, version: str) -> CrawlHarvest:
+    return answer_search(lambda: archive().crawl_harvest(name, version))
 
 
 @lru_cache(maxsize=4)

@@ -306,16 +306,12 @@ def simulate(
     web = archived_web(engine, collection, progress)
     seeds, missing = _seeds(web, specification, collection)
     stored = StoredPages(engine)
-    statistics = term_statistics(engine, specification)
-    analyzer = Analyzer(specification, statistics, None, truth.spam_hosts)
+    analyzer = _analyzer(engine, specification, truth)
     analysed = AnalysedWeb(web, stored, analyzer, specification.rules)
     hosts = [host_with_port(page.capture.url) for page in web.pages]
     judgements = truth.by_page(hosts, web.page_at)
     graph = PageGraph(hosts, analysed.analyse, specification.thresholds.relevant, judgements)
-    for number in range(len(graph)):
-        graph.page(number)
-        if number % _SHOWN_EVERY == 0:
-            progress(WorkProgress("analysing pages", number, len(graph)))
+    _analyse_all(graph, progress)
     limits = specification.limits
     reachable = list(breadth_first(graph, seeds, limits))
     if budget is None:
@@ -348,6 +344,20 @@ def simulate(
         unreadable=stored.counts.unreadable,
         judged=precision_of(graph, judgements),
     )
+
+
+def _analyzer(
+    engine: Engine, specification: CrawlSpecification, truth: SimulationTruth
+) -> Analyzer:
+    statistics = term_statistics(engine, specification)
+    return Analyzer(specification, statistics, None, truth.spam_hosts)
+
+
+def _analyse_all(graph: PageGraph, progress: ShowProgress) -> None:
+    for number in range(len(graph)):
+        graph.page(number)
+        if number % _SHOWN_EVERY == 0:
+            progress(WorkProgress("analysing pages", number, len(graph)))
 
 
 def _seeds(
