@@ -144,7 +144,8 @@ def _saved() -> dict[str, Any]:
 
 
 def _harvest(name: str, version: str) -> CrawlHarvest:
-    return answer_search(lambda: archive().crawl_harvest(name, version))
+    own = archive()
+    return answer_search(lambda: own.crawl_harvest(name, version))
 
 
 @lru_cache(maxsize=4)
