@@ -318,10 +318,7 @@ def simulate(
         budget = -(-len(reachable) // 4)
     most = min(budget, limits.pages or budget)
     plain = _crawled(graph, reachable, most)
-    follow = specification.thresholds.follow
-    steered = _crawled(
-        graph, best_first(graph, seeds, limits, follow, LinkLearner(graph.threshold)), most
-    )
+    steered = _crawled(graph, _steered(graph, seeds, specification), most)
     oracle = _crawled(graph, oracle_order(graph, seeds, limits), most)
     return SimulationReport(
         crawl=specification.name,
@@ -351,6 +348,13 @@ def _analyzer(
 ) -> Analyzer:
     statistics = term_statistics(engine, specification)
     return Analyzer(specification, statistics, None, truth.spam_hosts)
+
+
+def _steered(
+    graph: PageGraph, seeds: Sequence[int], specification: CrawlSpecification
+) -> Iterator[int]:
+    follow, learner = specification.thresholds.follow, LinkLearner(graph.threshold)
+    return best_first(graph, seeds, specification.limits, follow, learner)
 
 
 def _analyse_all(graph: PageGraph, progress: ShowProgress) -> None:
