@@ -29,14 +29,14 @@ document.addEventListener("keydown", (event) => {
   open.querySelector("summary").focus();
 });
 // The slider goes from each version of a page to the next.
-const versions = document.getElementById("versions");
-if (versions) {
-  const slider = versions.querySelector("input");
-  slider.value = versions.elements.new.selectedIndex;
+const compared = document.getElementById("compared");
+if (compared) {
+  const slider = compared.querySelector("input");
+  slider.value = compared.elements.new.selectedIndex;
   slider.hidden = false;
   slider.addEventListener("change", () => {
-    versions.elements.old.selectedIndex = slider.value - 1;
-    versions.elements.new.selectedIndex = slider.value;
-    versions.requestSubmit();
+    compared.elements.old.selectedIndex = slider.value - 1;
+    compared.elements.new.selectedIndex = slider.value;
+    compared.requestSubmit();
   });
 }
