@@ -40,6 +40,6 @@ def test_days_are_coloured_by_what_changed(client: FlaskClient) -> None:
 def test_two_moments_lead_to_their_difference(client: FlaskClient) -> None:
     answer = client.get(f"/documents/between?url={HOME}&old=2000&new=2030")
     assert "/diff/" in answer.headers["Location"]
-    assert 'id="versions"' in client.get(answer.headers["Location"]).get_data(as_text=True)
+    assert 'id="compared"' in client.get(answer.headers["Location"]).get_data(as_text=True)
     picture = client.get(f"/documents/{FIRST}/diff/{SECOND}/picture")
     assert picture.status_code in (200, 404)
