@@ -23,9 +23,11 @@ TRANSLATED = [language for language in PAGE_LANGUAGES if language != "en"]
 _PLACEHOLDER = re.compile(r"%\(\w+\)s")
 _TAG = re.compile(r"</?[a-z]+")
 _NOT_USED = {
-    "de": r"Aufzeichnung|Embargo|Ankertext|Wortlaut|Nutzdaten|Bewertung|umgekehrt\b|^Setzen$|\bCaptures?\b",
+    "de": r"Aufzeichnung|Embargo|Ankertext|Wortlaut|Nutzdaten|Bewertung|umgekehrt\b|^Setzen$"
+    r"|\bCaptures?\b",
     "fr": r"\b[gG]raines?\b|\bliante?s?\b|\bcrawl\b|condensat|relecture|’|d'abord.;| [;:?!»]|« ",
-    "es": r"representaci[oó]n|(?<!build )\btriples\b(?! build)|\bresumen\b|archivos? (de imagen|o error)",
+    "es": r"representaci[oó]n|(?<!build )\btriples\b(?! build)|\bresumen\b"
+    r"|archivos? (de imagen|o error)",
 }
 """What the terms of docs/contributing.md replace; French punctuation has no space that breaks."""
 
