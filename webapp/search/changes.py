@@ -17,7 +17,7 @@ from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
 from webapp.headers import root_url
 from webapp.search.history import History, HistoryVersion
-from webapp.site import parameters
+from webapp.site import parameters, words
 from webapp.site.context import archive, service
 from webapp.site.openapi import Operation, Parameter
 from webapp.site.parameters import Arguments
@@ -107,7 +107,7 @@ def _feed_lines(site: str, found: Sequence[SiteChange]) -> Iterator[str]:
         title = f"{FATES[one.change]}: {one.url}"
         yield f"<entry><title>{escape(title)}</title><id>{escape(base + path)}</id>"
         yield f"<link href={quoteattr(base + path)}/><updated>{_moment(one.after)}</updated>"
-        yield f"<summary>{one.share:.0%}</summary></entry>"
+        yield f"<summary>{words.percentage(one.share)}</summary></entry>"
     yield "</feed>\n"
 
 
