@@ -27,7 +27,6 @@ from nwx.engine.indices.entry_store import (
     EntryGroup,
     EntryOrder,
     EntryStore,
-    GroupSums,
     Totals,
 )
 from nwx.engine.sqlite_files import among
@@ -109,48 +108,24 @@ class EmbeddedEntryStore(OwnIndex, EntryStore):
             with self._guard:
                 counted = self._counted.get(key)
             if counted is None:
-                count = self._totals_of_some if where else self._totals_of_all
-                counted = count(db, Condition(self._fields, where), groups, mean)
+                counted = self._totals(db, Condition(self._fields, where), groups, mean)
                 with self._guard:
                     self._counted[key] = counted
             return counted
 
-    def _totals_of_all(
-        self, db: sqlite3.Connection, _: Condition, groups: Mapping[str, int], mean: str
-    ) -> Totals:
-        """Count all entries, each group in the order of an index."""
-        command = f"SELECT count(*), avg({mean}) FROM {self._fields.table}"
-        entries, value = db.execute(command).fetchone()
-        found = {
-            name: tuple(starmap(EntryGroup, db.execute(groups_sql(self._fields, name, mean, most))))
-            for name, most in groups.items()
-        }
-        return Totals(entries, value, found)
-
-    def _totals_of_some(
+    def _totals(
         self, db: sqlite3.Connection, condition: Condition, groups: Mapping[str, int], mean: str
     ) -> Totals:
-        """Count entries in one pass over their rows: they are in the order of no group."""
-        fields = self._fields
-        plain = [name for name in groups if name not in fields.lists]
-        sums = [GroupSums() for _ in plain]
-        entries, total = 0, 0.0
-        rows = f"SELECT {', '.join((mean, *plain))} FROM {fields.table} {condition.text}"
-        for value, *values in db.execute(rows, condition.values):
-            entries += 1
-            total += value
-            for one, group in zip(sums, values, strict=True):
-                one.add(group, value)
-        found = {name: one.groups()[: groups[name]] for name, one in zip(plain, sums, strict=True)}
-        if name := condition.of_list:
-            among = f"{name} WHERE {fields.lists[name]} = ?"
-        else:
-            among = f"{fields.table} {condition.text}"
-        within = f"WHERE num IN (SELECT num FROM {among})"
-        for name in groups.keys() - set(plain):
-            command = groups_sql(fields, name, mean, groups[name], within)
+        table, where = self._fields.table, condition.text
+        command = f"SELECT count(*), avg({mean}) FROM {table} {where}"
+        entries, value = db.execute(command, condition.values).fetchone()
+        among = where and f"WHERE num IN (SELECT num FROM {table} {where})"
+        found: dict[str, tuple[EntryGroup, ...]] = {}
+        for name, most in groups.items():
+            within = among if name in self._fields.lists else where
+            command = groups_sql(self._fields, name, mean, most, within)
             found[name] = tuple(starmap(EntryGroup, db.execute(command, condition.values)))
-        return Totals(entries, total / entries if entries else None, found)
+        return Totals(entries, value, found)
 
     def version(self) -> str:
         if self.database.is_missing():
