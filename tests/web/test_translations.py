@@ -16,6 +16,7 @@ from nwx.values.urls import KINDS
 from tests.web.html import Page
 from tests.web.messages import CATALOGUES, TEMPLATES, catalogue, plain_texts, source_messages
 from webapp.explore.answers import CRITERION_LABELS, described_feature
+from webapp.search.documents import shown_fields
 from webapp.site import words
 from webapp.site.preferences import PAGE_LANGUAGES
 
@@ -173,6 +174,8 @@ def test_numbers_and_dates_follow_the_language(
         assert words.grouped(1_234_567) == number
         assert words.size(1_550) == length
         assert words.moment("20140126200624") == date
+        ((_, modified),) = shown_fields({"last_modified": "2014-01-26T20:06:24Z"})
+        assert modified == date.rpartition(",")[0]
         assert words.total_words(Total(7, "gte")).endswith(" 7")
         assert words.language("de") != "de"
 

@@ -1,7 +1,9 @@
 """The page of a document, and the difference between two."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -35,7 +37,7 @@ from webapp.search.history import (
     year_bars,
 )
 from webapp.search.records import record_id
-from webapp.site import parameters
+from webapp.site import parameters, words
 from webapp.site.context import archive, document_or_404, service
 from webapp.users.access_page import hidden_marks
 
@@ -66,14 +68,18 @@ _FIELD_TITLES = {
     "exif_location": lazy_gettext("Taken at"),
 }
 """The fields of enrichers that a page shows."""
+_DATES = ("publication_date", "last_modified", "exif_date")
 
 
-def _fields(document: Document) -> list[tuple[str, str]]:
-    """Return the fields of enrichers as people read them."""
-    found = dict(document.extract.fields)
+def shown_fields(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the fields of enrichers as people read them, with their titles."""
+    found = dict(fields)
     if counts := found.get("elements_counts"):
         names = zip(found["elements_used"], counts, strict=False)
         found["elements_used"] = tuple(f"{name} {count}" for name, count in names)
+    for name in _DATES:
+        if date := found.get(name):
+            found[name] = words.date(re.sub(r"\D", "", date))
     return [
         (str(title), value if isinstance(value, str) else ", ".join(map(str, value)))
         for name, title in _FIELD_TITLES.items()
@@ -104,7 +110,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         "document.html",
         id=document_id,
         document=document,
-        fields=_fields(document),
+        fields=shown_fields(document.extract.fields),
         dates=dates,
         history=history,
         known=archive().known_documents(list(history.versions)),

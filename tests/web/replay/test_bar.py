@@ -84,7 +84,7 @@ def test_the_bar_follows_a_link_in_the_page(page: Page) -> None:
     page.frame_locator("#replay_iframe").locator("a").click()
     page.locator("#nwx-url", has_text="/other").wait_for()
     page.click("#nwx-more summary")
-    page.locator("#nwx-zoom", has_text="1 captures").wait_for()
+    page.locator("#nwx-zoom", has_text="Captures: 1").wait_for()
 
 
 def test_a_hidden_bar_stays_hidden(page: Page) -> None:

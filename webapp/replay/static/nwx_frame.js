@@ -140,7 +140,7 @@
       if (part === prefix && depth) return crumbs.append(element("strong", { textContent: part.slice(0, 4) + (depth > 1 ? " " + label(part) : "") }));
       crumbs.append(element("button", { type: "button", textContent: depth === 1 ? part : depth ? label(part) : zoom.dataset.all, onclick: function () { zoomTo(part, true); } }));
     });
-    crumbs.append(found.length + " " + zoom.dataset.count);
+    crumbs.append(zoom.dataset.count.replace("#", found.length.toLocaleString(language)));
     var inside = prefix.length < 8 && captures.length ? keys(prefix) : [];
     var drawn = [crumbs];
     if (inside.length) drawn.push(bars(inside));
