@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, overload
 
-from nwx.keys import document_id, document_key, makes_document
+from nwx.keys import capture_id, document_id, document_key, makes_document
 from nwx.model import Capture
 from nwx.values.records import copied
 
@@ -161,6 +161,11 @@ class PagePlace(NamedTuple):
     source_file: str
     offset: int
     hops: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the capture."""
+        return capture_id(self.collection, self.source_file, self.offset)
 
 
 def is_page(capture: Capture) -> bool:

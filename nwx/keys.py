@@ -50,10 +50,14 @@ def capture_id(collection: str, source_file: str, offset: int) -> str:
     return f"{collection}/{source_file}@{offset}"
 
 
+def id_of_capture(capture: Capture) -> str:
+    """Return the id of a capture by its place."""
+    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+
+
 def capture_key(capture: Capture) -> str:
     """Return the key of a document that a capture has for itself: its document's, and its place."""
-    place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
-    return f"{document_key(capture.url, capture.digest)} {place}"
+    return f"{document_key(capture.url, capture.digest)} {id_of_capture(capture)}"
 
 
 def holds(capture: Capture, id: str) -> bool:
@@ -69,8 +73,8 @@ def precedence(capture: Capture) -> int:
     The earliest capture ranks highest and ties are broken by place, so that a document does not
     depend on the order in which captures arrive.
     """
-    place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
-    tie = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=2).digest()
+    place = id_of_capture(capture).encode("utf-8", "surrogatepass")
+    tie = hashlib.blake2b(place, digest_size=2).digest()
     return (_LATEST - int(capture.timestamp)) << 16 | int.from_bytes(tie, "big")
 
 

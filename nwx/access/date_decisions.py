@@ -17,7 +17,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.facet_store import FacetStore
 from nwx.errors import DigestError, UrlError
-from nwx.keys import capture_id, holds
+from nwx.keys import holds, id_of_capture
 from nwx.model import Capture, Dates
 from nwx.query.question import HiddenSpan, SeenDate
 from nwx.values.digests import normal_digest
@@ -270,7 +270,7 @@ def captures_in(engine: Engine, spans: Sequence[_Span]) -> Iterator[Capture]:
     seen: set[str] = set()
     for start, end in spans:
         for capture in engine.captures(start, end):
-            id = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+            id = id_of_capture(capture)
             if id not in seen:
                 seen.add(id)
                 yield capture

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.checks.required_files import missing_files
 from nwx.engine.base import Engine
@@ -355,8 +356,7 @@ def _stretches(
     engine: Engine, index: IndexName, progress: ShowProgress
 ) -> Iterator[list[Mapping[str, Any]]]:
     done, total = 0, engine.count(index)
-    remaining = engine.scan(index)
-    while stretch := list(islice(remaining, _AT_ONCE)):
+    for stretch in batches(engine.scan(index), _AT_ONCE):
         yield stretch
         done += len(stretch)
         progress(WorkProgress(f"checking {index}", done, max(done, total)))

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.cdx.files import compression, read_cdx
 from nwx.cdx.layouts import NO_VALUE
@@ -121,8 +121,7 @@ class CdxComparison:
         """
         total = sum(map(_inflated_bytes, paths))
         for path in paths:
-            lines = read_cdx(path, self._note, on_line=self._count)
-            while some := list(islice(lines, _AT_ONCE)):
+            for some in batches(read_cdx(path, self._note, on_line=self._count), _AT_ONCE):
                 wanted = [_wanted(line) for line in some if row_is_capture(line)]
                 others = self.not_captures
                 found = list(self._missing(wanted))

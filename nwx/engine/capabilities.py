@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -40,6 +41,19 @@ class ClaimedFile:
     name: str
     file: SourceFile | None = None
     claim: Claim | None = None
+
+    def is_held_by(self, holder: str) -> bool:
+        """Return whether a claim is this holder's."""
+        return self.claim is not None and self.claim.holder == holder
+
+    def claimed(self, holder: str, lease_seconds: float) -> "ClaimedFile":
+        """Return the data with a claim of a holder that nobody has seen yet."""
+        counter = self.claim.counter + 1 if self.claim else 1
+        return replace(self, claim=Claim(holder, counter, lease_seconds))
+
+    def left_by(self, holder: str) -> "ClaimedFile | None":
+        """Return the data without the claim of a holder, None if it has none."""
+        return replace(self, claim=None) if self.is_held_by(holder) else None
 
 
 ClaimChange = Callable[[ClaimedFile], ClaimedFile | None]

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from nwx import mappings
 from nwx.data_classes import dataclass
 from nwx.errors import BlobError
-from nwx.keys import capture_id, document_id, document_key, precedence
+from nwx.keys import document_id, document_key, id_of_capture, precedence
 from nwx.mappings import FieldValue
 from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
 from nwx.values.records import from_mapping
@@ -160,7 +160,7 @@ def capture_entry(capture: Capture) -> IndexEntry:
     """Return the entry of a capture in the index captures."""
     return _without_empty(
         {
-            "id": capture_id(capture.collection, capture.source_file, capture.source_file_offset),
+            "id": id_of_capture(capture),
             **{name: getattr(capture, name) for name in _CAPTURE},
             **dated(capture.timestamp),
         }

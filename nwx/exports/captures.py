@@ -13,7 +13,7 @@ from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
 from nwx.facets.builds.sources import EXPORT_NOTE, to_table
-from nwx.facets.criteria import Criterion
+from nwx.facets.criteria import month_name
 from nwx.model import Collapse, Hit, IndexName
 from nwx.query.question import Question
 from nwx.searching.answers import answer_to_json, hit_answer
@@ -78,7 +78,7 @@ class _Writer:
 
     def add(self, entry: Mapping[str, Any]) -> bool:
         """Add a capture; return whether files were written."""
-        month = Criterion.MONTH.definition.of_value(entry.get("timestamp"))
+        month = month_name(entry.get("timestamp"))
         self.months.add(month.replace("-", ""))
         held = self._held.setdefault(month, [])
         held.append(entry)

@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 
 from cachetools import LRUCache
 
+from nwx.bulk.batches import batches
 from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime, nearest_captures
@@ -78,8 +79,7 @@ class PageNeeds:
 
     def needed_captures(self, captures: Iterable[Capture]) -> Iterator[Capture]:
         """Stream the captures that some captures need, possibly repeated; only pages need any."""
-        pages = filter(_may_be_page, captures)
-        while some := list(islice(pages, _PAGES_AT_ONCE)):
+        for some in batches(filter(_may_be_page, captures), _PAGES_AT_ONCE):
             yield from self._of_some(some)
 
     def _of_some(self, pages: Sequence[Capture]) -> Iterator[Capture]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
 from isal import igzip_lib
 
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
@@ -260,7 +260,7 @@ def _write_index(wacz: WaczWriter, catalogue: Catalogue) -> None:
     lines = catalogue.lines()
     index = [format_meta("index.cdx.gz")]
     with wacz.entry("indexes/index.cdx.gz") as entry:
-        while block := list(islice(lines, _LINES_A_BLOCK)):
+        for block in batches(lines, _LINES_A_BLOCK):
             text = b"\n".join([*block, b""])
             stored = igzip_lib.compress(text, _LEVEL, igzip_lib.COMP_GZIP)
             offset = entry.write(stored)
@@ -279,7 +279,7 @@ def _write_pages(
     head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": text}
     with wacz.entry("pages/pages.jsonl", deflated=True) as entry:
         entry.write(_json_line(head))
-        while some := list(islice(pages, _DOCUMENTS_AT_ONCE)):
+        for some in batches(pages, _DOCUMENTS_AT_ONCE):
             documents = engine.documents([id for id, _, _ in some])
             for page in some:
                 entry.write(_json_line(_page(*page, documents.get(page[0]), text=text)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.exports.page_needs import PageNeeds
@@ -62,7 +63,7 @@ def select_captures(
     if not (selection.has_question or selection.urls) or not has_renders(engine):
         yield from captures
         return
-    while some := list(islice(captures, _CAPTURES_AT_ONCE)):
+    for some in batches(captures, _CAPTURES_AT_ONCE):
         yield from some
         yield from _renders(engine, selection, some)
 
@@ -70,7 +71,7 @@ def select_captures(
 def _with_resources(engine: Engine, captures: Iterator[Capture]) -> Iterator[Capture]:
     """Yield captures, each followed by the captures it needs."""
     needs = PageNeeds(engine)
-    while some := list(islice(captures, _CAPTURES_AT_ONCE)):
+    for some in batches(captures, _CAPTURES_AT_ONCE):
         yield from some
         yield from needs.needed_captures(some)
 

@@ -361,6 +361,11 @@ def grouping_name(criteria: Collection[str]) -> str:
     return ",".join(one for one in CUBE if one in criteria)
 
 
+def month_name(digits: str | None) -> str:
+    """Return the month of a timestamp or of its first digits, as `yyyy-mm`."""
+    return Criterion.MONTH.definition.of_value(digits)
+
+
 def known_sizes(sizes: pl.Series) -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Return the sizes of captures in bytes (int64), -1 where they are unknown."""
     found = sizes.fill_null(-1).to_numpy()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from nwx.bulk.batches import batches
 from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import FormatError
@@ -222,8 +223,7 @@ class LateOutlinkWriter:
         if any(one.offset is None for one in late):
             self._engine.refresh()  # captures of the same part are looked for too
         errors: list[ReadError] = []
-        rest = iter(late)
-        while some := list(islice(rest, _DOCUMENTS_AT_ONCE)):
+        for some in batches(late, _DOCUMENTS_AT_ONCE):
             errors += self._write(some)
         return errors
 

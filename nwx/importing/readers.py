@@ -38,23 +38,15 @@ class Reader(GuardedProcess):
         self._given = 0
         self._reading = self._asked = False
 
-    def give(self, task: FileTask) -> None:
-        """Let the worker import a file; what becomes of it comes over `connection`."""
-        self.pulse.position = task.entry.done_to if task.entry else 0
-        self.connection.send(task)
-
-    def ask_delivery(self) -> None:
-        """Ask the worker to deliver its collected results, once it has read its file."""
-        self.connection.send(PipeRequest.DELIVERY)
-
     def cause_of_death(self) -> tuple[str, bool]:
         """Return in words why the process ended, and whether somebody else killed it."""
         death = self.death()
         return death.cause(self._item_seconds), death.is_foreign
 
     def read(self, job: Job, *, staged: bool, with_pages: bool = False) -> None:
-        """Let the worker read a file."""
-        self.give(job.task(self._given, staged=staged, with_pages=with_pages))
+        """Let the worker import a file; what becomes of it comes over `connection`."""
+        self.pulse.position = job.entry.done_to if job.entry else 0
+        self.connection.send(job.task(self._given, staged=staged, with_pages=with_pages))
         self.jobs[self._given] = job
         self._given += 1
         self._reading = True
@@ -64,9 +56,9 @@ class Reader(GuardedProcess):
         self._reading = False
 
     def deliver(self) -> None:
-        """Ask the worker to deliver its collected results."""
+        """Ask the worker to deliver its collected results, once it has read its file."""
         self._asked = True
-        self.ask_delivery()
+        self.connection.send(PipeRequest.DELIVERY)
 
     def has_delivered(self, number: int) -> None:
         """Note that a file was delivered in whole."""

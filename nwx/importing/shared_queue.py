@@ -177,7 +177,7 @@ class SharedFileQueue(FileQueue):
     def _claim(self, job: Job) -> bool:
         """Claim a file; return False where somebody else was faster."""
         row = self._updated([job.name], self._claimed)[job.name]
-        if not self._is_own(row):
+        if not row.is_held_by(self._terms.holder):
             return False
         job.entry = row.file
         self._held[job.name] = job
@@ -189,8 +189,7 @@ class SharedFileQueue(FileQueue):
 
     def _counted(self, row: ClaimedFile) -> ClaimedFile:
         """Return a row with a claim of this importer that nobody has seen yet."""
-        counter = row.claim.counter + 1 if row.claim else 1
-        return replace(row, claim=Claim(self._terms.holder, counter, self._terms.seconds))
+        return row.claimed(self._terms.holder, self._terms.seconds)
 
     def record(self, files: Sequence[SourceFile]) -> None:
         """Write entries to the ledger, except for files that another importer now claims.
@@ -200,7 +199,7 @@ class SharedFileQueue(FileQueue):
         entries = {file.name: file for file in files}
 
         def recorded(row: ClaimedFile) -> ClaimedFile | None:
-            if not self._is_own(row) and not self._is_finished_here(row):
+            if not row.is_held_by(self._terms.holder) and not self._is_finished_here(row):
                 return None
             row = replace(self._counted(row), file=entries[row.name])
             return replace(row, claim=None) if entries[row.name].finished else row
@@ -230,7 +229,7 @@ class SharedFileQueue(FileQueue):
             return
 
         def ended(row: ClaimedFile) -> ClaimedFile | None:
-            own = row.claim if self._is_own(row) else None
+            own = row.claim if row.is_held_by(self._terms.holder) else None
             return replace(row, claim=replace(own, ended=True)) if own else None
 
         self._updated([job.name], ended)
@@ -265,10 +264,10 @@ class SharedFileQueue(FileQueue):
 
     def _renew(self) -> None:
         def renewed(row: ClaimedFile) -> ClaimedFile | None:
-            return self._counted(row) if self._is_own(row) else None
+            return self._counted(row) if row.is_held_by(self._terms.holder) else None
 
         for name, row in self._updated(list(self._held), renewed).items():
-            if not self._is_own(row):
+            if not row.is_held_by(self._terms.holder):
                 self._lose(name)
 
     def _look(self, now: float, most: float) -> None:
@@ -290,17 +289,12 @@ class SharedFileQueue(FileQueue):
 
     def end(self) -> None:
         """Take the claims of files back that were not read, so that others need not wait."""
-
-        def unclaimed(row: ClaimedFile) -> ClaimedFile | None:
-            return replace(row, claim=None) if self._is_own(row) else None
-
         if self._held:
-            self._claims.update(self._collection, list(self._held), unclaimed)
+            self._claims.update(
+                self._collection, list(self._held), lambda row: row.left_by(self._terms.holder)
+            )
             self._held.clear()
         self._sole.end()
-
-    def _is_own(self, row: ClaimedFile) -> bool:
-        return row.claim is not None and row.claim.holder == self._terms.holder
 
     def _is_finished_here(self, row: ClaimedFile) -> bool:
         """Return whether a row is that of a file that this importer read to its end."""

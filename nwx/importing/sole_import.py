@@ -67,17 +67,14 @@ class SoleImport:
         """Let others import."""
         if self._is_alone:
             self._is_alone = False
-            self._update(lambda row: replace(row, claim=None) if self._is_own(row) else None)
+            self._update(lambda row: row.left_by(self._holder))
 
     def _claim(self) -> None:
-        row = self._update(lambda row: None if self._binds(row) else self._claimed(row))
-        if not self._is_own(row):
+        own, lease = self._holder, self._lease
+        row = self._update(lambda row: None if self._binds(row) else row.claimed(own, lease))
+        if not row.is_held_by(self._holder):
             raise self._busy(row)
         self._is_alone, self._renewed = True, self._clock()
-
-    def _claimed(self, row: ClaimedFile) -> ClaimedFile:
-        counter = row.claim.counter + 1 if row.claim else 1
-        return replace(row, claim=Claim(self._holder, counter, self._lease))
 
     def _look_at_files(self) -> None:
         """Raise EngineBusyError where another importer has a file."""
@@ -92,7 +89,7 @@ class SoleImport:
     def _binds(self, row: ClaimedFile) -> bool:
         """Return whether a claim is another's that may be at work."""
         claim = row.claim
-        if claim is None or claim.ended or self._is_own(row) or claim == self._void:
+        if claim is None or claim.ended or row.is_held_by(self._holder) or claim == self._void:
             return False
         return not is_known_dead(claim.holder)
 
@@ -107,9 +104,6 @@ class SoleImport:
             if now.claim != row.claim:
                 return True
         return False
-
-    def _is_own(self, row: ClaimedFile) -> bool:
-        return row.claim is not None and row.claim.holder == self._holder
 
     def _row(self) -> ClaimedFile:
         return self._claims.read(_NO_COLLECTION, [SOLE_NAME])[SOLE_NAME]

@@ -7,7 +7,6 @@ same in all tasks.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from nwx.bulk.addresses import is_address
 from nwx.bulk.arrays import Array
+from nwx.bulk.batches import batches
 from nwx.cdx.blocks import PAD_BYTES, raw_blocks, start_of
 from nwx.cdx.files import CdxParser, open_cdx
 from nwx.cdx.inputs import FilePiece, LayoutChangedError, ReadTask
@@ -103,8 +103,7 @@ def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceRepor
     """
     first = 0
     for piece in task.pieces:
-        captures = _captures(plan, piece, report)
-        while some := list(islice(captures, _AT_ONCE)):
+        for some in batches(_captures(plan, piece, report), _AT_ONCE):
             yield _rows(plan, to_frame([_fields_of(one) for one in some]), number, first)
             first += len(some)
 

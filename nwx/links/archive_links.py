@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 
 import polars as pl
 
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.engine.inlinks import entries
 from nwx.engine.inlinks.entries import LinkRow
@@ -144,8 +145,8 @@ def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[P
     for capture in _newest(engine, place, cell):
         ids = [capture.document_id, document_id(capture_key(capture))]
         held = engine.documents(ids)
-        found = iter([link for id in ids if id in held for link in held[id].extract.links])
-        while links := list(islice(found, _AT_ONCE)):
+        found = [link for id in ids if id in held for link in held[id].extract.links]
+        for links in batches(found, _AT_ONCE):
             keys = [_urlkey(link.url) for link in links]
             statuses: Mapping[str, int | None] = engine.statuses([key for key in keys if key])
             for link, key in zip(links, keys, strict=True):

@@ -3,11 +3,11 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
@@ -173,8 +173,8 @@ def checked_missing(engine: Engine, question: RepairQuestion, most_pairs: int) -
     Captures of one page are merged: the page lacks whatever any of them lacks. Resources of other
     kinds, or on other hosts, than asked for are ignored.
     """
-    found, asked = CheckedMissing(), _asked(engine, question)
-    while scores := list(islice(asked, _SCORES_AT_ONCE)):
+    found = CheckedMissing()
+    for scores in batches(_asked(engine, question), _SCORES_AT_ONCE):
         wanted = {score.id: _lacking(score, question) for score in scores}
         keys = sorted({key for missing in wanted.values() for key in missing})
         statuses = engine.statuses(keys)

@@ -7,13 +7,13 @@ first, and resources that complete pages rank before resources of pages that sta
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from json import dumps
 from typing import NamedTuple
 
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.review_index import Review
 from nwx.engine.inlinks.counts import is_new, spread
@@ -325,8 +325,7 @@ class RepairList:
 
     def repairs(self) -> Iterator[Repair]:
         """Stream the repairs; what nothing spells any more is left out."""
-        steps = greedy_order(self._missing.in_order(self._order))
-        while some := list(islice(steps, _AT_ONCE)):
+        for some in batches(greedy_order(self._missing.in_order(self._order)), _AT_ONCE):
             numbers = [int(self._order[step.resource]) for step in some]
             urls = self._urls(numbers)
             for step, number in zip(some, numbers, strict=True):

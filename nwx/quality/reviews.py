@@ -9,7 +9,9 @@ from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
 from nwx.engine.indices.review_index import MOST_NOTE, Review, ReviewVerdict, review_index
 from nwx.errors import UsageError
-from nwx.keys import capture_id
+from nwx.keys import id_of_capture
+from nwx.model import Capture
+from nwx.values.records import copied
 from nwx.values.timestamps import date_bound, to_timestamp
 from nwx.values.urlkeys import urlkey, with_scheme
 
@@ -24,18 +26,23 @@ def made_review(
 ) -> Review:
     """Return a review of a capture by its id, or of the one of a URL nearest to a date."""
     check_review(verdict, marked)
-    given = verdict, note.strip()[:MOST_NOTE], marked, reviewer.strip()[:_MOST_REVIEWER]
-    score = engine.quality_index().score(capture)
-    if score is not None:
-        of = (score.id, score.url, score.urlkey, score.host, score.collection, score.timestamp)
-        return _review(of, given)
-    key, moment = urlkey(with_scheme(capture)), date_bound(at, 0) if at else _NEWEST
-    (near,) = engine.captures_near([KeysAtTime((key,), moment)], 1)
-    if not near:
-        raise UsageError.translated("there is no capture of %(url)s", url=capture[:200])
-    one = near[0]
-    id = capture_id(one.collection, one.source_file, one.source_file_offset)
-    return _review((id, one.url, one.urlkey, one.host, one.collection, one.timestamp), given)
+    of: PlaybackScore | Capture | None = engine.quality_index().score(capture)
+    if of is None:
+        key, moment = urlkey(with_scheme(capture)), date_bound(at, 0) if at else _NEWEST
+        (near,) = engine.captures_near([KeysAtTime((key,), moment)], 1)
+        if not near:
+            raise UsageError.translated("there is no capture of %(url)s", url=capture[:200])
+        of = near[0]
+    return copied(
+        Review,
+        of,
+        capture=of.id if isinstance(of, PlaybackScore) else id_of_capture(of),
+        reviewer=reviewer.strip()[:_MOST_REVIEWER],
+        verdict=verdict,
+        reviewed=to_timestamp(datetime.now(UTC)),
+        note=note.strip()[:MOST_NOTE],
+        marked=marked,
+    )
 
 
 def check_review(verdict: str, marked: str = "") -> None:
@@ -46,13 +53,6 @@ def check_review(verdict: str, marked: str = "") -> None:
         )
     if marked and not _MARK.fullmatch(marked):
         raise UsageError.translated("a mark is left, top, width and height in percent: 10,20,30,40")
-
-
-def _review(of: tuple[str, str, str, str, str, str], given: tuple[str, str, str, str]) -> Review:
-    capture, url, key, host, collection, timestamp = of
-    verdict, note, marked, reviewer = given
-    times = timestamp, to_timestamp(datetime.now(UTC))
-    return Review(capture, reviewer, verdict, url, key, host, collection, *times, note, marked)
 
 
 def review_queue(engine: Engine, reviewer: str, collection: str = "") -> Iterator[PlaybackScore]:

@@ -9,6 +9,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
+from nwx.bulk.batches import batches
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.indices.quality_index import (
@@ -21,7 +22,7 @@ from nwx.engine.indices.quality_index import (
     QualityTotals,
 )
 from nwx.errors import EngineError, UsageError
-from nwx.keys import capture_id, holds
+from nwx.keys import holds, id_of_capture
 from nwx.model import Capture, Document, IndexName
 from nwx.values.csv_cells import csv_lines
 from nwx.values.records import copied, json_array
@@ -45,8 +46,7 @@ class CaptureMark(NamedTuple):
 def marked_captures(engine: Engine, marks: Iterable[CaptureMark]) -> dict[str, Capture]:
     """Return captures by id, in the order of the marks, without deleted ones."""
     found: dict[str, Capture] = {}
-    waiting = iter(marks)
-    while batch := list(islice(waiting, _AT_ONCE)):
+    for batch in batches(marks, _AT_ONCE):
         asked = [KeysAtTime((one.urlkey,), one.timestamp) for one in batch]
         for one, near in zip(batch, engine.captures_near(asked, _MOST_NEAR), strict=True):
             capture = _with_id(near, one.id)
@@ -58,11 +58,7 @@ def marked_captures(engine: Engine, marks: Iterable[CaptureMark]) -> dict[str, C
 
 
 def _with_id(captures: Iterable[Capture], id: str) -> Capture | None:
-    return next((one for one in captures if _id(one) == id), None)
-
-
-def _id(capture: Capture) -> str:
-    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
+    return next((one for one in captures if id_of_capture(one) == id), None)
 
 
 _MONTH = re.compile(r"([0-9]{4})-?(0[1-9]|1[0-2])")
@@ -129,7 +125,7 @@ def checks_stamp(engine: Engine, collection: str = "") -> str:
 def document_score(engine: Engine, document: Document, document_id: str) -> PlaybackScore | None:
     """Return the score of the latest capture of a document that was checked, if there is one."""
     captures = islice(engine.captures(document.capture.urlkey), _MOST_CAPTURES)
-    ids = [_id(one) for one in captures if holds(one, document_id)]
+    ids = [id_of_capture(one) for one in captures if holds(one, document_id)]
     found = engine.quality_index().scores_of(ids).values()
     return max(found, key=lambda one: (one.timestamp, one.id), default=None)
 
@@ -259,8 +255,7 @@ def check_scores(engine: Engine) -> Iterator[ScoreProblem]:
     counts of the index.
     """
     read = 0
-    marks = _marks(engine.scan(IndexName.QUALITY))
-    while batch := list(islice(marks, _MARKS_AT_ONCE)):
+    for batch in batches(_marks(engine.scan(IndexName.QUALITY)), _MARKS_AT_ONCE):
         read += len(batch)
         there = marked_captures(engine, batch)
         for mark in batch:

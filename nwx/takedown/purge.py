@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from typing import Any, TypeVar
 
 from nwx.access.restricted.engine import restricted_to
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope
@@ -114,7 +114,7 @@ class Purge:
         self._engine.create()
         self._documents.restore()
         self._remove_dates()
-        for captures in _chunks(self._scope.captures()):
+        for captures in batches(self._scope.captures(), _AT_ONCE):
             self._take(captures)
         self._remove_scores()
         keep_places(access, self._rule.id, self._found.places)
@@ -143,7 +143,7 @@ class Purge:
                 if next(self._dates_of(index.name), None):
                     elsewhere.append(index.address)
                 continue
-            for dates in _chunks(self._dates_of(index.name), _DATES_AT_ONCE):
+            for dates in batches(self._dates_of(index.name), _DATES_AT_ONCE):
                 self._report.dates += self._purger.remove_dates(index.name, dates)
                 self._found.documents.update(document_id(one.key) for one in dates)
         self._take_documents(list(self._found.documents))
@@ -243,11 +243,6 @@ class Purge:
         self._engine.change_log().add_deleted(self._found.followed, self._engine.aliases)
         for start in range(0, len(ids), _AT_ONCE):
             self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
-
-
-def _chunks(items: Iterator[_T], size: int = _AT_ONCE) -> Iterator[list[_T]]:
-    while chunk := list(islice(items, size)):
-        yield chunk
 
 
 _COUNTED_AT_ONCE = 1_000

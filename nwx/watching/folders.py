@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.errors import SourceConflictError, SourceError
-from nwx.keys import capture_id
+from nwx.keys import id_of_capture
 from nwx.model import Batch, Capture, IndexName, SourceFile
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource, checksum, checksum_of_start, is_archive_name
@@ -236,15 +236,11 @@ def _cut(source: ArchiveSource, entry: SourceFile) -> Iterator[Capture]:
 
 def _forget(engine: Engine, captures: list[Capture]) -> None:
     """Delete captures, and the documents that were made from them."""
-    places = {_place(capture) for capture in captures}
+    places = {id_of_capture(capture) for capture in captures}
     documents = engine.documents([capture.document_id for capture in captures])
-    made = [id for id, document in documents.items() if _place(document.capture) in places]
+    made = [id for id, document in documents.items() if id_of_capture(document.capture) in places]
     engine.delete(IndexName.DOCUMENTS, made)
     engine.delete(IndexName.CAPTURES, places)
-
-
-def _place(capture: Capture) -> str:
-    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
 
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

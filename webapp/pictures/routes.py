@@ -19,7 +19,7 @@ from nwx.errors import (
     TimestampError,
     UsageError,
 )
-from nwx.keys import capture_id
+from nwx.keys import id_of_capture
 from nwx.model import Capture
 from nwx.quality.renders.stored_renders import FoundRender, PageMoment
 from nwx.values.render_names import RenderKind
@@ -285,5 +285,4 @@ def _number() -> int:
 
 
 def _identity(capture: Capture) -> str:
-    place = capture_id(capture.collection, capture.source_file, capture.source_file_offset)
-    return f"{place} {capture.digest} {capture.timestamp}"
+    return f"{id_of_capture(capture)} {capture.digest} {capture.timestamp}"

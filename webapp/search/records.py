@@ -11,7 +11,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx.errors import FormatError, SourceError, TimestampError
-from nwx.keys import capture_id, document_id, holds
+from nwx.keys import document_id, holds, id_of_capture
 from nwx.model import Capture
 from nwx.quality.stored_blocks import StoredBlock
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
@@ -89,9 +89,7 @@ def payload(id: str, timestamp: str, record: str) -> Response:
 
 def record_id(capture: Capture) -> str:
     """Return the id of a capture in addresses."""
-    return document_id(
-        capture_id(capture.collection, capture.source_file, capture.source_file_offset)
-    )
+    return document_id(id_of_capture(capture))
 
 
 def _capture_or_404(id: str, timestamp: str, record: str) -> Capture:

@@ -23,7 +23,7 @@ from nwx.engine.indices.entry_store import (
 )
 from nwx.engine.indices.quality_index import PlaybackScore, quality_entry, quality_from_entry
 from nwx.errors import NwxError, WithheldError
-from nwx.keys import capture_id
+from nwx.keys import id_of_capture
 from nwx.model import Capture, IndexStats
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class VisibleScores(VisibleEntries):
     def _hides(self, score: _OfCapture, near: Sequence[Capture]) -> bool:
         for captures in (near, self._restricted.whole.captures(score.urlkey)):
             for one in captures:
-                if capture_id(one.collection, one.source_file, one.source_file_offset) == score.id:
+                if id_of_capture(one) == score.id:
                     return self._restricted.decisions.hides(one)
         file = score.id.removeprefix(f"{score.collection}/").rpartition("@")[0]
         return self._restricted.decisions.hides_values(

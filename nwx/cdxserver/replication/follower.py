@@ -32,7 +32,7 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.indices.alias_index import Alias, Aliases
 from nwx.errors import CdxError, FormatError, NwxError, SourceError, UsageError
-from nwx.keys import capture_id, check_collection
+from nwx.keys import check_collection, id_of_capture
 from nwx.model import Capture
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10, 600
@@ -212,7 +212,7 @@ class Follower:
 
     def _store(self, gone: Sequence[Capture], new: Sequence[Capture], done: Followed) -> None:
         if gone:
-            done.deleted += self._engine.unload_captures(map(_id, gone))
+            done.deleted += self._engine.unload_captures(map(id_of_capture, gone))
             self._log.add_deleted(gone, self._engine.aliases)
         purges = self._engine.access_index().rules().purges
         kept = [one for one in new if not purges(one)]
@@ -300,10 +300,6 @@ class Follower:
 
     def _save(self) -> None:
         self._log.put_state(self._name, json.dumps(asdict(self.state)).encode())
-
-
-def _id(capture: Capture) -> str:
-    return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
 
 
 def _sentence(primary: str, state: FollowerState, done: Followed) -> str:

@@ -20,7 +20,7 @@ from nwx.facets.builds.groupings import store_combinations
 from nwx.facets.builds.parts import NUMBERED, CaptureParts
 from nwx.facets.builds.sources import ArchiveCaptures, CaptureSource, ParquetSource
 from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode
-from nwx.facets.criteria import Criterion
+from nwx.facets.criteria import Criterion, month_name
 from nwx.facets.revisits import MonthColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import Build, BuildDraft, current_build, fetched_build, restamped
@@ -274,13 +274,9 @@ def _compare(checks: Mapping[str, str], base: Build | None) -> tuple[set[str], s
     before: Mapping[str, str] = base.notes.checks
     differ = {month for month in {*checks, *before} if checks.get(month) != before.get(month)}
     # Captures without a valid month form one month of the build.
-    changed = {_month(month) for month in differ}
+    changed = {month_name(month) for month in differ}
     kept = set(base.notes.months) - changed
-    return {month for month in checks if _month(month) in changed}, kept
-
-
-def _month(digits: str) -> str:
-    return Criterion.MONTH.definition.of_value(digits)
+    return {month for month in checks if month_name(month) in changed}, kept
 
 
 def _new_seeds(folder: Path) -> tuple[int, int]:

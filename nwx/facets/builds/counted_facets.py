@@ -22,7 +22,7 @@ from nwx.engine.base import Engine
 from nwx.errors import InsteadOf, SourceError
 from nwx.facets.builds.build import BUILDING, WORK_FOLDER, FacetBuildReport
 from nwx.facets.codes import Labels
-from nwx.facets.criteria import CUBE, Criterion
+from nwx.facets.criteria import CUBE, Criterion, month_name
 from nwx.facets.question import STORED_FEATURES
 from nwx.facets.revisits import MonthColumns, with_own
 from nwx.facets.stored_build import BuildDraft
@@ -215,17 +215,13 @@ def _stamps(counted: CountedFacets, engine: Engine) -> Checks:
     store = engine.facet_store()
     stamp, checks = store.stamp(), store.month_stamps()
     captures = engine.count(IndexName.CAPTURES)
-    if captures != notes.captures or {*map(_month, checks)} != {*counted.months}:
+    if captures != notes.captures or {*map(month_name, checks)} != {*counted.months}:
         raise SourceError(
             f"these facets were counted from CDX files with {notes.captures:,} captures, and the"
             f" archive has {captures:,}; load the same files with `nwx cdx-load`, or count an"
             " export of the archive"
         )
     return stamp, checks
-
-
-def _month(digits: str) -> str:
-    return Criterion.MONTH.definition.of_value(digits)
 
 
 def _write(draft: BuildDraft, counted: CountedFacets, progress: ShowProgress) -> int:

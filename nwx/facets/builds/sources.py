@@ -15,7 +15,7 @@ import polars as pl
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore
 from nwx.errors import InsteadOf, SourceError
 from nwx.facets.codes import CAPTURE_SCHEMA, to_frame
-from nwx.facets.criteria import Criterion
+from nwx.facets.criteria import month_name
 from nwx.model import DEFAULT_COLLECTION
 from nwx.values.media_types import normal_type
 
@@ -90,7 +90,7 @@ _MONTH = "month="
 
 
 def _folder_month(month: str) -> str:
-    return Criterion.MONTH.definition.of_value(month).replace("-", "")
+    return month_name(month).replace("-", "")
 
 
 def to_table(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from urllib.robotparser import RobotFileParser
 
 import msgspec
 
+from nwx.bulk.batches import batches
 from nwx.bulk.log_follower import FollowedPlace, LogFollower, LogPart
 from nwx.engine.base import Engine
 from nwx.keys import is_browsed, makes_document, precedence
@@ -44,7 +44,7 @@ class NewCaptures:
         if not until:
             return
         stored = self._engine.captures_since(state.mark, until, state.collection)
-        while batch := list(islice(stored, _AT_ONCE)):
+        for batch in batches(stored, _AT_ONCE):
             self._count([capture for capture, _ in batch], state)
             state.mark = batch[-1][1]
             if pause():

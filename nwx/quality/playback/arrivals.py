@@ -17,7 +17,6 @@ from nwx.engine.base import Engine, open_engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.quality_index import PlaybackScore
 from nwx.errors import NwxError, UrlError, UsageError
-from nwx.keys import capture_id
 from nwx.model import Capture, IndexName
 from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path
 from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions
@@ -72,7 +71,7 @@ class ArrivalSample:
 
     def chosen(self, pages: Sequence[PagePlace]) -> list[PagePlace]:
         """Return the pages of a file that are checked: by chance, the same ones each time."""
-        ranked = sorted((chance_of(_id(page)), number) for number, page in enumerate(pages))
+        ranked = sorted((chance_of(page.id), number) for number, page in enumerate(pages))
         found = [number for chance, number in ranked if chance < self.share * 2**64]
         return [pages[number] for number in sorted(found[: self.most or None])]
 
@@ -98,7 +97,7 @@ def check_arrivals(
 
         def pass_over(page: PagePlace, lost: PlaybackTally = lost) -> None:
             lost.note(f"{page.url[:200]}: its capture is not in the archive, so it was not checked")
-            passed(_id(page))
+            passed(page.id)
 
         pages = _captures(engine, places, waiting, pass_over)
         report = check_pages(engine, renderer, check, pages)
@@ -173,14 +172,10 @@ def _captures(
 
 def _capture(engine: Engine, page: PagePlace) -> Capture | None:
     try:
-        mark = CaptureMark(_id(page), urlkey(page.url), page.timestamp)
+        mark = CaptureMark(page.id, urlkey(page.url), page.timestamp)
     except UrlError:
         return None
     return marked_captures(engine, [mark]).get(mark.id)
-
-
-def _id(page: PagePlace) -> str:
-    return capture_id(page.collection, page.source_file, page.offset)
 
 
 _MOST_WAITING = 1_000
@@ -275,7 +270,7 @@ class _ArrivalProcess:
         _, is_writable, _ = select.select([], [self._process.connection], [], 0)
         if len(self.waiting) >= _MOST_WAITING or not is_writable:
             return False
-        self.waiting.add(capture_id(page.collection, page.source_file, page.offset))
+        self.waiting.add(page.id)
         self._send(page)
         return True
 

@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
+from nwx.bulk.batches import batches
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.retries import retry_unavailable
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import SourceError
+from nwx.keys import id_of_capture
 from nwx.model import Capture, IndexName
 from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
 from nwx.quality.browser.targets import (
@@ -27,7 +28,6 @@ from nwx.quality.playback.page_check import (
     CrawlRender,
     CrawlRenders,
     PageCheck,
-    page_id,
 )
 from nwx.quality.playback.page_choice import PageChoice, chosen_pages, repaired_pages
 from nwx.quality.renders.render_writer import StoreRender
@@ -207,7 +207,7 @@ class _Run:
         try:
             self._render(self._tasks(iter(pages), stopping), stopping)
             again, self._may_retry = self._again, False
-            self._render((self._task(page_id(page), page) for page in again), stopping)
+            self._render((self._task(id_of_capture(page), page) for page in again), stopping)
         finally:
             self._flush()
         return self.tally.report(interrupted=stopping())
@@ -225,13 +225,13 @@ class _Run:
     ) -> Iterator[RenderTask]:
         collection = self._check.choice.collection
         again = set() if self._check.force else repaired_pages(self._engine, collection)
-        while batch := list(islice(pages, _BATCH_PAGES)):
+        for batch in batches(pages, _BATCH_PAGES):
             done = self._done(batch) - again
             for page in batch:
                 if stopping():
                     return
                 self.tally.pages += 1
-                id = page_id(page)
+                id = id_of_capture(page)
                 if id in done:
                     self.tally.known += 1
                 elif id not in self._in_hand:
@@ -239,7 +239,7 @@ class _Run:
                 self._show()
 
     def _done(self, pages: list[Capture]) -> set[str]:
-        ids = [page_id(page) for page in pages]
+        ids = [id_of_capture(page) for page in pages]
         return set() if self._check.force else self._index.checked(ids, RULES)
 
     def _task(self, id: str, page: Capture) -> RenderTask:

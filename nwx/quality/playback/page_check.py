@@ -9,7 +9,7 @@ from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import FormatError, SourceError
-from nwx.keys import capture_id
+from nwx.keys import id_of_capture
 from nwx.model import Capture, Comparison, RenderPlace
 from nwx.quality.browser.targets import PageRender
 from nwx.quality.images import decoded
@@ -221,7 +221,7 @@ class PageCheck:
             PlaybackScore,
             compared,
             page,
-            id=page_id(page),
+            id=id_of_capture(page),
             checked=to_timestamp(datetime.now(UTC)),
             rules=RULES,
             score=overall_score(render, likeness, faults, suspected.found),
@@ -234,8 +234,3 @@ class PageCheck:
             resources=tuple(dict.fromkeys(map(resource_key, missing))),
         )
         return CheckedPage(score, compared, suspected.left_aside, likeness.problem)
-
-
-def page_id(page: Capture) -> str:
-    """Return the id of the capture of a page."""
-    return capture_id(page.collection, page.source_file, page.source_file_offset)

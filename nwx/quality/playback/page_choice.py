@@ -9,7 +9,7 @@ from itertools import islice
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
 from nwx.errors import UrlError
-from nwx.keys import capture_id, is_browsed
+from nwx.keys import id_of_capture, is_browsed
 from nwx.model import Capture, Collapse
 from nwx.quality.measures import FIRST_BAD
 from nwx.quality.missing_originals import wanted_by_keys
@@ -73,7 +73,7 @@ def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
     """Return a random sample of pages: the lowest hashes of their ids, in their order."""
     kept: list[tuple[int, int, Capture]] = []
     for place, page in enumerate(pages):
-        id = capture_id(page.collection, page.source_file, page.source_file_offset)
+        id = id_of_capture(page)
         entry = (-chance_of(id), -place, page)
         if len(kept) < number:
             heappush(kept, entry)

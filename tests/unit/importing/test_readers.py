@@ -9,7 +9,7 @@ import pytest
 from nwx.engine.base import open_engine
 from nwx.importing import readers
 from nwx.importing.file_queue import Job
-from nwx.importing.messages import Delivery, FileTask, Outcome, PipeRequest, Verdict
+from nwx.importing.messages import Delivery, Outcome, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.readers import Reader
 from nwx.settings import Settings
@@ -61,9 +61,9 @@ def reader_in(folder: Path) -> Reader:
 def test_a_reader_answers_until_it_is_ended(tmp_path: Path) -> None:
     reader = reader_in(tmp_path)
     missing = str(tmp_path / "none.warc.gz")
-    reader.give(FileTask(ArchiveSource("none.warc.gz", missing, None), missing, None))
+    reader.read(Job(ArchiveSource("none.warc.gz", missing, None), missing, None), staged=True)
     assert reader.connection.recv() is PipeRequest.TASK
-    reader.ask_delivery()
+    reader.deliver()
     answer = reader.connection.recv()
     assert isinstance(answer, Delivery)
     assert answer.messages[-1] == (0, Verdict(Outcome.UNREADABLE))
