@@ -149,6 +149,13 @@ def test_kinds_and_missing_pages_are_in_the_language_of_the_page(client: FlaskCl
     assert words.named("unheard") == "unheard"
 
 
+def test_what_the_server_refuses_is_said_in_the_language_of_the_page(client: FlaskClient) -> None:
+    answer = client.delete("/settings", headers={"Accept-Language": "de"})
+    assert (answer.status_code, "nimmt solche Anfragen nicht an" in answer.text) == (405, True)
+    crawl = client.get("/crawls/watched", headers={"Accept-Language": "fr"})
+    assert (crawl.status_code, "Elle regarde" in crawl.text) == (200, True)
+
+
 def test_programs_are_answered_in_english(client: FlaskClient) -> None:
     german = {"Accept-Language": "de"}
     assert client.get("/nowhere", headers=german).text.count("Nicht in diesem Archiv")

@@ -119,10 +119,19 @@ def _known(error: NwxError) -> Response:
     return error_answer(status_of(error), message, heading, **details)
 
 
+_MESSAGES = {
+    405: lazy_gettext("this address does not take such requests"),
+    500: lazy_gettext("the service could not answer; its log says why"),
+}
+"""In the place of what Werkzeug says in English."""
+
+
 def _http(error: HTTPException) -> Response | HTTPException:
     if error.code is None or error.code < 400:
         return error
     message = error.description or error.name
+    if message == type(error).description and error.code in _MESSAGES:
+        message = str(_MESSAGES[error.code])
     if error.code == 404 and "URL was not found" in message:
         return no_page()
     answered = error_answer(error.code, message)
