@@ -154,6 +154,7 @@ def test_what_the_server_refuses_is_said_in_the_language_of_the_page(client: Fla
     assert (answer.status_code, "nimmt solche Anfragen nicht an" in answer.text) == (405, True)
     crawl = client.get("/crawls/watched", headers={"Accept-Language": "fr"})
     assert (crawl.status_code, "Elle regarde" in crawl.text) == (200, True)
+    assert "à partir de 0,1" in client.get("/crawls/stones", headers={"Accept-Language": "fr"}).text
 
 
 def test_programs_are_answered_in_english(client: FlaskClient) -> None:
