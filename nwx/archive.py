@@ -121,10 +121,10 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
         similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
         or inlinks. `by` is words, meaning (the 100 nearest hits) or both, after `build("vectors")`.
-        `ranking` names the weights of relevance (`rankings`). `limit` and `offset` are the defaults
-        of `page()`; slices have their own.
+        `ranking` names weights (`rankings`). `limit` and `offset` are the defaults of `page()`.
         """
-        from nwx.query.question import Question, SearchBy
+        from nwx.query.question import Question
+        from nwx.query.rankings import SearchBy
 
         question = Question(
             query,

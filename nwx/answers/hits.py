@@ -15,8 +15,8 @@ from nwx.errors import UsageError
 from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import MAX_LIMIT, Question, SearchBy, resolve
-from nwx.query.rankings import most_words
+from nwx.query.question import MAX_LIMIT, Question, resolve
+from nwx.query.rankings import SearchBy, most_words
 from nwx.values.csv_cells import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from enum import StrEnum
 from typing import NamedTuple, Self
 
 from nwx.data_classes import dataclass
@@ -10,7 +9,7 @@ from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.query.rankings import DEFAULT, Ranking
+from nwx.query.rankings import DEFAULT, Ranking, SearchBy
 from nwx.query.tree import DateRange, Node, resolve_tree
 from nwx.values.timestamps import date_bound
 
@@ -76,14 +75,6 @@ MAX_LIMIT = 1_000
 
 BY_SCORE = (Sort.RELEVANCE, Sort.ALL_TYPES)
 """The orders that go by score."""
-
-
-class SearchBy(StrEnum):
-    """What documents are found by: their words, the meaning of their passages, or both."""
-
-    WORDS = "words"
-    MEANING = "meaning"
-    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)

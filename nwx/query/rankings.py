@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from functools import cached_property
 from itertools import islice, pairwise
 
@@ -11,6 +12,14 @@ from nwx.settings import RankingSettings
 
 _MOST_WEIGHT = 1_000.0
 _MOST_PAIRS = 3
+
+
+class SearchBy(StrEnum):
+    """What documents are found by: their words, the meaning of their passages, or both."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    BOTH = "both"
 
 
 @dataclass(frozen=True)

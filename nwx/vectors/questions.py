@@ -16,7 +16,8 @@ from nwx.engine.indices.vector_index import (
 from nwx.errors import UsageError
 from nwx.model import Collapse, Document, Hit, SearchResult, Sort, Total
 from nwx.query.parser import parse_query
-from nwx.query.question import BY_SCORE, Question, SearchBy
+from nwx.query.question import BY_SCORE, Question
+from nwx.query.rankings import SearchBy
 from nwx.query.tree import All, Bool, Node, Term
 from nwx.vectors.build import built_vectors, check_embedder
 from nwx.vectors.embedders import Embedder

@@ -8,7 +8,8 @@ from urllib.parse import quote_plus
 
 from nwx.model import Collapse, Sort
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question, SearchBy
+from nwx.query.question import Question
+from nwx.query.rankings import SearchBy
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.parameters import Arguments

@@ -9,7 +9,8 @@ from werkzeug.exceptions import NotFound
 from nwx.errors import UsageError
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.query.question import MAX_LIMIT, Question, SearchBy
+from nwx.query.question import MAX_LIMIT, Question
+from nwx.query.rankings import SearchBy
 from nwx.searching.answers import (
     DatesAnswer,
     DocumentAnswer,

@@ -14,7 +14,8 @@ from cachetools import LRUCache
 from flask import Flask, current_app, request
 
 from nwx.model import SearchResult
-from nwx.query.question import Question, SearchBy
+from nwx.query.question import Question
+from nwx.query.rankings import SearchBy
 from webapp.site.context import archive
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search

@@ -20,7 +20,8 @@ from nwx.errors import (
 from nwx.model import Collapse, SearchResult, Sort, Total
 from nwx.quality.renders.page_pictures import HitPicture
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question, SearchBy
+from nwx.query.question import Question
+from nwx.query.rankings import SearchBy
 from nwx.searching.suggestions import FEW_RESULTS
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars

@@ -11,7 +11,7 @@ from nwx.cli.output import check_one_form, clean, json_text, print_answer, print
 from nwx.cli.restricted import opened_archive
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
-from nwx.query.question import SearchBy
+from nwx.query.rankings import SearchBy
 from nwx.settings import Settings
 
 CSV_COLUMNS = (

@@ -73,6 +73,7 @@ class JudgedSample:
 
 
 def precision_of(graph: PageGraph, judgements: Mapping[int, bool]) -> JudgedSample | None:
+    """Return how well the scores of pages agree with judgements; None without judgements."""
     if not judgements:
         return None
     scored = {page for page in judgements if graph.page(page).score >= graph.threshold}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup import further_digests
 from nwx.dedup.further_digests import add_digests
 from nwx.engine.base import Engine, open_engine
+from nwx.engine.indices import stored_pieces
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.warc.sources import expand
@@ -32,7 +32,7 @@ def engine(tmp_path: Path) -> Engine:
 def test_files_are_read_in_pieces(
     engine: Engine, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(further_digests, "_PIECE_BYTES", piece)
+    monkeypatch.setattr(stored_pieces, "_PIECE_BYTES", piece)
     shown: list[tuple[int, int]] = []
     with engine:
         report = add_digests(engine, 1, lambda one: shown.append((one.done, one.total)))
