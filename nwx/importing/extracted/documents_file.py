@@ -37,6 +37,8 @@ INTEGER_COLUMNS = frozenset(
 )
 TEXT_LIST_COLUMNS = frozenset(("headings", "problems"))
 LINK_COLUMN = "links"
+FIELDS_COLUMN = "fields"
+"""A JSON object; files of earlier versions lack it."""
 
 _TEXT = "content"
 _capture_values = attrgetter(*CAPTURE_ROW_COLUMNS)
@@ -66,6 +68,8 @@ def _stored(value: Any) -> Any:
         return clean_text(value)
     if isinstance(value, tuple):
         return [clean_text(one) for one in value]
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value)) if value else None
     return value
 
 
@@ -92,7 +96,13 @@ def extract_of(row: Mapping[str, Any]) -> Extract | None:
         texts[name] = tuple(texts[name] or ())
     links = texts[LINK_COLUMN] or ()
     texts[LINK_COLUMN] = tuple(Link(one["url"], one["text"], one["kind"]) for one in links)
+    texts[FIELDS_COLUMN] = _fields_of(texts[FIELDS_COLUMN])
     return Extract(**texts)
+
+
+def _fields_of(text: str | None) -> dict[str, str | tuple[str | int, ...]]:
+    found = json.loads(text) if text else {}
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in found.items()}
 
 
 _SMALL_COLUMN = "content_language"
@@ -122,7 +132,10 @@ class DocumentsFile:
         """Open the file; raises SourceError as `documents_notes` does."""
         self.path = path
         self.notes = documents_notes(path)
-        self._rows = pl.scan_parquet(path).select(*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)
+        rows = pl.scan_parquet(path)
+        if FIELDS_COLUMN not in rows.collect_schema():
+            rows = rows.with_columns(pl.lit(None, pl.String).alias(FIELDS_COLUMN))
+        self._rows = rows.select(*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)
 
     def first_row(self, number: int) -> int:
         """Return where the rows of an archive file, given by its number, begin."""

@@ -36,6 +36,7 @@ FOUND = Extract(
     headings=("one", "two"),
     links=(Link("http://b.example/", "b", "a"), Link("http://c.example/", "", "img")),
     problems=("size: cut",),
+    fields={"generator": "Größe 2", "keywords": ("a", "b"), "elements_count": (1, 2)},
 )
 
 
@@ -46,6 +47,15 @@ def test_rows_give_captures_and_texts_back() -> None:
     )
     assert (row_capture(first), extract_of(first)) == (HELD, FOUND)
     assert (row_capture(second), extract_of(second)) == (OTHER, None)
+
+
+def test_files_of_versions_without_fields_are_read(tmp_path: Path) -> None:
+    file = write_documents(tmp_path / "x", [write_warc(tmp_path / "a.warc", many_pages(2))])
+    [path] = file.glob("*.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns("fields"), path)
+    found = DocumentsFile(path)
+    assert [extract_of(row) is not None for row in found.rows(0, 2)] == [True, True]
 
 
 def test_a_document_without_text_is_one() -> None:
