@@ -377,10 +377,13 @@ def test_what_is_not_damaged_is_whole(copied: Archive) -> None:
     assert copied.engine.count(IndexName.PICTURES)
 
 
+STORE_FRAME = flipped("archive/documents/*.store", 0.0)
+"""Damages the size of a block: a changed letter of its texts is found by `nwx check` alone."""
+
 IN_USE = {
-    ("dump", "documents"): flipped("archive/documents/*.store"),
-    ("search", "--scroll", "--csv"): flipped("archive/documents/*.store"),
-    ("words", "quarry"): flipped("archive/documents/*.store"),
+    ("dump", "documents"): STORE_FRAME,
+    ("search", "--scroll", "--csv"): STORE_FRAME,
+    ("words", "quarry"): STORE_FRAME,
     ("dump", "quality"): ROWS["a content of a score"][0],
     ("quality",): ROWS["a content of a score"][0],
     ("files",): ROWS["a ledger entry that is no JSON"][0],

@@ -106,10 +106,11 @@ def test_the_best_are_those_of_all_scores(
 def test_few_of_many_are_scored(archive: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "_WORTH_A_STEP", 1)
     view = archive._viewer.view()
-    query = resolve(Question("w1 w2")).tree
-    found = list(order.steps(query, (), view.searcher, COUNT, DEFAULT.fields))
+    query, weights = resolve(Question("w1 w2")).tree, DEFAULT.fields
+    found = list(order.steps(query, (), view.searcher, COUNT, weights))
     bounds = [one.bound for one in found]
     assert len(bounds) in (1, 4)
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] == 0.0
-    assert not list(order.steps(resolve(Question("w1 OR w2")).tree, (), view.searcher, 600))
+    either = resolve(Question("w1 OR w2")).tree
+    assert not list(order.steps(either, (), view.searcher, COUNT, weights))
