@@ -276,7 +276,7 @@ def export_repairs(suffix: str) -> ResponseReturnValue:
     def begin() -> Iterator[str]:
         found = answer_facets(lambda: shown.repairs(**options))
         if suffix == "json":
-            reviews = shown.repair_reviews(str(options["collection"]))
+            reviews = shown.repair_reviews(options.get("collection", ""))
             return json_of_repairs(found.counts(), found.repairs(), reviews=reviews)
         return write(found.counts(), found.repairs())
 

@@ -23,7 +23,6 @@ def _judge(arguments: Arguments) -> str:
 
 
 @blueprint.get("/judge")
-@needs_role(Role.CURATOR, or_token=True)
 def show() -> ResponseReturnValue:
     """Show the queries, or the next result of one that this judge has not judged."""
     query, judge = (

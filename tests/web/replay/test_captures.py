@@ -284,7 +284,7 @@ def test_a_file_that_is_gone_is_told(archive: tuple[Engine, Path], service: str)
 
 def test_a_revisit_without_its_original_is_told(archive: tuple[Engine, Path], service: str) -> None:
     engine, folder = archive
-    digest = "sha1:" + "B" * 32
+    digest = "sha1:" + "L" * 32
     lone = warc(
         "revisit",
         "http://e.example/",

@@ -6,6 +6,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import Role
+from nwx.engine.base import Engine
+from nwx.engine.indices.review_index import review_index
+from tests.web.checked_archive import HOME_SCORE
 from tests.web.html import Page
 from tests.web.users.logins import ADA, BOB, PASSWORD, ZOE, MakeApp, log_in, name_of, token_of
 from webapp.users.login_page import RouteGuard, guard_of
@@ -91,6 +94,33 @@ def test_a_curator_cannot_have_the_token_sent_elsewhere(client: FlaskClient) -> 
     assert save(ADA, number="1")[0] == 303
 
 
+def test_verdicts_are_of_curators_or_of_users_with_the_token(
+    client: FlaskClient, engine: Engine
+) -> None:
+    address = "/quality/review"
+    reviews = review_index(engine)
+    assert Page(client.get(address).text).faults == []
+    form = {"capture": HOME_SCORE, "verdict": "bad", "reviewer": "somebody else"}
+
+    def save(**fields: str) -> int:
+        sent = form | {"csrf_token": token_of(client, address)} | fields
+        return client.post(address, data=sent).status_code
+
+    try:
+        for name, is_asked in ((BOB, True), (ZOE, False)):
+            log_in(client, name)
+            shown = client.get(address).text
+            assert ('name="token"' in shown, shown.count('value="bad"')) == (is_asked, 1)
+            assert Page(shown).faults == []
+            assert save() == (403 if is_asked else 303)
+            assert save(token="queue-token") == 303
+        found = reviews.of_captures([HOME_SCORE])[HOME_SCORE]
+        assert {one.reviewer for one in found} == {BOB, ZOE}
+        assert client.post(address, data=form).status_code == 400
+    finally:
+        reviews.remove([HOME_SCORE])
+
+
 OPEN_TO_ALL = {
     "login.log_in": "has a form token, and limits",
     "login.log_out": "has a form token",
@@ -122,6 +152,8 @@ WITH_ROLE = {
     "crawl_editor.save_new_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.save_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.restore_version": RouteGuard(Role.CURATOR, takes_token=True),
+    "judging.save": RouteGuard(Role.CURATOR, takes_token=True),
+    "reviews.save": RouteGuard(Role.CURATOR, takes_token=True),
     "sql.show": RouteGuard(Role.READER),
     "sql.rows": RouteGuard(Role.READER),
 }
