@@ -19,7 +19,7 @@ from nwx.settings import load_settings
 GROUPS = {
     "Archive": {
         "import": "Import WARC, ARC and WACZ files.",
-        "enrich": "Make fields of payloads (format, licence, dates …) to search and count by.",
+        "enrich": "Make fields of the payloads of an archive, to search and count by.",
         "migrate": "Take over the collections, archive files and rules of another service.",
         "watch": "Import archive files from folders as a crawler closes them.",
         "files": "List the imported files, those being imported, and those that could not be read.",

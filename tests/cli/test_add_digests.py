@@ -63,10 +63,10 @@ def test_purged_captures_get_none_and_files_that_are_gone_are_told(
 KILLED = """
 import os, signal, sys
 from nwx.cli.main import main
-from nwx.dedup import further_digests
+from nwx.engine.indices import stored_pieces
 from nwx.engine.indices.digest_index import DigestIndex
 
-further_digests._PIECE_BYTES = 10_000
+stored_pieces._PIECE_BYTES = 10_000
 last, added, marked = int(sys.argv[1]), [], DigestIndex.put_state
 
 def put_state(self, name, state):

@@ -38,7 +38,7 @@ def build_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Bring facets, links, pictures, triples and vectors up to date with the captures.
+    """Bring facets, links, pictures, triples and vectors up to date.
 
     NAME is facets, links, pictures, triples or vectors; all is the first four.
     Without NAME facets, links and pictures are built that never were, or that

@@ -32,7 +32,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """List what people found of captures of pages, or save a verdict on one.
+    """List what people found of captures of pages, or save a verdict.
 
     PAGE is the URL of a page, or the id of a capture as `nwx quality --csv` has it.
     Without --verdict, all reviews are listed, the worst first, with counts for each

@@ -37,7 +37,7 @@ _QRELS = option.file_path(
 def rankings_command(
     settings: Settings, /, name: str | None, weights: tuple[str, ...], remove: bool, as_json: bool
 ) -> None:
-    """List the rankings, or store one: nwx rankings NAME title=4 url=2.
+    """List the rankings of results by name, or store one.
 
     Weights are title, headings, text, url, anchors, inlinks, phrase, below_pages
     and most_words (0 or 1). Those that are not given are as by default.
@@ -86,7 +86,7 @@ def judge_command(
     as_qrels: bool,
     agreement: bool,
 ) -> None:
-    """Judge the first results of several rankings, without seeing whose they are.
+    """Judge the results of several rankings, without seeing whose they are.
 
     QUERIES is a file with a query in each line, or a CSV with a column `query`;
     the queries are kept in the archive and may be judged on the page /judge too.
@@ -227,7 +227,7 @@ def _grades(archive: "Archive", path: Path | None) -> "Qrels":
 def tune_command(
     settings: Settings, /, save: str, ranking: str, measure: str, qrels: Path | None
 ) -> None:
-    """Try weights on two thirds of the judged queries, and test them on the others.
+    """Try weights of a ranking on judged queries, and test them on others.
 
     What does not gain on the queries held out is not stored.
     """
