@@ -10,7 +10,6 @@ from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import Viewer
 from nwx.model import Hit
-from nwx.query.question import Question
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.access.rule_requests import RuleFileReport, UrlDecisions
@@ -247,6 +246,7 @@ class ArchiveRules(ArchiveWork):
 
     def _first_hits(self, query: str, ranking: "Ranking", limit: int) -> Sequence[Hit]:
         from nwx.answers.hits import Hits
+        from nwx.query.question import Question
 
         snippets = limit <= 10
         question = Question(query, ranking=ranking, limit=limit, snippets=snippets)
