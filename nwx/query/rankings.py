@@ -90,9 +90,16 @@ def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking
     known = [one.name for one in fields(Ranking)][:-1]
     for name, value in weights.items():
         if name not in known:
-            raise UsageError(f"there is no weight {name[:80]!r}; use {', '.join(known)}")
+            raise UsageError.translated(
+                "there is no weight %(name)s; use %(known)s", name=name[:80], known=", ".join(known)
+            )
         if not 0 <= value <= _MOST_WEIGHT:
-            raise UsageError(f"the weight {name} is {value}; it takes 0 to {_MOST_WEIGHT:,.0f}")
+            raise UsageError.translated(
+                "the weight %(name)s is %(value)s; it takes 0 to %(most)s",
+                name=name,
+                value=value,
+                most=f"{_MOST_WEIGHT:,.0f}",
+            )
     return replace(DEFAULT, **weights, name=called)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from nwx.model import Collapse, Sort
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
-from nwx.query.rankings import SearchBy
+from nwx.query.rankings import DEFAULT, SearchBy
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.parameters import Arguments
@@ -43,12 +43,13 @@ def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Qu
     `collapse` is the one where the address names none. Raises UsageError
     for values that make no sense.
     """
+    ranking = parameters.text(arguments, "ranking", 80)
     return replace(
         read_selection(arguments),
         query=parameters.text(arguments, "q", parameters.MAX_QUERY),
         by=parameters.choice(arguments, "by", SearchBy.WORDS),
         sort=parameters.choice(arguments, "sort", Sort.RELEVANCE),
-        ranking=archive().ranking(parameters.text(arguments, "ranking", 80) or "default"),
+        ranking=archive().ranking(ranking) if ranking else DEFAULT,
         collapse=parameters.choice(arguments, "collapse", collapse),
     )
 
