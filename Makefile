@@ -22,7 +22,7 @@ INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python
   $(BIN)/python -m pip install --quiet "$$@"; }; install
 PORT ?= 8080
 
-.PHONY: demo install test run-tests unit dev lint weight docs messages format browser redis node elasticsearch crawlers lock audit wheel release clean
+.PHONY: demo install test run-tests unit dev lint weight docs messages format packages elasticsearch crawlers lock audit wheel release clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -45,7 +45,8 @@ dev: .venv/dev
 	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,sql,mcp,vectors,fields]' --group dev
 	touch $@
 
-test: dev browser redis node elasticsearch
+test:
+	@$(MAKE) --no-print-directory --jobs=3 dev packages elasticsearch
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going lint crawlers run-tests
 
 # Tests that need a crawler wait until it is there. Many processes load the modules: they keep what they
@@ -84,31 +85,23 @@ format: dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The tests of pages use Chromium: installed with apt as root, or named by NWX_TEST_BROWSER.
-browser:
-	@test -n "$$NWX_TEST_BROWSER" || command -v chromium chromium-browser google-chrome > /dev/null || \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; \
-	  else echo "the tests of pages need Chromium: apt install chromium, or set NWX_TEST_BROWSER" >&2; exit 1; fi
-
-# Answers to crawlers are compared with those of a real Redis, of apt or named by NWX_TEST_REDIS.
-redis:
-	@test -n "$$NWX_TEST_REDIS" || command -v redis-server > /dev/null || \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server > /dev/null; \
-	  else echo "the tests need Redis: apt install redis-server, or set NWX_TEST_REDIS" >&2; exit 1; fi
-
-# Crawlers' client of Redis, ioredis, runs on Node.
-node:
-	@command -v npm > /dev/null || \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nodejs npm > /dev/null; \
-	  else echo "the tests need Node: apt install nodejs npm" >&2; exit 1; fi
+# Of Debian: Chromium for the tests of pages, Redis and Node (for ioredis, a client of Redis) for those of answers
+# to crawlers. NWX_TEST_BROWSER and NWX_TEST_REDIS name others.
+packages:
+	@set --; \
+	test -n "$$NWX_TEST_BROWSER" || command -v chromium chromium-browser google-chrome > /dev/null || set -- "$$@" chromium; \
+	test -n "$$NWX_TEST_REDIS" || command -v redis-server > /dev/null || set -- "$$@" redis-server; \
+	command -v npm > /dev/null || set -- "$$@" nodejs npm; \
+	test $$# = 0 && exit; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" > /dev/null; \
+	else echo "the tests need $$*: apt install $$*, or set NWX_TEST_BROWSER and NWX_TEST_REDIS" >&2; exit 1; fi
 
 # NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH name running servers to use instead of starting some.
-elasticsearch: dev
-	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare
-	@test -n "$$NWX_TEST_OPENSEARCH" || $(BIN)/python -m tests.elasticsearch.server prepare opensearch
+# They need no environment, and are made beside it.
+elasticsearch:
+	@test -n "$$NWX_TEST_ELASTICSEARCH" || $(PYTHON) -m tests.elasticsearch.server prepare
+	@test -n "$$NWX_TEST_OPENSEARCH" || $(PYTHON) -m tests.elasticsearch.server prepare opensearch
 
 # Real crawlers for the tests: Heritrix by Maven, warcprox and Scrapy from PyPI, kept in .cache.
 crawlers: dev
