@@ -32,11 +32,12 @@ from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import METHODS_WITH_QUERY, body_query, urlkey, with_method_query
 from nwx.values.urls import clean_url
 from nwx.warc.captures import request_body
+from nwx.warc.checksums import contents_of
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import record_groups
 from nwx.warc.scanner import Scanner
-from nwx.warc.sources import ArchiveSource, contents_of
+from nwx.warc.sources import ArchiveSource
 
 _FIELDS_TYPE = b"application/warc-fields"
 _NOTES_TYPE = b"text/anvl"

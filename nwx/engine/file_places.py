@@ -1,12 +1,12 @@
 """Locations of the files of an archive, read from the import ledger, for frequent use."""
 
 import threading
-from pathlib import Path
 
 from cachetools import TTLCache, cachedmethod
 
 from nwx.engine.base import Engine
 from nwx.model import Capture
+from nwx.warc.sources import is_present
 
 _PATIENCE_SECONDS = 2.0
 
@@ -27,7 +27,7 @@ class FilePlaces:
     def path(self, collection: str, name: str) -> str | None:
         """Return the path or address of a file; None where nobody knows it."""
         found = self._paths.get((collection, name))
-        if found is None or not _exists(found):
+        if found is None or not is_present(found):
             self._refresh()
             found = self._paths.get((collection, name))
         return found
@@ -35,14 +35,10 @@ class FilePlaces:
     def is_there(self, capture: Capture) -> bool:
         """Return whether the file of a capture is readable; for addresses, whether it is known."""
         path = self.path(capture.collection, capture.source_file)
-        return path is not None and _exists(path)
+        return path is not None and is_present(path)
 
     @cachedmethod(lambda self: self._refreshed, lock=lambda self: self._lock)
     def _refresh(self) -> None:
         """Read the ledger again, unless that was done a moment ago."""
         files = self._engine.files()
         self._paths = {(file.collection, file.name): file.path for file in files}
-
-
-def _exists(path: str) -> bool:
-    return "://" in path or Path(path).exists()

@@ -21,10 +21,11 @@ from nwx.model import (
     ReadError,
     SourceFile,
 )
+from nwx.warc.checksums import Contents, checksum_of_grown, contents_of
 from nwx.warc.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
 from nwx.warc.record_groups import RecordedOutlinks
-from nwx.warc.sources import ArchiveSource, Contents, contents_of
+from nwx.warc.sources import ArchiveSource
 
 
 def import_file(
@@ -42,17 +43,20 @@ def import_file(
     source, entry = task.source, task.entry
     if entry and entry.counts.get(UNREADABLE):
         entry = None
-    if entry and source.size is not None and entry.size not in (None, source.size):
+    grown = entry if entry and _may_have_grown(source, entry) else None
+    if not grown and entry and source.size is not None and entry.size not in (None, source.size):
         yield conflict_verdict(source, entry, f"{source.size} bytes, not {entry.size}")
         return
     new = SourceFile(
         options.collection, source.name, task.path, source.size, "", requires=source.requires
     )
     try:
-        contents = contents_of(source)
+        contents = _contents(source, grown)
     except SourceError as error:
         yield from _unreadable(new, str(error), is_new=entry is None)
         return
+    if grown and contents.checksum:
+        entry = replace(grown, size=source.size, checksum=contents.checksum)
     if entry and entry.checksum != contents.checksum:
         yield conflict_verdict(source, entry, "other content")
     elif entry and entry.finished:
@@ -62,6 +66,19 @@ def import_file(
         collector = Collector(options, lookups, guard, task.without_text)
         parts = _Import(source, entry or new, collector, options, moved, contents).parts()
         yield from map(_with_pages, parts) if task.with_pages else parts
+
+
+def _may_have_grown(source: ArchiveSource, entry: SourceFile) -> bool:
+    """Return whether a file that was not read to its end is longer than it was then."""
+    known = entry.size and entry.checksum and not entry.finished and not source.member
+    return bool(known) and (source.size or 0) > (entry.size or 0)
+
+
+def _contents(source: ArchiveSource, grown: SourceFile | None) -> Contents:
+    """Return the checksum of a file, "" where it should have grown and begins otherwise."""
+    if grown is None:
+        return contents_of(source)
+    return Contents(checksum_of_grown(source, grown.checksum) or "")
 
 
 def _with_pages(message: FilePart | Verdict) -> FilePart | Verdict:
@@ -129,8 +146,8 @@ class _Import:
         if outcome is not Outcome.PARTIAL:
             for error in self._contents.errors:
                 self._add_error(error)
-        if outcome is Outcome.IMPORTED:
-            self._mark(self._reader.position, finished=True)
+        if outcome is Outcome.IMPORTED or (self._source.growing and not self._cut_off):
+            self._mark(self._reader.position, finished=not self._source.growing)
         else:
             counts = {**self._done.counts, "errors": self._errors}
             unreadable = {UNREADABLE: 1} if outcome is Outcome.UNREADABLE else {}
@@ -143,7 +160,7 @@ class _Import:
         if not readable:
             return Outcome.UNREADABLE
         # What could not be read today (a disk, a network) may be readable tomorrow.
-        return Outcome.PARTIAL if self._cut_off else Outcome.IMPORTED
+        return Outcome.PARTIAL if self._cut_off or self._source.growing else Outcome.IMPORTED
 
     def _read(self) -> Iterator[FilePart]:
         for item in self._reader.with_outlinks():

@@ -7,20 +7,21 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
-from isal import isal_zlib
-
 from nwx.bulk.addresses import address_stream, is_address
 from nwx.data_classes import dataclass
-from nwx.errors import FormatError, SourceError
+from nwx.errors import SourceError
 from nwx.model import STANDARD_INPUT, ReadError, SourceFile
-from nwx.values.digests import digest_of
 from nwx.warc.wacz import Places, RequiredFile, WaczMember, open_member, wacz_members
+from nwx.warc.zip_entries import window
 
 LONGEST_NAME_BYTES = 400
+OPEN_SUFFIX = ".open"
+"""What crawlers add to the name of a file that they write."""
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
 _GLOB = re.compile(r"[*?\[]")
@@ -34,6 +35,7 @@ class ArchiveSource:
     `name` identifies it, `path` is its absolute location, `size` its stored bytes if known.
     `member` is the name of a WARC inside the WACZ at `path`, `places` its location there; without
     `places` it is looked up by name on every open. `requires` is what the WACZ names as required.
+    A `growing` file is still being written: only its first `size` bytes are read.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ArchiveSource:
     member: str = ""
     places: Places = ()
     requires: tuple[RequiredFile, ...] = field(default=(), compare=False)
+    growing: bool = False
 
     def open(self) -> BinaryIO:
         """Return the stored bytes of the file; the caller closes.
@@ -50,6 +53,8 @@ class ArchiveSource:
         """
         try:
             handle = open_path(self.path)
+            if self.growing:
+                return window(handle, 0, self.size or 0)
             return open_member(handle, self.member, self.places) if self.member else handle
         except OSError as error:
             raise SourceError.translated(
@@ -243,20 +248,34 @@ def open_path(path: str) -> BinaryIO:
     """Return the bytes at a path or address, or standard input; the caller closes.
 
     Raises SourceError or OSError if that fails. Irregular files (devices, named pipes) may be
-    endless, and are not read.
+    endless, and are not read. A file that is still being written is found by its later name.
     """
     if path == STANDARD_INPUT:
         return sys.stdin.buffer
     if is_address(path):
         return address_stream(path)
-    # a named pipe must not make this wait for a writer
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = _opened(path)
+    except FileNotFoundError:
+        with suppress(FileNotFoundError):
+            return os.fdopen(_opened(path + OPEN_SUFFIX), "rb")
+        descriptor = _opened(path)  # where it was closed meanwhile
     try:
         _check_regular(path, os.fstat(descriptor))
     except SourceError:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "rb")
+
+
+def _opened(path: str) -> int:
+    # a named pipe must not make this wait for a writer
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def is_present(path: str) -> bool:
+    """Return whether a file exists, under its name or as one that is still being written."""
+    return is_address(path) or any(map(os.path.exists, (path, path + OPEN_SUFFIX)))
 
 
 def _check_regular(path: str, status: os.stat_result) -> None:
@@ -266,116 +285,3 @@ def _check_regular(path: str, status: os.stat_result) -> None:
 
 def _real(path: str) -> str:
     return path if path == STANDARD_INPUT or is_address(path) else os.path.realpath(path)
-
-
-_CHUNK_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Size and CRC-32 of a file ("" for standard input), and mismatches with declared values.
-
-    `errors` are of a WARC in a WACZ: kind `zip` if the checksum in the ZIP file does not match,
-    kind `digest` if the one in `datapackage.json` does not.
-    """
-
-    checksum: str
-    errors: tuple[ReadError, ...] = ()
-
-
-def contents_of(source: ArchiveSource) -> Contents:
-    """Return the checksum of a file and its mismatches with declared values.
-
-    Raises SourceError if the file cannot be read.
-    """
-    if source.path == STANDARD_INPUT:
-        return Contents("")
-    digest = source.places[-1].digest if source.places else ""
-    try:
-        with source.open() as handle:
-            if is_address(source.path) and source.size is not None:
-                return Contents(f"{source.size}~{_crc_of_ends(handle, source.size):08x}")
-            summed = _Summed(digest.partition(":")[0])
-            summed.add(handle)
-    except OSError as error:
-        raise SourceError.translated(
-            "%(path)s cannot be read: %(reason)s", path=source.path, reason=error
-        ) from error
-    return Contents(summed.checksum, tuple(_differences(source, summed)))
-
-
-def checksum(source: ArchiveSource) -> str:
-    """Return size and CRC-32 of a file, "" for standard input.
-
-    Enough to recognize another file of the same name, and several times as fast as a cryptographic
-    hash. For an address only the first and last MiB are fetched. Raises SourceError if the file
-    cannot be read.
-    """
-    return contents_of(source).checksum
-
-
-def checksum_of_start(source: ArchiveSource, size: int) -> str:
-    """Return the `checksum` that a file on disk had at a size of `size` bytes.
-
-    Raises SourceError if the file cannot be read.
-    """
-    try:
-        with source.open() as handle:
-            summed = _Summed("")
-            summed.add(handle, size)
-    except OSError as error:
-        raise SourceError.translated(
-            "%(path)s cannot be read: %(reason)s", path=source.path, reason=error
-        ) from error
-    return summed.checksum
-
-
-class _Summed:
-    """Size, CRC-32 and a digest of bytes; `is_whole` until a damaged place ends them."""
-
-    def __init__(self, algorithm: str) -> None:
-        self.size = self.crc = 0
-        self.is_whole = True
-        self._algorithm = algorithm
-        self._hasher = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
-
-    def add(self, handle: BinaryIO, limit: int = sys.maxsize) -> None:
-        """Add the bytes of a file, up to a limit."""
-        try:
-            while block := handle.read(min(_CHUNK_BYTES, limit - self.size)):
-                self.crc = isal_zlib.crc32(block, self.crc)
-                self.size += len(block)
-                if self._hasher is not None:
-                    self._hasher.update(block)
-        except FormatError:
-            self.is_whole = False  # whoever reads the records tells why
-
-    @property
-    def checksum(self) -> str:
-        return f"{self.size}-{self.crc:08x}"
-
-    @property
-    def digest(self) -> str:
-        return digest_of(self._algorithm, self._hasher.digest()) if self._hasher else ""
-
-
-def _differences(source: ArchiveSource, summed: _Summed) -> Iterator[ReadError]:
-    if not source.places or not summed.is_whole:
-        return
-    told = source.places[-1]
-    if told.crc not in (None, summed.crc):
-        message = (
-            f"the checksum in its zip file is {told.crc:08x}, that of its bytes {summed.crc:08x}"
-        )
-        yield ReadError(source.name, None, "zip", message)
-    if told.digest and told.digest != summed.digest:
-        message = f"datapackage.json says {told.digest}, the digest of its bytes is {summed.digest}"
-        yield ReadError(source.name, None, "digest", message)
-
-
-def _crc_of_ends(handle: BinaryIO, size: int) -> int:
-    crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES))
-    if size > _CHUNK_BYTES:
-        handle.seek(max(_CHUNK_BYTES, size - _CHUNK_BYTES))
-        crc = isal_zlib.crc32(handle.read(_CHUNK_BYTES), crc)
-    return crc

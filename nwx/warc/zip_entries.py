@@ -194,6 +194,11 @@ def open_entry(handle: BinaryIO, entry: ZipEntry, *, closes: bool = True) -> Bin
     return cast("BinaryIO", _Inflated(stored, most, exactly=entry.bytes is not None))
 
 
+def window(handle: BinaryIO, start: int, length: int) -> BinaryIO:
+    """Return a stretch of a file as a file; closing it closes both."""
+    return cast("BinaryIO", _Window(handle, start, length, closes=True))
+
+
 class _Reading(io.RawIOBase):
     """A stream of bytes that is read from a place which can be moved."""
 

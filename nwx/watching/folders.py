@@ -12,18 +12,18 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nwx.engine.base import Engine
 from nwx.errors import SourceConflictError, SourceError
-from nwx.keys import id_of_capture
-from nwx.model import Batch, Capture, IndexName, SourceFile
-from nwx.warc.reader import ArchiveReader, CaptureRecord
-from nwx.warc.sources import ArchiveSource, checksum, checksum_of_start, is_archive_name
+from nwx.warc.checksums import checksum
+from nwx.warc.sources import OPEN_SUFFIX, ArchiveSource, is_archive_name
+
+_GROWING_SECONDS, _WRITTEN_SECONDS = 0.5, 60.0
+"""How often files are read while they are written, and until how long after their last change."""
 
 
 class _State(NamedTuple):
@@ -44,6 +44,19 @@ class _Sight:
     looks: int = 1
     closed: bool = False
     dealt_with: bool = False
+    is_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingFile:
+    """A file that may still be written: its name once it is closed, and its size.
+
+    It `is_quiet` if it did not change between two looks.
+    """
+
+    path: Path
+    size: int
+    is_quiet: bool
 
 
 class Folders:
@@ -66,22 +79,19 @@ class Folders:
         self._without = {os.path.realpath(folder) for folder in without}
         self._on_error = on_error
         self._sights: dict[str, _Sight] = {}
-        self._being_written: set[tuple[int, int]] = set()
+        self._open: dict[str, _Sight] = {}
 
     def look(self) -> list[Path]:
         """Return the files that are whole now, the oldest first."""
         now, clock = time.monotonic(), time.time()
-        found: dict[str, _State] = {}
-        being_written: set[tuple[int, int]] = set()
+        before, were_open = self._sights, self._open
+        inodes = {sight.state[2:] for sight in were_open.values()}
+        self._sights, self._open = {}, {}
         for path, state in self._files():
-            if is_archive_name(path):
-                found[path] = state
-            else:
-                being_written.add((state.device, state.inode))
-        before, self._sights = self._sights, {}
-        for path, state in found.items():
-            self._sights[path] = self._seen(before.get(path), state, now)
-        self._being_written = being_written
+            known, sights = (
+                (before, self._sights) if is_archive_name(path) else (were_open, self._open)
+            )
+            sights[path] = _seen(known.get(path), state, now, closed=state[2:] in inodes)
         whole = [
             (sight.state.modified_ns, path)
             for path, sight in self._sights.items()
@@ -89,21 +99,39 @@ class Folders:
         ]
         return [Path(path) for _, path in sorted(whole)]
 
+    def growing(self) -> list[GrowingFile]:
+        """Return the files of the last look that are not whole, and have more to read."""
+        found = {
+            path.removesuffix(OPEN_SUFFIX): sight
+            for path, sight in (*self._open.items(), *self._sights.items())
+        }
+        return [
+            GrowingFile(Path(path), sight.state.size, sight.looks > 1)
+            for path, sight in found.items()
+            if not (sight.dealt_with or sight.is_read) and is_archive_name(path)
+        ]
+
+    def pause(self, most: float) -> float:
+        """Return the seconds until the next look, fewer while files are written."""
+        newest = time.monotonic() - _WRITTEN_SECONDS
+        sights = (*self._open.values(), *self._sights.values())
+        is_written = any(sight.since > newest and not sight.dealt_with for sight in sights)
+        return min(most, _GROWING_SECONDS) if is_written else most
+
     def dealt_with(self, path: Path) -> None:
         """Do not return a file again until it changes."""
-        sight = self._sights.get(str(path))
-        if sight is not None:
+        if sight := self._sights.get(str(path)):
             sight.dealt_with = True
+
+    def is_read(self, path: Path) -> None:
+        """Do not return a growing file again until it changes."""
+        for sight in (self._sights.get(str(path)), self._open.get(f"{path}{OPEN_SUFFIX}")):
+            if sight:
+                sight.is_read = True
 
     def settling(self) -> bool:
         """Return whether the last poll found files that may be complete soon."""
         return any(sight.looks == 1 and not sight.dealt_with for sight in self._sights.values())
-
-    def _seen(self, before: _Sight | None, state: _State, now: float) -> _Sight:
-        if before is not None and before.state == state:
-            before.looks += 1
-            return before
-        return _Sight(state, now, closed=(state.device, state.inode) in self._being_written)
 
     def _is_whole(self, sight: _Sight, now: float, clock: float) -> bool:
         if sight.dealt_with:
@@ -134,6 +162,13 @@ class Folders:
         except OSError as error:
             self._on_error(error)
             return []
+
+
+def _seen(before: _Sight | None, state: _State, now: float, *, closed: bool) -> _Sight:
+    if before is not None and before.state == state:
+        before.looks += 1
+        return before
+    return _Sight(state, now, closed=closed)
 
 
 @contextmanager
@@ -188,59 +223,6 @@ def is_locked(path: str) -> bool:
         # It cannot be opened, or there are no locks here: the import tells what is wrong.
         return False
     return False
-
-
-def read_grown_again(
-    engine: Engine, sources: Iterable[ArchiveSource], ledger: Mapping[str, SourceFile]
-) -> None:
-    """Mark files that have grown as unfinished in the ledger.
-
-    Their entries in the archive are unchanged, since ids derive from locations, except the record
-    that was cut off at the former end of the file, which is deleted.
-    """
-    for source in sources:
-        entry = ledger.get(source.name)
-        if entry is None or source.size is None or not _has_grown(source, entry):
-            continue
-        content = checksum_of_start(source, source.size)
-        fresh = replace(entry, size=source.size, checksum=content)
-        if entry.finished:
-            _forget(engine, list(_cut(source, entry)))
-            fresh = replace(fresh, done_to=0, finished=False, counts={})
-        engine.write(Batch(files=(fresh,)))
-
-
-def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Return whether a file is in the ledger under the same path and has grown at its end."""
-    if source.member or source.path != entry.path or entry.size is None:
-        return False
-    if source.size is None or source.size <= entry.size:
-        return False
-    try:
-        return checksum_of_start(source, entry.size) == entry.checksum
-    except SourceError:
-        return False  # the import says why
-
-
-def _cut(source: ArchiveSource, entry: SourceFile) -> Iterator[Capture]:
-    """Yield the captures whose records extend past the former end of the file."""
-    end = entry.size or 0
-    for item in ArchiveReader(source, entry.collection):
-        if isinstance(item, CaptureRecord):
-            capture = item.capture
-            if capture.source_file_offset >= end:
-                return
-            if capture.source_file_offset + (capture.record_length or end) > end:
-                yield capture
-
-
-def _forget(engine: Engine, captures: list[Capture]) -> None:
-    """Delete captures, and the documents that were made from them."""
-    places = {id_of_capture(capture) for capture in captures}
-    documents = engine.documents([capture.document_id for capture in captures])
-    made = [id for id, document in documents.items() if id_of_capture(document.capture) in places]
-    engine.delete(IndexName.DOCUMENTS, made)
-    engine.delete(IndexName.CAPTURES, places)
 
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

@@ -16,12 +16,14 @@ from nwx.errors import (
     EngineUnavailableError,
     SourceError,
 )
-from nwx.importing import ImportOptions, import_files
+from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource, checksum, expand
+from nwx.warc.checksums import checksum
+from nwx.warc.sources import ArchiveSource, expand
 from nwx.watching.events import Event, EventKind, WatchReport
-from nwx.watching.folders import Folders, held, make_folder, move_file, read_grown_again
+from nwx.watching.folders import Folders, held, make_folder, move_file
+from nwx.watching.grown_files import grown_sources, read_grown_again
 
 _AWAY = (EngineUnavailableError, EngineBusyError, EngineFullError)
 _BATCH_FILES = 32
@@ -116,14 +118,17 @@ class _Watch:
     def run(self) -> WatchReport:
         while not self._stopping():
             whole = self._folders.look()
-            if whole or not self._has_archive:
-                self._load_all(whole)
+            growing = []
+            if self._has_archive and not self._options.once:
+                growing = grown_sources(self._folders, whole, self._ledger)
+            if whole or growing or not self._has_archive:
+                self._load_all(whole, growing)
             if self._listener and self._has_archive and not whole:
                 self._listener.idle()
             if self._options.once and not whole and not self._folders.settling():
                 break
             if not self._away and not (whole and self._options.once):
-                self._rest(self._options.interval_seconds)
+                self._rest(self._folders.pause(self._options.interval_seconds))
         return self._report
 
     def _tell(self, event: Event) -> None:
@@ -137,7 +142,7 @@ class _Watch:
             message = f"the folder cannot be read: {error.strerror}"
             self._tell(Event(EventKind.FAILED, str(error.filename), message))
 
-    def _load_all(self, paths: list[Path]) -> None:
+    def _load_all(self, paths: list[Path], growing: Sequence[ArchiveSource]) -> None:
         """Load files into the archive, created if missing; wait while it is unavailable."""
         try:
             with open_engine(self._settings) as engine:
@@ -149,6 +154,9 @@ class _Watch:
                     if self._stopping():
                         return
                     self._load(engine, batch)
+                if growing:
+                    self._import(engine, growing)
+                    self._read_ledger(engine)
         except _AWAY as error:
             if self._options.once:
                 raise
@@ -200,14 +208,7 @@ class _Watch:
         read_grown_again(engine, sources, before)
         found: list[ArchiveSource | ReadError] = [*sources]
         found += (error for file in files for error in file.errors)
-        report = import_files(
-            engine,
-            self._settings,
-            found,
-            self._options.imports,
-            stopping=self._stopping,
-            on_documents=self._listener.on_documents if self._listener else None,
-        )
+        report = self._import(engine, found)
         if report.interrupted:
             return
         self._read_ledger(engine)
@@ -220,6 +221,16 @@ class _Watch:
             else:
                 loaded.append((file, errors))
         self._settle(engine, loaded, before)
+
+    def _import(self, engine: Engine, sources: Sequence[ArchiveSource | ReadError]) -> ImportReport:
+        return import_files(
+            engine,
+            self._settings,
+            sources,
+            self._options.imports,
+            stopping=self._stopping,
+            on_documents=self._listener.on_documents if self._listener else None,
+        )
 
     def _problem(self, file: _File, errors: tuple[ReadError, ...]) -> str:
         """Return why a file is not in the archive, "" where all of it is."""

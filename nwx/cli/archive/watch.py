@@ -78,13 +78,14 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Import archive files from folders as a crawler closes them.
+    """Import archive files from folders as a crawler writes them.
 
     Runs until Ctrl-C. DIR and all folders below it are scanned repeatedly. A
-    file is imported when the crawler renames it from NAME.open to NAME, or when
-    it has not changed for --settle seconds. Files stay where they are unless
-    --completed names a folder: imported files are moved there. Files keep their
-    names, and no existing file is overwritten.
+    file is complete when the crawler renames it from NAME.open to NAME, or when
+    it has not changed for --settle seconds; before, its complete records are
+    imported as it grows. Complete files stay where they are unless --completed
+    names a folder: they are moved there. Files keep their names, and no
+    existing file is overwritten.
 
     Each file is imported exactly once, even if any process is killed. A file
     that cannot be imported is reported once and left in place, or moved to

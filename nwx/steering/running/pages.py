@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 from typing import NamedTuple, Self
 
 from nwx.captures import PagePlace, page_places
@@ -18,7 +17,7 @@ from nwx.steering.analysis.page_view import PageView, page_view, page_view_of_do
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urlkeys import urlkey
 from nwx.warc.reader import ArchiveReader, CaptureRecord, StoredPayload
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, is_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def _stored_payload(task: PageTask) -> StoredPayload | None:
     A payload stored in another file is not read.
     """
     place, source = task.place, task.source
-    if source is None or ("://" not in source.path and not Path(source.path).exists()):
+    if source is None or not is_present(source.path):
         return None
     reader = ArchiveReader(source, place.collection, start=place.offset)
     for item in reader:

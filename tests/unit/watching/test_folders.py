@@ -4,20 +4,13 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceConflictError, SourceError
-from nwx.model import Batch, SourceFile
-from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource, checksum_of_start
-from nwx.watching.folders import Folders, held, is_locked, move_file, read_grown_again
-from tests.warcs import Page, html, write_warc
+from nwx.watching.folders import Folders, held, is_locked, move_file
 
 NEVER = 3_600.0
 
@@ -71,6 +64,25 @@ def test_a_file_that_its_writer_has_renamed_is_whole_at_once(tmp_path: Path, end
     assert folders.look() == []
     writing.rename(tmp_path / "a.warc.gz")
     assert folders.look() == [tmp_path / "a.warc.gz"]
+
+
+@pytest.mark.parametrize("ending", ["", ".open"])
+def test_a_file_that_is_written_is_growing_until_it_is_read(tmp_path: Path, ending: str) -> None:
+    writing = tmp_path / f"a.warc.gz{ending}"
+    (tmp_path / "b.warc.gz.part").write_bytes(b"x")
+    folders = Folders([tmp_path], NEVER)
+    for size in (1, 2):
+        writing.write_bytes(b"x" * size)
+        folders.look()
+        (file,) = folders.growing()
+        assert (file.path, file.size, file.is_quiet) == (tmp_path / "a.warc.gz", size, False)
+    assert folders.pause(2.0) < 1
+    folders.look()
+    (file,) = folders.growing()
+    assert file.is_quiet
+    folders.is_read(file.path)
+    folders.look()
+    assert folders.growing() == []
 
 
 def test_what_is_dealt_with_comes_again_only_when_it_changes(tmp_path: Path) -> None:
@@ -147,55 +159,6 @@ def test_a_folder_is_watched_by_one_at_a_time(tmp_path: Path) -> None:
 def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be watched"), held([tmp_path / "gone"]):
         pass
-
-
-PAGES = [Page(f"http://a.example/{n}", "20150101000000", html("A", f"text {n}")) for n in range(3)]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with open_engine(Settings(engine=str(tmp_path / "archive"))) as opened:
-        yield opened
-
-
-def _source(path: Path) -> ArchiveSource:
-    return ArchiveSource(path.name, str(path), path.stat().st_size)
-
-
-def _imported(path: Path) -> SourceFile:
-    source = _source(path)
-    size = path.stat().st_size
-    content = checksum_of_start(source, size)
-    return SourceFile("web", path.name, str(path), size, content, size, finished=True)
-
-
-def test_a_file_with_more_at_its_end_is_not_done(engine: Engine, tmp_path: Path) -> None:
-    path = write_warc(tmp_path / "a.warc.gz", PAGES[:2])
-    entry = _imported(path)
-    engine.write(Batch(files=(entry,)))
-    write_warc(path, PAGES)
-    read_grown_again(engine, [_source(path)], {entry.name: entry})
-    engine.refresh()
-    (found,) = engine.files()
-    assert (found.finished, found.done_to, found.size) == (False, 0, path.stat().st_size)
-    assert found.checksum != entry.checksum
-
-
-@pytest.mark.parametrize("change", ["none", "other content", "moved", "unknown"])
-def test_other_files_stay_as_they_are(engine: Engine, tmp_path: Path, change: str) -> None:
-    path = write_warc(tmp_path / "a.warc.gz", PAGES[:2])
-    entry = _imported(path)
-    if change == "other content":
-        write_warc(path, PAGES[::-1])
-    elif change != "none":
-        write_warc(path, PAGES)
-    if change == "moved":
-        entry = replace(entry, path="/elsewhere/a.warc.gz")
-    engine.write(Batch(files=(entry,)))
-    ledger = {} if change == "unknown" else {entry.name: entry}
-    read_grown_again(engine, [_source(path)], ledger)
-    engine.refresh()
-    assert engine.files() == [entry]
 
 
 @pytest.fixture

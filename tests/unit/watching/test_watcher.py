@@ -29,7 +29,7 @@ class Archive:
         self.incoming, self.done, self.failed = (
             folder / name for name in ("incoming", "done", "failed")
         )
-        self.incoming.mkdir()
+        self.incoming.mkdir(parents=True)
 
     def watch(self, options: WatchOptions = ONCE, **more: Any) -> list[Event]:
         events: list[Event] = []
@@ -277,6 +277,38 @@ def test_a_watch_follows_a_crawl(archive: Archive) -> None:
 
     (event,) = _until(archive, options, crawled)
     assert event.kind is EventKind.LOADED
+
+
+def test_a_file_that_is_written_is_read_as_it_grows(archive: Archive, tmp_path: Path) -> None:
+    """By one watch after the other; in the end all is as if it had been imported whole."""
+    pages = many_pages(20)
+    whole = write_warc(tmp_path / "a.warc.gz", pages).read_bytes()
+    writing = archive.incoming / "a.warc.gz.open"
+    options = replace(ONCE, once=False, settle_seconds=3_600)
+    known = 0
+    for cut in (len(whole) // 3, len(whole) // 3 + 1, len(whole) // 2, len(whole)):
+        writing.write_bytes(whole[:cut])
+        looks: list[int] = []
+        watch(
+            archive.settings,
+            [archive.incoming],
+            options,
+            lambda event: pytest.fail(str(event)),
+            stopping=lambda looks=looks: looks.append(1) or len(looks) > 12,  # type: ignore[func-returns-value]
+        )
+        before, known = known, archive.captures()
+        assert known > before or cut == len(whole) // 3 + 1
+    assert known == len(pages)
+    assert not archive.files()["a.warc.gz"].finished
+    writing.rename(archive.incoming / "a.warc.gz")
+    (event,) = archive.watch()
+    assert (event.kind, event.captures, event.errors_total) == (EventKind.LOADED, len(pages), 0)
+    grown = archive.files()["a.warc.gz"]
+    calm = Archive(tmp_path / "calm")
+    write_warc(calm.incoming / "a.warc.gz", pages)
+    calm.watch()
+    assert replace(grown, path="") == replace(calm.files()["a.warc.gz"], path="")
+    assert archive.captures() == calm.captures()
 
 
 def test_two_watches_of_one_folder_are_refused(archive: Archive) -> None:
