@@ -62,7 +62,7 @@ def steering(
     feeding = ["heritrix", str(job.folder), "--crawl", CRAWL, "--ahead", str(AHEAD)]
     with (
         place.started(*watching, "--json") as watch,
-        place.started(*feeding, "--interval", "0.2", "--close-after", "1") as feed,
+        place.started(*feeding, "--interval", "0.2") as feed,
     ):
         yield [watch, feed]
 

@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 @option.value(
     "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=25
 )
-@option.seconds(
-    "--close-after",
-    "Time after which Heritrix closes a WARC file, so that nwx can read it; 0 for never.",
-    into="close_seconds",
-    default=60.0,
-)
 @option.value(
     "--lease",
     click.FloatRange(60, 86_400),

@@ -29,13 +29,10 @@ class FeedOptions:
 
     Heritrix has at most `ahead` URLs waiting: a small number follows the priorities closely, a
     large one keeps it busy at many hosts. A URL not fetched after `lease_seconds` is given again.
-    WARC files are closed at most `close_seconds` after a page was written, and as soon as Heritrix
-    has nothing left to fetch; 0 leaves them to Heritrix.
     """
 
     ahead: int = 25
     lease_seconds: float = 3600.0
-    close_seconds: float = 60.0
 
 
 @dataclass(slots=True)
@@ -64,12 +61,6 @@ class HeritrixFeed:
     clock: Callable[[], float] = time.time
     counts: FeedCounts = field(default_factory=FeedCounts)
     _launch: str = ""
-    _unclosed: bool = True
-    _written_since: float = 0.0
-
-    def __post_init__(self) -> None:
-        # Pages that were written before are in a file that may still be open.
-        self._written_since = self.clock()
 
     def turn(self) -> bool:
         """Finish fetched URLs and give more; return whether anything changed."""
@@ -79,9 +70,7 @@ class HeritrixFeed:
         fetched = self._take_fetches(launch)
         if launch != self._launch:
             self._give_again(launch)
-        given = self._give_more()
-        self._close_files()
-        return fetched or given
+        return self._give_more() or fetched
 
     def _take_fetches(self, launch: str) -> bool:
         """Finish the URLs that Heritrix has logged, first from the previous launch."""
@@ -99,8 +88,6 @@ class HeritrixFeed:
                     self.state.drop(url.key for url in done)
                     self.state.set_log_place(place)
                 self.counts.fetched += len(done)
-        if any_found and not self._unclosed:
-            self._unclosed, self._written_since = True, self.clock()
         return any_found
 
     def _give_again(self, launch: str) -> None:
@@ -168,18 +155,6 @@ class HeritrixFeed:
     def _line(self, url: ScheduledUrl) -> ScheduleLine:
         linking = self.state.fetched(url_identity(url.via)) if url.via else None
         return ScheduleLine(url.url, f"{linking.hops if linking else ''}L", url.via, url.again)
-
-    def _close_files(self) -> None:
-        """Have WARC files closed when it is time, so that nwx reads the pages in them."""
-        if not self._unclosed or not self.options.close_seconds:
-            return
-        now = self.clock()
-        idle = self.state.open_count(now) == 0
-        if idle or now - self._written_since >= self.options.close_seconds:
-            with self.state.changing():
-                number = self.state.next_number()
-            self.job.close_files(number)
-            self._unclosed = False
 
 
 _AWAY = (CrawlerUnavailableError, EngineBusyError, EngineUnavailableError, SourceError)

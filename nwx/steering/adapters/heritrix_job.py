@@ -15,14 +15,6 @@ from nwx.values.crawl_log import LoggedFetch
 from nwx.values.urls import clean_url
 from nwx.warc.sources import is_archive_name
 
-_CLOSE_FILES = """\
-pool = appCtx.getBean("warcWriter").pool
-for (int open = pool.numActive + pool.numIdle; open > 0; open--) {
-  pool.destroyWriter(pool.borrowFile())
-}
-"""
-"""Closes the WARC files that are being written; the next record begins a new one."""
-
 
 class ScheduleLine(NamedTuple):
     """A URL for Heritrix: its hops from a seed, and the page that links to it.
@@ -73,10 +65,6 @@ class HeritrixJob:
         return any(self._actions.glob(f"{_name(number)}.*")) or any(
             done.glob(f"*.{_name(number)}.*")
         )
-
-    def close_files(self, number: int) -> None:
-        """Have the WARC files closed that are being written."""
-        self._act(f"{_name(number)}.groovy", _CLOSE_FILES)
 
     def close_abandoned(self, launch: str) -> None:
         """Rename the WARC files that an ended launch left open to the names of closed ones.

@@ -64,7 +64,7 @@ def state(tmp_path: Path) -> Iterator[FeedState]:
 
 
 def feed_of(job: Job, state: FeedState, queue: FakeQueue, ahead: int = 3) -> HeritrixFeed:
-    options = FeedOptions(ahead=ahead, close_seconds=0)
+    options = FeedOptions(ahead=ahead)
     return HeritrixFeed(HeritrixJob(job.folder), state, queue, options)
 
 
@@ -194,7 +194,7 @@ def test_urls_that_heritrix_never_logs_hold_up_no_others(
 ) -> None:
     now = 0.0
     job.launch("first")
-    options = FeedOptions(ahead=2, lease_seconds=600, close_seconds=0)
+    options = FeedOptions(ahead=2, lease_seconds=600)
     feed = HeritrixFeed(HeritrixJob(job.folder), state, queue, options, lambda: now)
     feed.turn()
     now = 599.0
@@ -202,31 +202,6 @@ def test_urls_that_heritrix_never_logs_hold_up_no_others(
     now = 601.0
     assert feed.turn()
     assert job.read_actions() == {".schedule": URLS[:4]}
-
-
-def test_files_are_closed_when_nothing_is_left_or_time_has_passed(
-    job: Job, state: FeedState, queue: FakeQueue
-) -> None:
-    now = 0.0
-    job.launch("first")
-    options = FeedOptions(ahead=2, close_seconds=60)
-    feed = HeritrixFeed(HeritrixJob(job.folder), state, queue, options, lambda: now)
-    feed.turn()
-    now = 61.0
-    feed.turn()
-    assert ".groovy" in job.read_actions(), "what an earlier feed may have left open"
-    job.fetch(URLS[0])
-    feed.turn()
-    assert ".groovy" not in job.read_actions()
-    now = 122.0
-    feed.turn()
-    assert ".groovy" in job.read_actions()
-    queue.waiting = {}
-    job.fetch(URLS[1], URLS[2])
-    feed.turn()
-    assert ".groovy" in job.read_actions()
-    feed.turn()
-    assert job.read_actions() == {}
 
 
 @dataclass

@@ -47,13 +47,13 @@ def test_a_page_before_that_is_no_url_is_left_out(job: HeritrixJob) -> None:
 
 
 def test_a_file_was_given_when_it_waits_or_was_read_by_that_launch(job: HeritrixJob) -> None:
-    job.close_files(3)
+    job.schedule([ScheduleLine("http://a.example/1", "L", "")], 3)
     assert job.was_given(3, "first")
     assert not job.was_given(4, "first")
     done = job.folder / "first" / "actions-done"
     done.mkdir(parents=True)
-    (job.folder / "action" / "nwx-000000000003.groovy").rename(
-        done / "20260101000000000.nwx-000000000003.groovy"
+    (job.folder / "action" / "nwx-000000000003.schedule").rename(
+        done / "20260101000000000.nwx-000000000003.schedule"
     )
     assert job.was_given(3, "first")
     assert not job.was_given(3, "second")
