@@ -35,6 +35,7 @@ _FAVICON_TYPES = ("image/x-icon", "image/vnd.microsoft.icon")
 _EXIF_START = 1 << 16
 _UNKNOWN = "UNKNOWN"
 _HEAD_BYTES, _TAIL_BYTES = 4 << 10, 1 << 10
+_PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8")
 
 
 class Exchange:
@@ -141,39 +142,58 @@ def _scanner() -> Any:
     return import_module("pygfried").Scanner()
 
 
-@cache
-def _scanned_files() -> Path:
-    """Return the folder of the files that siegfried reads, one an extension: kept, as new ones cost
-    half as much as their scan."""
-    folder = tempfile.mkdtemp(prefix="nwx-format-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+class _ScannedFile:
+    """The one file that siegfried reads, with a link for each extension: new files cost half as
+    much as their scan."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="nwx-format-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        self._path, self._links = Path(folder, "payload"), set[str]()
+        self._file = self._path.open("wb", buffering=0)
+
+    def write(self, data: bytes, extension: str) -> Path:
+        """Write the file anew; return its path with an extension."""
+        os.pwrite(self._file.fileno(), data, 0)
+        os.ftruncate(self._file.fileno(), len(data))
+        path = self._path.with_suffix(f".{extension or '_'}")
+        if extension not in self._links:
+            path.symlink_to(self._path)
+            self._links.add(extension)
+        return path
+
+
+_scanned_file = cache(_ScannedFile)
 
 
 def _format(exchange: Exchange) -> EnrichedFields:
     """Return the PRONOM id and type of a payload by its bytes, its extension where they say little.
 
-    siegfried reads files only. Of texts it gets the beginning and the end: it searches them for
-    patterns, at twice the cost, and finds the same formats.
+    siegfried reads files only. Of texts and pictures it gets the beginning and the end: it searches
+    them for patterns, at twice the cost or more, and finds the same formats.
     """
     data = exchange.data
-    if exchange.capture.content_type_norm in _TEXTS and len(data) > _HEAD_BYTES + _TAIL_BYTES:
+    in_parts = exchange.capture.content_type_norm in _TEXTS or data.startswith(_PICTURES)
+    if in_parts and len(data) > _HEAD_BYTES + _TAIL_BYTES:
         data = data[:_HEAD_BYTES] + data[-_TAIL_BYTES:]
-    path = Path(_scanned_files(), f"payload.{exchange.extension or '_'}")
-    path.write_bytes(data)
-    failures = import_module("pygfried").GoError
+    path = _scanned_file().write(data, exchange.extension)
     try:
-        files = _scanner().identify(str(path), detailed=True)["files"]
-    except failures:
+        puid = _scanner().identify(str(path))
+        if puid not in _types:
+            _types[puid] = _type(_scanner().identify(str(path), detailed=True))
+    except import_module("pygfried").GoError:
         return {}
-    finally:
-        os.truncate(path, 0)
-    match = files[0]["matches"][0] if files and files[0]["matches"] else {}
-    if match.get("id", _UNKNOWN) == _UNKNOWN:
-        return {}
-    media_type, version = match.get("mime", "").partition(",")[0].strip(), match.get("version", "")
-    full = f"{media_type}; version={version}" if media_type and version else media_type
-    return {"puid": match["id"], "content_type_droid": full}
+    return {"puid": puid, "content_type_droid": _types[puid]} if puid != _UNKNOWN else {}
+
+
+_types: dict[str | None, str] = {None: "", _UNKNOWN: ""}
+"""The types of PRONOM ids: details cost a third more."""
+
+
+def _type(found: Mapping[str, Any]) -> str:
+    match = found["files"][0]["matches"][0]
+    media_type, version = match["mime"].partition(",")[0].strip(), match["version"]
+    return f"{media_type}; version={version}" if media_type and version else media_type
 
 
 def _extension(exchange: Exchange) -> EnrichedFields:

@@ -31,9 +31,10 @@ _FIRST_YEAR = 1990
 _UNREAD = re.compile(
     r"<!--[^-]*+(?:-(?!->)[^-]*+)*+|<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/\1)[^<]*+)*+", re.I
 )
-_NAMES = re.compile(r"<([a-z][a-z0-9-]*+)", re.I)
-_TELLING = re.compile(r"<(meta|link|time)\b", re.I)
-_LINKING = re.compile(r"<a\b(?=[^<>]*(?:license|creativecommons))", re.I)
+_NAMES = re.compile(r"<([a-zA-Z][a-zA-Z0-9-]*+)")  # flags would halve its speed
+_TELLING = re.compile(r"<(?=[mltMLT])(meta|link|time)\b", re.I)
+_ANCHOR = re.compile(r"<a\b", re.I)
+_LICENSING = ("license", "creativecommons")
 _ATTRIBUTE = re.compile(
     r"[\s/]*+([^\s=>\"'/]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>]++)))?+"
 )
@@ -149,15 +150,25 @@ class PageMarkup:
                 if isinstance(found, str) and found.lower().startswith(("http:", "https:", "//")):
                     yield found
         links = [attributes for tag, attributes in self._tags if tag == "link"]
-        if "license" in self._visible or "creativecommons" in self._visible:
-            anchors = zip(_LINKING.finditer(self._visible), range(_MOST_TAGS), strict=False)
-            links += [self._attributes(one.end()) for one, _ in anchors]
+        links += [self._attributes(start + 2) for start in self._licensing_anchors()]
         for attributes in links:
             if "license" in attributes.get("rel", "").lower().split():
                 yield attributes.get("href", "")
         for attributes in links:
             if _CREATIVE_COMMONS.match(attributes.get("href", "").strip()):
                 yield attributes["href"]
+
+    def _licensing_anchors(self) -> list[int]:
+        """Return where anchors begin that tell of a licence."""
+        html, found = self._visible, set[int]()
+        for word in _LICENSING:
+            place = html.find(word)
+            while place >= 0 and len(found) < _MOST_TAGS:
+                start = html.rfind("<", max(0, place - _TAG_CHARACTERS), place)
+                if start >= 0 and _ANCHOR.match(html, start) and html.find(">", start, place) < 0:
+                    found.add(start)
+                place = html.find(word, place + len(word))
+        return sorted(found)
 
     def _license(self, address: str) -> str:
         address = address.strip()
@@ -203,7 +214,9 @@ class PageMarkup:
 
     def elements(self) -> tuple[tuple[str, int], ...]:
         """Return the names of elements and how often they occur, most frequent first."""
-        counts = Counter(map(str.lower, _NAMES.findall(self._visible)))
+        counts = Counter[str]()
+        for name, count in Counter(_NAMES.findall(self._visible)).items():
+            counts[name.lower()] += count
         ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
         return tuple(pair for pair in ordered if len(pair[0]) <= 64)[:_MOST_ELEMENTS]
 

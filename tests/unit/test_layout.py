@@ -44,6 +44,7 @@ TESTED_ELSEWHERE = {
     "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
     "nwx/dedup/redis_commands.py": "tests/cli/test_dedup_server.py",
     "nwx/engine/backups.py": "tests/unit/engine/embedded/test_backups.py",
+    "nwx/importing/enriched_record.py": "tests/conformance/test_fields.py",
     "nwx/importing/enrichment.py": "tests/conformance/test_fields.py",
     "nwx/extract/exif.py": "tests/unit/pictures/test_measures.py",
     "nwx/extract/page_fields.py": "tests/unit/extract/test_enrichers.py",

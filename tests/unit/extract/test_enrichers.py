@@ -81,6 +81,8 @@ def test_forms_of_dates(text: str, date: str) -> None:
          '"http://creativecommons.org/licenses/by/4.0"}}</script>', CC),
         ('<a href="http://[" rel="license">', ""),
         ('<a href="javascript:x" rel="license">', ""),
+        ('<A HREF=t REL=license>', "http://a.example/x/t"),
+        ('<abbr rel=license href=t>license<a href=u>license', ""),
     ],
 )  # fmt: skip
 def test_licenses_by_their_evidence(html: str, license: str) -> None:
@@ -121,6 +123,8 @@ def test_formats_by_signature() -> None:
     assert found == {"puid": "fmt/4", "content_type_droid": "image/gif; version=89a"}
     assert fields("format", b"\0\1\2\xff\xfe\0", "http://a.example/a") == {}
     assert fields("format", b"", "http://a.example/a") == {}
+    shorter = fields("format", b"%PDF", "http://a.example/a", content_type_norm="text")
+    assert shorter["puid"] == "x-fmt/111"  # nothing of a longer payload is left in the file
 
 
 def test_hashes_heads_and_photographs() -> None:
