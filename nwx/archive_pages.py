@@ -206,8 +206,7 @@ class ArchivePages(ArchiveWork):
         `order` is worst (first), or newest: the last checked first.
         """
         from nwx.answers.rows import PlaybackScores
-        from nwx.engine.indices.quality_index import QualityOrder
-        from nwx.engine.indices.review_index import review_index
+        from nwx.engine.indices.quality_index import QualityOrder, review_index
         from nwx.quality.scores import asked_scores
 
         asked = asked_scores(site, host, month, kind, collection)

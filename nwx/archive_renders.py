@@ -13,8 +13,7 @@ from nwx.errors import EngineError
 from nwx.values.timestamps import date_bound
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
-    from nwx.engine.indices.quality_index import PlaybackScore
-    from nwx.engine.indices.review_index import Review, ReviewCounts, ReviewIndex
+    from nwx.engine.indices.quality_index import PlaybackScore, Review, ReviewCounts, ReviewIndex
     from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, RenderTask
     from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
@@ -99,7 +98,7 @@ class ArchiveRenders(ArchiveWork):
         return site_changes(self._seen(), site, *dates, latest=latest)
 
     def _reviews(self) -> "ReviewIndex":
-        from nwx.engine.indices.review_index import review_index
+        from nwx.engine.indices.quality_index import review_index
 
         return review_index(self._seen())
 
@@ -118,7 +117,7 @@ class ArchiveRenders(ArchiveWork):
         `capture` is the id of a checked capture, or the URL of a page as captured nearest to `at`.
         Raises UsageError for another verdict, a malformed mark, and captures that are not there.
         """
-        from nwx.engine.indices.review_index import review_index
+        from nwx.engine.indices.quality_index import review_index
         from nwx.quality.reviews import made_review
 
         review = made_review(self._seen(), capture, at, verdict, note, marked, reviewer)
@@ -130,7 +129,7 @@ class ArchiveRenders(ArchiveWork):
         self, *, collection: str = "", reviewer: str = "", verdict: str = ""
     ) -> "Rows[Review]":
         """Return the reviews of captures, the worst first."""
-        from nwx.engine.indices.review_index import Review
+        from nwx.engine.indices.quality_index import Review
 
         index = self._reviews()
         return Rows(Review, lambda: index.reviews(collection, reviewer, verdict))

@@ -11,8 +11,7 @@ from nwx.answers.tables import ResultTable, bar_chart
 from nwx.cdx.layouts import CDX_FIELDS
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.filters import field_value, field_values
-from nwx.cdxserver.parameters import Parameters
-from nwx.cdxserver.query_model import PYWB, OutputForm
+from nwx.cdxserver.query_model import PYWB, OutputForm, Parameters
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource
 from nwx.engine.capture_index import CdxSpan

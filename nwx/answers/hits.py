@@ -17,7 +17,7 @@ from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
 from nwx.query.question import MAX_LIMIT, Question, resolve
 from nwx.query.rankings import SearchBy, most_words
-from nwx.values.csv_cells import BYTE_ORDER_MARK
+from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         QualityIndex,
         QualityOrder,
         QualityTotals,
+        ReviewIndex,
     )
-    from nwx.engine.indices.review_index import ReviewIndex
 
 
 _T = TypeVar("_T")

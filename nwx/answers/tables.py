@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from nwx.bulk.whole_files import whole_file
 from nwx.errors import UsageError
-from nwx.values.csv_cells import BYTE_ORDER_MARK, csv_lines
+from nwx.values.records import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
     import pandas as pd

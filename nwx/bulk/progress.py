@@ -1,14 +1,18 @@
-"""Progress reports of work, including work shared among processes."""
+"""Long work: progress (also among processes), batches, waiting for an engine that went away."""
 
 import mmap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from itertools import chain, islice, repeat
 from pathlib import Path
 from threading import Event, Thread
+from typing import TypeVar
 
 from nwx.bulk.whole_files import writing
 from nwx.data_classes import dataclass
+from nwx.errors import EngineUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +113,42 @@ def meanwhile(look: Callable[[], None], seconds: float) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
+
+
+_T = TypeVar("_T")
+
+
+def batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield values in lists of `size`, and what is left in a last one."""
+    waiting = iter(values)
+    while some := list(islice(waiting, size)):
+        yield some
+
+
+def retry_unavailable(
+    call: Callable[[], _T], seconds: float, give_up: Callable[[], bool] = lambda: False
+) -> _T:
+    """Return the result of `call`, retrying for `seconds` while its engine is unavailable.
+
+    Stops earlier when `give_up` returns True. Raises the last error then.
+    """
+    until = time.monotonic() + seconds
+    pauses = chain((0.5, 1, 2, 4), repeat(8))
+    while True:
+        try:
+            return call()
+        except EngineUnavailableError:
+            if not _rest(min(next(pauses), until - time.monotonic()), give_up):
+                raise
+
+
+def _rest(seconds: float, give_up: Callable[[], bool]) -> bool:
+    """Sleep; return whether to retry."""
+    if seconds <= 0:
+        return False
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if give_up():
+            return False
+        time.sleep(min(left, 0.2))
+    return not give_up()

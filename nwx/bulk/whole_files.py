@@ -1,10 +1,4 @@
-"""Files that appear complete or not at all, the errors of writing them, and checksums.
-
-Unfinished files and temporary folders have the host and the process in their names. The process
-holds a lock on them while it runs, which processes in other containers and on other hosts that
-share the disk see too. Without a lock they are removed once the process is known to be dead, or
-after an hour.
-"""
+"""Files that appear complete or not at all, errors of writing, checksums; streams of addresses."""
 
 import errno
 import fcntl
@@ -22,7 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from nwx.errors import EngineBusyError, EngineError, EngineFullError, SourceError
 
@@ -299,3 +293,27 @@ def unsealed_json(text: str) -> dict[str, Any]:
     if seal is not None and seal != zlib.crc32(json.dumps(entry).encode()):
         raise ValueError("its checksum differs")
     return entry
+
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def is_address(path: str) -> bool:
+    """Return whether a text is an address (http, s3), not a path."""
+    return _ADDRESS.match(path) is not None
+
+
+def address_stream(address: str) -> BinaryIO:
+    """Return the byte stream of an address; the caller closes it.
+
+    Raises SourceError or OSError if it cannot be read.
+    """
+    try:
+        import fsspec
+    except ImportError as error:
+        raise SourceError(f"{address} needs fsspec; install nwx with the extra `remote`") from error
+    with SourceError.instead_of(
+        (ImportError, ValueError, RuntimeError), f"{address} cannot be opened"
+    ):
+        handle: Any = fsspec.open(address, "rb").open()
+    return cast("BinaryIO", handle)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, cast
 
 from isal import isal_zlib
 
-from nwx.bulk.addresses import address_stream, is_address
+from nwx.bulk.whole_files import address_stream, is_address
 from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
 from nwx.cdx.rows import CdxRow, is_cdxj, parse_cdx, parse_cdxj, parse_listed
 from nwx.errors import CdxError, SourceError

@@ -11,8 +11,7 @@ from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.sources import RowSource, cdx_place, marks_of
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
-from nwx.engine.indices.alias_index import Alias, Aliases, AliasIndex
-from nwx.engine.indices.change_log import LoggedKind
+from nwx.engine.indices.change_log import Alias, Aliases, AliasIndex, LoggedKind
 from nwx.errors import UrlError
 from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url

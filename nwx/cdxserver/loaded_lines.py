@@ -19,7 +19,7 @@ from nwx.cdx.rows import (
 from nwx.cdxserver.aliases import store_aliases, without_alias_lines
 from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.engine.base import Engine
-from nwx.engine.indices.alias_index import Alias
+from nwx.engine.indices.change_log import Alias
 from nwx.errors import CdxError, EngineBusyError, FormatError
 from nwx.keys import capture_id, check_collection, document_id, document_key
 from nwx.model import Capture

@@ -13,16 +13,18 @@ from nwx.cdxserver.filters import (
     parse_collapse,
     parse_filter,
 )
-from nwx.cdxserver.parameters import LARGEST_LIMIT, Parameters, check_names
 from nwx.cdxserver.query_model import (
     DIALECTS,
+    LARGEST_LIMIT,
     CdxQuery,
     Dialect,
     MatchType,
     OutputForm,
     Paging,
+    Parameters,
     Resume,
     RowOrder,
+    check_names,
 )
 from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.errors import CdxQueryError, UrlError

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.checks.required_files import missing_files
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
@@ -17,7 +16,7 @@ from nwx.engine.indices.digest_index import pair_faults
 from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_id, capture_key, document_id, document_key, makes_document, precedence
-from nwx.links.checks import check_inlinks
+from nwx.links.build import check_inlinks
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName, ReadError, SourceFile
 from nwx.quality.scores import check_scores
 from nwx.query.question import Question

@@ -6,8 +6,8 @@ from itertools import islice
 
 from nwx.bulk.progress import ShowProgress
 from nwx.checks.agreement import NO_FAULTS, check
-from nwx.engine.backups import Verify, accept
 from nwx.engine.base import Engine, open_engine
+from nwx.engine.capabilities import Verify, accept
 from nwx.errors import EngineError, UsageError
 from nwx.settings import Settings
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.cdx.files import compression, read_cdx
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import (

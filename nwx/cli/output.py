@@ -16,7 +16,7 @@ import click
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.errors import UsageError
-from nwx.values.csv_cells import BYTE_ORDER_MARK, csv_lines
+from nwx.values.records import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
     from nwx.model import ReadError

@@ -23,7 +23,7 @@ from nwx.cdx.inputs import (
     ready_inputs,
     record_json,
 )
-from nwx.engine.access.purger import unpurged_dates
+from nwx.engine.access.access_index import unpurged_dates
 from nwx.engine.base import Engine
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.joined_dates import (

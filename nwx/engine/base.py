@@ -24,13 +24,10 @@ from nwx.values.urlkeys import urlkey
 _LOOKED_AT = 100
 
 if TYPE_CHECKING:
-    from nwx.engine.access.access_index import AccessIndex
-    from nwx.engine.access.purger import Purger
-    from nwx.engine.backups import Backups
-    from nwx.engine.capabilities import Damage
+    from nwx.engine.access.access_index import AccessIndex, Purger
+    from nwx.engine.capabilities import Backups, Damage
     from nwx.engine.facet_store import FacetStore
-    from nwx.engine.indices.alias_index import AliasIndex
-    from nwx.engine.indices.change_log import ChangeLog
+    from nwx.engine.indices.change_log import AliasIndex, ChangeLog
     from nwx.engine.indices.crawl_index import CrawlIndex
     from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
     from nwx.engine.indices.digest_index import DigestIndex
@@ -202,7 +199,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     @cached_property
     def aliases(self) -> "AliasIndex":
         """The aliases of URLs; others may use them while an import writes."""
-        from nwx.engine.indices.alias_index import AliasIndex
+        from nwx.engine.indices.change_log import AliasIndex
 
         seconds = 0.0 if self.traits.is_local else 1.0
         return AliasIndex(self.entry_store(IndexName.ALIASES), seconds)

@@ -1,4 +1,4 @@
-"""Small capabilities of an engine: the ledger of imported files, shards, damage of stored data."""
+"""Small capabilities of an engine: ledger of imported files, shards, backups, damage."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -229,3 +229,37 @@ def _blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
     if unknown := len(build.blobs.keys() - build.checksums.keys()):
         message = f"{unknown:,} files have no checksums, which older versions did not write"
         yield Damage(index, str(store.folder), message, UNCHECKED)
+
+
+Verify = Callable[[str], None]
+"""Checks the archive at an address; raises NwxError where something is wrong."""
+
+
+def accept(_: str) -> None:
+    """Check nothing."""
+
+
+class Backups(ABC):
+    """The backups of an archive at one place. Their names sort by the time they were made."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names of the complete backups, the oldest first."""
+
+    @abstractmethod
+    def make(self, name: str, verify: Verify, progress: ShowProgress) -> None:
+        """Copy the archive as it is at one moment, while others write to it.
+
+        A run that is killed leaves nothing that `names` lists, and so does one that `verify` ends.
+        """
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Delete a backup."""
+
+    @abstractmethod
+    def restore(self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool) -> None:
+        """Make the archive what it was, checked with `verify`; an existing one is to be `replaced`.
+
+        Raises SourceError, or UsageError, if it exists and is not to be replaced.
+        """

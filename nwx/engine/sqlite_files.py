@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.errors import EngineVersionError
 
 _WAIT_SECONDS = 60.0

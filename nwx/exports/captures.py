@@ -17,7 +17,7 @@ from nwx.facets.criteria import month_name
 from nwx.model import Collapse, Hit, IndexName
 from nwx.query.question import Question
 from nwx.searching.answers import answer_to_json, hit_answer
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 
 _HELD_ROWS = 400_000
 _FILE_ROWS = 200_000

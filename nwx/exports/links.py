@@ -19,7 +19,7 @@ from nwx.engine.base import Engine
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph, reversed_host
 from nwx.model import LinkCell
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 from nwx.values.urls import domain_of_host
 
 _AT_ONCE = 50_000

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from cachetools import LRUCache
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime, nearest_captures

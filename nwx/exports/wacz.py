@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib
 
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.exports.page_needs import PageNeeds

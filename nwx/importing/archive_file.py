@@ -22,9 +22,8 @@ from nwx.model import (
     SourceFile,
 )
 from nwx.warc.checksums import Contents, checksum_of_grown, contents_of
-from nwx.warc.external_bodies import ExternalBodies
 from nwx.warc.reader import ArchiveReader
-from nwx.warc.record_groups import RecordedOutlinks
+from nwx.warc.record_groups import ExternalBodies, RecordedOutlinks
 from nwx.warc.sources import ArchiveSource
 
 

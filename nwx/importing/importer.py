@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from nwx.bulk.process_limits import rare_collections, return_large_blocks
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress, retry_unavailable
 from nwx.bulk.resources import temporary_folder
-from nwx.bulk.retries import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.entries import file_id

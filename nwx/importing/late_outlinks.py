@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
 from nwx.errors import FormatError

@@ -8,7 +8,7 @@ from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from nwx.bulk.retries import retry_unavailable
+from nwx.bulk.progress import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.data_classes import dataclass
 from nwx.engine.base import StagedBatch, Staging

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, TypeVar
 
 from nwx.bulk.guarded_process import ItemGuard, Pulse
-from nwx.bulk.retries import retry_unavailable
+from nwx.bulk.progress import retry_unavailable
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.joined_dates import dates_of_documents
 from nwx.errors import NwxError

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.arrays import Array
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
+from nwx.bulk.whole_files import is_address
 from nwx.cdx.blocks import PAD_BYTES, raw_blocks, start_of
 from nwx.cdx.files import CdxParser, open_cdx
 from nwx.cdx.inputs import FilePiece, LayoutChangedError, ReadTask

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.sorted_file import LineBatch
+from nwx.bulk.whole_files import is_address
 from nwx.cdx.files import compression
 from nwx.cdx.inputs import (
     CdxInput,

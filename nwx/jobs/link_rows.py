@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 from cachetools import LRUCache
 
-from nwx.bulk.addresses import is_address
+from nwx.bulk.whole_files import is_address
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
 from nwx.importing.extracted.notes import FileNotes

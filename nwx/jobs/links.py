@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.whole_files import is_address
 from nwx.errors import SourceError
 from nwx.exports.links import graph_tables, write_parquet
 from nwx.importing.extracted.documents_file import SUCCESS_NAME, documents_notes, documents_paths

@@ -16,9 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import Note
-from nwx.bulk.whole_files import unfinished_path, whole_file
+from nwx.bulk.whole_files import is_address, unfinished_path, whole_file
 from nwx.errors import JobError, SourceError, UsageError
 from nwx.model import ReadError
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.sorted_file import Distinct, LineBatch
+from nwx.bulk.whole_files import is_address
 from nwx.cdx.inputs import ReadTask
 from nwx.cdx.zipnum_index import format_locations
 from nwx.errors import JobError

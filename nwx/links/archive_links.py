@@ -6,11 +6,9 @@ from itertools import groupby
 
 import polars as pl
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
-from nwx.engine.inlinks import entries
-from nwx.engine.inlinks.entries import LinkRow
-from nwx.engine.inlinks.links import HostInlinks, target_links
+from nwx.engine.inlinks.links import HostInlinks, LinkRow, link_rows, target_links
 from nwx.errors import NotBuiltError, UrlError, UsageError
 from nwx.keys import capture_key, document_id
 from nwx.links.host_graph import HostGraph, graph_of_cell
@@ -66,7 +64,7 @@ class ArchiveLinks:
 
     def rows(self) -> Iterator[LinkRow]:
         """Stream all links in the order of target, source, kind and text."""
-        return entries.link_rows(self.table)
+        return link_rows(self.table)
 
     def host_links(self) -> Iterator[HostLinks]:
         """Stream how many links hosts have to hosts, in all (year None) and by year."""

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.counts import packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.counts import is_new
@@ -25,7 +25,7 @@ from nwx.links.missing_urls import (
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.quality.missing_originals import wanted_by_keys
 from nwx.values import media_types, urls
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import EMBEDDED, host_of_urlkey
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
-from nwx.engine.indices.review_index import Review
+from nwx.engine.indices.quality_index import Review
 from nwx.engine.inlinks.counts import is_new, spread
 from nwx.links.missing_urls import spellings
 from nwx.links.needed_urls import SourceNumbers
@@ -31,7 +31,7 @@ from nwx.quality.missing_resources import (
     missing_pairs,
     number_redirected,
 )
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 
 _WHOLE = 26_771_144_400
 """What a page counts in all: 1 to 26 divide it, and the sum of 300 million pages fits 64 bits."""

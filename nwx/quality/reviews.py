@@ -6,8 +6,14 @@ from datetime import UTC, datetime
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
-from nwx.engine.indices.review_index import MOST_NOTE, Review, ReviewVerdict, review_index
+from nwx.engine.indices.quality_index import (
+    MOST_NOTE,
+    PlaybackScore,
+    QualityFilter,
+    Review,
+    ReviewVerdict,
+    review_index,
+)
 from nwx.errors import UsageError
 from nwx.keys import id_of_capture
 from nwx.model import Capture

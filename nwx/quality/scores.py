@@ -9,7 +9,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.indices.quality_index import (
@@ -24,8 +24,7 @@ from nwx.engine.indices.quality_index import (
 from nwx.errors import EngineError, UsageError
 from nwx.keys import holds, id_of_capture
 from nwx.model import Capture, Document, IndexName
-from nwx.values.csv_cells import csv_lines
-from nwx.values.records import copied, json_array
+from nwx.values.records import copied, csv_lines, json_array
 from nwx.values.urls import host_parts
 
 __all__ = ["Fault", "PlaybackScore", "QualityOrder", "QualityTotals"]

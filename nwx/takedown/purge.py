@@ -12,12 +12,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nwx.access.restricted.engine import restricted_to
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.indices.review_index import review_index
+from nwx.engine.indices.quality_index import review_index
 from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
 from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates

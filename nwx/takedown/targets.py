@@ -6,11 +6,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 
-from nwx.engine.access.access_index import AccessIndex
+from nwx.engine.access.access_index import AccessIndex, purged_seen
 from nwx.engine.access.aclj import between, scope_of
 from nwx.engine.access.decisions import AccessRules, AskedCapture
 from nwx.engine.access.matches import SUBJECT_STARTS, reached_keys
-from nwx.engine.access.purger import purged_seen
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import CrawlIndex, StoredSpecification

@@ -18,15 +18,16 @@ from nwx.warc.captures import (
     verify_block,
     verify_payload,
 )
-from nwx.warc.external_bodies import ExternalBodies, is_external
 from nwx.warc.members import READ_FAILURES, Members, open_members
 from nwx.warc.record import Record
 from nwx.warc.record_groups import (
+    ExternalBodies,
     Group,
     Outlink,
     RecordedOutlinks,
     distinct_outlinks,
     has_outlinks,
+    is_external,
     record_groups,
 )
 from nwx.warc.scanner import Scanner

@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.addresses import address_stream, is_address
+from nwx.bulk.whole_files import address_stream, is_address
 from nwx.data_classes import dataclass
 from nwx.errors import SourceError
 from nwx.model import STANDARD_INPUT, ReadError, SourceFile

@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.bulk.addresses import is_address
 from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun
-from nwx.bulk.whole_files import done_once
+from nwx.bulk.whole_files import done_once, is_address
 from nwx.cdx.blocks import PAD_BYTES, raw_blocks
 from nwx.cdx.files import MAX_LINE_BYTES, open_cdx
 from nwx.cdx.inputs import FilePiece, FileReading, ReadTask, record_from_json, record_json

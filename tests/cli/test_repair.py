@@ -7,7 +7,7 @@ import pytest
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.keys import capture_id
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from tests.cli.conftest import Nwx
 from tests.warcs import Page, write_warc
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from nwx.cli import main
-from nwx.engine.access.purger import Purger
+from nwx.engine.access.access_index import Purger
 from nwx.engine.base import open_engine
 from nwx.settings import Settings
 from tests.cli.conftest import Nwx

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from tests.conformance.engines import (
     KINDS,
     Opener,
@@ -83,16 +83,16 @@ def _dates_of_entry(request: pytest.FixtureRequest) -> Iterator[None]:
 
     Their documents then have several entries.
     """
-    usual = limits.DATES_OF_ENTRY
-    limits.DATES_OF_ENTRY = getattr(request.module, "DATES_OF_ENTRY", usual)
+    usual = schema.DATES_OF_ENTRY
+    schema.DATES_OF_ENTRY = getattr(request.module, "DATES_OF_ENTRY", usual)
     yield
-    limits.DATES_OF_ENTRY = usual
+    schema.DATES_OF_ENTRY = usual
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _looked_up() -> None:
     """Let documents be compared with short lists too, by a script where the server runs it."""
-    limits.LOOKED_UP = 0
+    schema.LOOKED_UP = 0
 
 
 @pytest.fixture(scope="module")

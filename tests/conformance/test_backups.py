@@ -8,8 +8,8 @@ import pytest
 
 from nwx.bulk.progress import WorkProgress, no_progress
 from nwx.checks.agreement import check
-from nwx.engine.backups import accept
 from nwx.engine.base import Engine, open_engine
+from nwx.engine.capabilities import accept
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import EngineError, UsageError
 from nwx.importing import ImportOptions, import_files

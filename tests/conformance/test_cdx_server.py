@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import DIALECTS
-from nwx.cdxserver.server import CdxServer
-from nwx.cdxserver.wayback_xml import answer_xml
+from nwx.cdxserver.query_model import DIALECTS, parameters_of
+from nwx.cdxserver.server import CdxServer, answer_xml
 from nwx.errors import CdxQueryError
 from nwx.model import Capture
 from nwx.values.digests import DigestForm

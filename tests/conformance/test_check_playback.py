@@ -26,7 +26,7 @@ from nwx.quality.playback.page_choice import (
     repaired_captures,
     repaired_pages,
 )
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import new_archive

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.model import Collapse, Sort
 from nwx.query.question import Question
 from nwx.query.tree import All, Bool, DateRange
@@ -65,10 +65,10 @@ def test_shards_make_no_difference(sharded: Engine, seed: int) -> None:
 def test_pages_of_the_server_fit_together(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(limits, "PAGE", 7)
-    monkeypatch.setattr(limits, "SHORT_LIST", 7)
-    monkeypatch.setattr(limits, "FEW", 3)
-    monkeypatch.setattr(limits, "STEP", 4)
+    monkeypatch.setattr(schema, "PAGE", 7)
+    monkeypatch.setattr(schema, "SHORT_LIST", 7)
+    monkeypatch.setattr(schema, "FEW", 3)
+    monkeypatch.setattr(schema, "STEP", 4)
     request = chance.request(Random(seed))
     check(request, elastic.search(request))
 
@@ -80,8 +80,8 @@ def test_the_smaller_side_is_looked_up(
     """Of documents by host there are few, of dates in the span many."""
     chosen = Random(seed)
     wanted = [one for one in SHOWN if one.document.capture.host == "a.test"]
-    monkeypatch.setattr(limits, "SHORT_LIST", 2)
-    monkeypatch.setattr(limits, "MAX_IDS", len(wanted))
+    monkeypatch.setattr(schema, "SHORT_LIST", 2)
+    monkeypatch.setattr(schema, "MAX_IDS", len(wanted))
     request = Question(
         Bool(must=(DateRange("20090101000000", "20141231235959"),)),
         filters={"host": ("a.test",), "collection": ("web", chosen.choice(("art", "law")))},
@@ -100,10 +100,10 @@ def test_trends_are_the_same_however_many_documents_have_several_dates(
     questions = [chance.request(Random(2000 + seed)) for seed in range(15)]
     found = {period: elastic.trends(questions, period) for period in Period}
     assert any(found[Period.YEAR])
-    monkeypatch.setattr(limits, "SHORT_LIST", 3)
+    monkeypatch.setattr(schema, "SHORT_LIST", 3)
     assert {period: sharded.trends(questions, period) for period in Period} == found
-    monkeypatch.setattr(limits, "MAX_IDS", 30)
-    monkeypatch.setattr(limits, "PAGE", 10)
+    monkeypatch.setattr(schema, "MAX_IDS", 30)
+    monkeypatch.setattr(schema, "PAGE", 10)
     assert sharded.trends(questions[:6], Period.YEAR) == found[Period.YEAR][:6]
 
 
@@ -112,9 +112,9 @@ def test_trends_are_the_same_however_many_documents_have_several_dates(
 def test_beyond_both_sides_the_total_is_a_lower_bound(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch, sort: Sort, collapse: Collapse
 ) -> None:
-    monkeypatch.setattr(limits, "SHORT_LIST", 20)
-    monkeypatch.setattr(limits, "MAX_IDS", 30)
-    monkeypatch.setattr(limits, "PAGE", 10)
+    monkeypatch.setattr(schema, "SHORT_LIST", 20)
+    monkeypatch.setattr(schema, "MAX_IDS", 30)
+    monkeypatch.setattr(schema, "PAGE", 10)
     request = Question(
         All(),
         date_from=SPAN.date_from,
@@ -135,9 +135,9 @@ def test_beyond_both_sides_the_total_is_a_lower_bound(
 def test_beyond_both_sides_streaming_gives_all(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SHORT_LIST", 20)
-    monkeypatch.setattr(limits, "MAX_IDS", 30)
-    monkeypatch.setattr(limits, "PAGE", 10)
+    monkeypatch.setattr(schema, "SHORT_LIST", 20)
+    monkeypatch.setattr(schema, "MAX_IDS", 30)
+    monkeypatch.setattr(schema, "PAGE", 10)
     streamed = sorted(hit.id for hit in elastic.scroll(SPAN))
     assert streamed == sorted(one.id for one in oracle.matching(SHOWN, SPAN))
 
@@ -145,9 +145,9 @@ def test_beyond_both_sides_streaming_gives_all(
 def test_beyond_both_sides_facets_leave_out_their_own_filter(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SHORT_LIST", 5)
-    monkeypatch.setattr(limits, "MAX_IDS", 30)
-    monkeypatch.setattr(limits, "PAGE", 10)
+    monkeypatch.setattr(schema, "SHORT_LIST", 5)
+    monkeypatch.setattr(schema, "MAX_IDS", 30)
+    monkeypatch.setattr(schema, "PAGE", 10)
     filters = {"content_language": ("en",), "content_type_norm": ("html",)}
     request = replace(SPAN, filters=filters, facets=("content_language", "host"))
     counted = oracle.facets(SHOWN, request)
@@ -160,9 +160,9 @@ def test_beyond_both_sides_facets_leave_out_their_own_filter(
 def test_more_may_be_hidden_than_a_list_holds(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_IDS", 7)
-    monkeypatch.setattr(limits, "SHORT_LIST", 5)
-    monkeypatch.setattr(limits, "PAGE", 20)
+    monkeypatch.setattr(schema, "MAX_IDS", 7)
+    monkeypatch.setattr(schema, "SHORT_LIST", 5)
+    monkeypatch.setattr(schema, "PAGE", 20)
     hidden = HIDING["all"]
     request = Question(All(), sort=Sort.OLDEST, facets=("host",), limit=200, hidden=hidden)
     check(request, elastic.search(request), seen_through(hidden))

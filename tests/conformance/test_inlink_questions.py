@@ -13,8 +13,7 @@ from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineBusyError, EngineError
 from nwx.links import build as builds
 from nwx.links.archive_links import ArchiveLinks, asked_place, outlinks_of
-from nwx.links.build import InlinkBuildOptions, invert_links
-from nwx.links.checks import check_inlinks
+from nwx.links.build import InlinkBuildOptions, check_inlinks, invert_links
 from nwx.model import Anchor, Batch, IndexName, Link, LinkCell
 from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache

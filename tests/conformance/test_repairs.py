@@ -17,7 +17,7 @@ from nwx.links.needed_urls import needed_urls, needing_pages
 from nwx.model import Batch, Capture, Link
 from nwx.quality.missing_resources import RepairLimits, RepairQuestion
 from nwx.quality.repair_list import USUAL_REPAIR_LIMITS, Repair, RepairList
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import CSS, IMG, SCRIPT, STYLESHEET
 from tests.conformance.archive import capture

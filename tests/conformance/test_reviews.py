@@ -6,7 +6,7 @@ from nwx import Archive
 from nwx.access.restricted.engine import RestrictedEngines
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
-from nwx.engine.indices.review_index import review_index
+from nwx.engine.indices.quality_index import review_index
 from nwx.errors import UsageError, WithheldError
 from nwx.quality.reviews import made_review
 from tests.conformance.archive import batch, page

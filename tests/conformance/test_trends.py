@@ -6,7 +6,7 @@ from nwx.access.restricted.engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.errors import QueryError, UsageError
 from nwx.query.question import Question
 from nwx.searching.trends import trends
@@ -71,7 +71,7 @@ def test_totals_of_many_questions_are_those_of_each(
     expected = [2, 3, 0] * 40 + [2, 1]
     assert archive.totals(questions) == expected
     assert archive.totals([]) == []
-    monkeypatch.setattr(limits, "MAX_IDS", 1)
+    monkeypatch.setattr(schema, "MAX_IDS", 1)
     assert archive.totals(questions)[:3] == [2, 3, 0]
     rule = AccessRule("1", Action.EXCLUDE, Scope(prefix="com,example"))
     shown = RestrictedEngine(archive, AccessRules([rule], "1").for_viewer(EVERYBODY))
@@ -82,7 +82,7 @@ def test_a_large_result_is_counted_in_parts(
     archive: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = points(archive, Question(""))
-    monkeypatch.setattr(limits, "MAX_IDS", 2)
+    monkeypatch.setattr(schema, "MAX_IDS", 2)
     assert points(archive, Question("")) == expected
 
 

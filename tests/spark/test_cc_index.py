@@ -10,8 +10,8 @@ import pytest
 
 import nwx
 from nwx.cdx.inputs import CdxSource
-from nwx.jobs.cc_index import build_cc_index_on
 from nwx.jobs.inputs import cdx_tasks
+from nwx.jobs.splits import build_cc_index_on
 from tests.cc_index_table import QUESTIONS, made_lines, sorted_rows
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.engine.indices.quality_index import Fault
 from nwx.model import Batch, Capture
 from nwx.steering.specifications.specification_files import read_specification
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
 from tests.conformance.archive import capture
 from tests.web.checked_archive import score_of

@@ -11,7 +11,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.indices.quality_index import Fault
 from nwx.model import Batch
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from tests.conformance.archive import capture
 from tests.web.checked_archive import score_of
 from tests.web.contrast import CONTRAST

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
-from nwx.cdxserver.parameters import KNOWN
+from nwx.cdxserver.query_model import KNOWN
 from nwx.mappings import properties
 from nwx.model import IndexName
 from nwx.searching.answers import DocumentAnswer

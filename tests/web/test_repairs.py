@@ -13,7 +13,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.quality_index import Fault
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Link
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import IMG, STYLESHEET
 from tests.conformance.archive import capture

@@ -13,8 +13,7 @@ from typing import Any
 
 from flask import Flask
 
-from nwx.cdxserver.parameters import Parameters, parameters_of
-from nwx.cdxserver.query_model import DIALECTS, IA, PYWB, dialect_named
+from nwx.cdxserver.query_model import DIALECTS, IA, PYWB, Parameters, dialect_named, parameters_of
 from nwx.cdxserver.server import Answer, CdxServer
 from nwx.engine.work import working
 from nwx.errors import NwxError

@@ -15,8 +15,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.parameters import MOST_VALUE_CHARACTERS, Parameters
-from nwx.cdxserver.query_model import PYWB
+from nwx.cdxserver.query_model import MOST_VALUE_CHARACTERS, PYWB, Parameters
 from nwx.errors import CdxQueryError, NwxError, TimestampError
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.cdx import routes

@@ -11,11 +11,11 @@ from werkzeug.exceptions import Forbidden, NotFound, Unauthorized, UnsupportedMe
 
 from nwx.cdx.files import whole_line_blocks
 from nwx.cdxserver.loaded_lines import Loaded, load_lines, unload_lines
-from nwx.cdxserver.parameters import parameters_of
+from nwx.cdxserver.query_model import parameters_of
 from nwx.cdxserver.replication.changes import DEFAULT_SIZE, ChangeFeed, NumberedBatch
 from nwx.cdxserver.replication.write_batches import BY_BATCH, USUAL_VERSION
 from nwx.engine.base import Engine
-from nwx.engine.indices.alias_index import Aliases
+from nwx.engine.indices.change_log import Aliases
 from nwx.errors import CdxError, CdxQueryError
 from webapp.cdx.service import cdx_service
 from webapp.headers import has_token

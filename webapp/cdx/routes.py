@@ -13,10 +13,9 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
 
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import DIALECTS, IA, OUTBACK
-from nwx.cdxserver.wayback_xml import MEDIA_TYPE as XML
-from nwx.cdxserver.wayback_xml import answer_xml
+from nwx.cdxserver.query_model import DIALECTS, IA, OUTBACK, parameters_of
+from nwx.cdxserver.server import MEDIA_TYPE as XML
+from nwx.cdxserver.server import answer_xml
 from nwx.errors import NwxError
 from nwx.values.urls import url_parts
 from webapp.cdx import outback

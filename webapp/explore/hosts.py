@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import lazy_gettext
 
 from nwx.answers.host_table import ArchivedHost, HostOrder, HostTable, ValueCount
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.openapi import NOT_FOUND, Operation, Parameter, file_parameter

@@ -18,7 +18,7 @@ from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, Feature, Features, features_json
 from nwx.settings import cache_folder
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 from webapp.explore.answers import (
     CRITERION_LABELS,
     WAYS,

@@ -14,7 +14,7 @@ from nwx.errors import QueryError, UsageError
 from nwx.query.fields import FILTERS
 from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, sizes
 from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 from nwx.values.timestamps import Period
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import chart_values

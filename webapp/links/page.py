@@ -16,8 +16,7 @@ from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_grap
 from nwx.links.host_graph import Neighbourhood
 from nwx.links.kept_links import LinkGraph
 from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
-from nwx.values.csv_cells import csv_lines
-from nwx.values.records import json_array
+from nwx.values.records import csv_lines, json_array
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture, chart_looks, with_words

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from nwx.quality.missing_resources import RESOURCE_KINDS
 from nwx.quality.scores import QualityAnswer, QualityOrder, quality_answer
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from webapp.quality.page import (
     PICTURE_TYPE,
     REPAIR_FORMATS,

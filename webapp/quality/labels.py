@@ -8,7 +8,7 @@ from babel.units import format_unit
 from flask_babel import LazyString, gettext, lazy_gettext
 
 from nwx.quality.scores import Fault, PlaybackScore
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from webapp.site import words
 from webapp.site.preferences import page_locale
 

@@ -29,8 +29,7 @@ from nwx.quality.repair_list import (
     json_of_repairs,
 )
 from nwx.quality.scores import PlaybackScore, QualityOrder, csv_of_scores, json_of_scores
-from nwx.values.fault_kinds import FaultKind
-from nwx.values.render_names import RenderKind
+from nwx.values.render_names import FaultKind, RenderKind
 from webapp.links.page import asked_list
 from webapp.quality import labels
 from webapp.site import parameters

@@ -12,7 +12,7 @@ from flask_babel import lazy_gettext
 from nwx.answers.rows import Rows
 from nwx.engine.access.rules import Role
 from nwx.quality.reviews import Review, ReviewVerdict
-from nwx.values.csv_cells import csv_lines
+from nwx.values.records import csv_lines
 from webapp.crawls.page import check_sender, is_writable
 from webapp.quality.page import MOST_ID, has_pictures
 from webapp.site import parameters

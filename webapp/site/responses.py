@@ -26,7 +26,7 @@ from nwx.errors import (
 )
 from nwx.searching.answers import answer_to_json, encoded_answer
 from nwx.steering.specifications.specification_store import UnknownCrawlError
-from nwx.values.csv_cells import BYTE_ORDER_MARK
+from nwx.values.records import BYTE_ORDER_MARK
 from webapp.site.openapi import JSON_TYPE, ErrorAnswer, ErrorDetails
 from webapp.site.question_limits import Export
 from webapp.site.words import error_text

@@ -12,7 +12,11 @@ from cachetools import LRUCache
 
 from nwx.access.date_decisions import DateDecisions, is_all_hidden
 from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.restricted.built_stores import RestrictedFacetStore, RestrictedInlinkIndex
+from nwx.access.restricted.built_stores import (
+    RestrictedFacetStore,
+    RestrictedInlinkIndex,
+    RestrictedPictureIndex,
+)
 from nwx.access.restricted.captures import (
     RestrictedCaptures,
     RestrictedDocuments,
@@ -24,13 +28,12 @@ from nwx.access.restricted.captures import (
 from nwx.access.restricted.crawls import RestrictedCrawlIndex, RestrictedCrawlQueue
 from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
 from nwx.access.restricted.hidden_urls import HiddenError, HiddenUrls
-from nwx.access.restricted.pictures import RestrictedPictureIndex
 from nwx.engine.access.decisions import AccessRules, Decision, Decisions
 from nwx.engine.access.rules import EVERYBODY, Action, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.entries import file_entry
 from nwx.engine.facet_store import FacetStore
-from nwx.engine.indices.alias_index import AliasIndex
+from nwx.engine.indices.change_log import AliasIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.indices.digest_index import DigestIndex
@@ -128,7 +131,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return map(file_entry, self.files())
         if index is IndexName.INLINKS:
             # Imported here: what counts links takes a while to load.
-            from nwx.engine.inlinks.entries import table_entries
+            from nwx.engine.inlinks.links import table_entries
 
             table = self.inlink_index().table()
             return iter(()) if table is None else table_entries(table)

@@ -26,8 +26,7 @@ from nwx.cdxserver.sources import EngineSource
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan, exactly
-from nwx.engine.indices.alias_index import Aliases
-from nwx.engine.indices.change_log import KEPT_DAYS, LoggedChange, LoggedKind
+from nwx.engine.indices.change_log import KEPT_DAYS, Aliases, LoggedChange, LoggedKind
 from nwx.errors import CdxQueryError
 from nwx.model import Capture
 

@@ -30,7 +30,7 @@ from nwx.cdxserver.replication.write_batches import (
 from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
-from nwx.engine.indices.alias_index import Alias, Aliases
+from nwx.engine.indices.change_log import Alias, Aliases
 from nwx.errors import CdxError, FormatError, NwxError, SourceError, UsageError
 from nwx.keys import check_collection, id_of_capture
 from nwx.model import Capture

@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.plugins import plugins
 from nwx.settings import Settings
-from nwx.values.csv_cells import BYTE_ORDER_MARK
+from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from nwx.archive import Archive

@@ -9,7 +9,7 @@ from nwx.cli import option
 from nwx.cli.output import check_one_form, print_csv_lines, print_json
 from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 
 _SHOWN = 50
 

@@ -193,8 +193,8 @@ def spark_cc_index(out: str, files: tuple[str, ...], crawl: str, **given: Any) -
 
     The table is the one of nwx export cc-index.
     """
-    from nwx.jobs.cc_index import build_cc_index_on
     from nwx.jobs.inputs import cdx_tasks
+    from nwx.jobs.splits import build_cc_index_on
 
     asked = JobOptions(**given)
     tasks = cdx_tasks(files)

@@ -26,7 +26,7 @@ from nwx.model import Anchor
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 
 if TYPE_CHECKING:
-    from nwx.engine.inlinks.visible_table import DatesOf
+    from nwx.engine.inlinks.table import DatesOf
 
 
 NO_TARGET, UNKNOWN = -1, -2

@@ -17,8 +17,14 @@ from nwx.engine.anchors.table import NO_TARGET, AnchorTable, key_hash
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.counts import count_anchors, packed_texts, spread
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange, inlink_table
-from nwx.engine.inlinks.visible_table import DatesOf, VisibleTable
+from nwx.engine.inlinks.table import (
+    SELF,
+    DatesOf,
+    InlinkTable,
+    TargetRange,
+    VisibleTable,
+    inlink_table,
+)
 from nwx.model import ANCHORS_KEPT
 from nwx.query.question import HiddenDocuments
 

@@ -20,8 +20,8 @@ from typing import BinaryIO
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.bulk.whole_files import file_checksum, unfinished_path, whole_folder
-from nwx.engine.backups import Backups, Verify
-from nwx.engine.embedded.checks.stored_files import segment_files
+from nwx.engine.capabilities import Backups, Verify
+from nwx.engine.embedded.checks.folder_damage import segment_files
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.dates.folder import locked
 from nwx.engine.embedded.folder import Folder

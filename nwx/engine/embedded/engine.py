@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
-    from nwx.engine.embedded.purger import EmbeddedPurger
-    from nwx.engine.embedded.writer import ArchiveWriter
+    from nwx.engine.embedded.writer import ArchiveWriter, EmbeddedPurger
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
@@ -265,7 +264,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         """Return None: the folder has one writer at a time."""
 
     def purger(self) -> "EmbeddedPurger":
-        from nwx.engine.embedded.purger import EmbeddedPurger
+        from nwx.engine.embedded.writer import EmbeddedPurger
 
         self._check_writable()
         return EmbeddedPurger(self._writing, self._parallel, self._separate)

@@ -8,11 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.embedded.captures.blocks import BlockColumns
-from nwx.engine.embedded.captures.capture_lookups import (
-    capture_at,
-    source_codes,
-    values_of_column,
-)
 from nwx.engine.embedded.captures.lookups import MONTH
 from nwx.engine.embedded.captures.runs import (
     START,
@@ -23,7 +18,12 @@ from nwx.engine.embedded.captures.runs import (
     snapshot,
     text_of_place,
 )
-from nwx.engine.embedded.captures.stored_since import last_batch
+from nwx.engine.embedded.captures.stored_captures import (
+    capture_at,
+    last_batch,
+    source_codes,
+    values_of_column,
+)
 from nwx.engine.embedded.database import count_rows
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import (

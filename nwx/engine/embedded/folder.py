@@ -344,7 +344,7 @@ def _to_2(db: sqlite3.Connection) -> None:
 
 
 def _to_5(db: sqlite3.Connection) -> None:
-    from nwx.engine.embedded.captures.older_tables import finish_older_captures
+    from nwx.engine.embedded.captures.merges import finish_older_captures
 
     finish_older_captures(db)
 
@@ -376,7 +376,7 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     if folder.format == FORMAT:
         return
     # Imported here: it takes NumPy, and most archives are of this format.
-    from nwx.engine.embedded.captures.older_tables import pack_older_captures
+    from nwx.engine.embedded.captures.merges import pack_older_captures
 
     packs = folder.format < READABLE_FORMAT
     message = "bringing the archive at %s forward from format %d to %d"

@@ -7,8 +7,8 @@ from itertools import count
 
 from nwx.captures import CaptureTuple, CaptureValues
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.captures.capture_lookups import source_codes
 from nwx.engine.embedded.captures.cdx_order import ordered_columns
+from nwx.engine.embedded.captures.stored_captures import source_codes
 from nwx.engine.embedded.checks.sums import seen_changing, seen_growing
 from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
@@ -271,7 +271,7 @@ class Registry:
         return deleted
 
     def _delete_captures(self, ids: Collection[str]) -> int:
-        from nwx.engine.embedded.captures.removal import remove_captures
+        from nwx.engine.embedded.captures.capture_writer import remove_captures
 
         places = [(file, _offset(offset)) for file, _, offset in (id.rpartition("@") for id in ids)]
         codes = source_codes(self._db, {file for file, _ in places})

@@ -1,21 +1,15 @@
-"""The single writer of an archive.
-
-Documents are in tantivy, all else is in SQLite. Many writes make one commit: first of tantivy,
-then of SQLite, whose state is authoritative. A writer killed between the two leaves documents
-in tantivy that SQLite does not know: readers skip them and the next writer deletes them.
-Uncommitted work of a killed writer is not in the ledger either, so a new run stores it.
-Deletions are committed in the opposite order, for the same reason.
-"""
+"""The single writer of an archive, and what takes entries out of a folder for good."""
 
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nwx.engine.access.access_index import Purger
 from nwx.engine.embedded.captures.runs import drop_unfinished
 from nwx.engine.embedded.database import (
     add_missing,
@@ -24,20 +18,25 @@ from nwx.engine.embedded.database import (
     count_rows,
     erase_deleted,
     erase_values,
+    erased,
     make_tables,
 )
+from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
+from nwx.engine.embedded.separate_indices import SeparateIndices
 from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows
 from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index, segment_entries
+from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.errors import EngineError
-from nwx.model import Dates, IndexName, Written
+from nwx.model import MAIN_DATES, Dates, IndexName, Written
 
 if TYPE_CHECKING:
     from nwx.engine.embedded.documents.columns import DocumentColumns
     from nwx.engine.embedded.documents.stored_columns import Ints
     from nwx.engine.embedded.documents.word_sets import StoredSets
+
 
 COMMIT_SECONDS = 30.0
 _CACHE_KIB = 4 << 10
@@ -306,3 +305,36 @@ class ArchiveWriter:
         self.db.executemany("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", rows)
         add_rows(self.db, IndexName.FILES, self.db.total_changes - before)
         self.db.executemany("UPDATE files SET entry = ?3 WHERE collection = ?1 AND name = ?2", rows)
+
+
+class EmbeddedPurger(Purger):
+    """Purges the archive in a folder; `writing` gives its one writer."""
+
+    def __init__(
+        self,
+        writing: Callable[[], ArchiveWriter],
+        dates: EmbeddedDatesIndices,
+        separate: SeparateIndices,
+    ) -> None:
+        self._writing, self._dates, self._separate = writing, dates, separate
+
+    def own_dates(self) -> list[str]:
+        return self._dates.made()
+
+    def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:
+        if place == MAIN_DATES:
+            return self._writing().remove_dates(dates)
+        return self._dates.remove(place, dates)
+
+    def erase(self, wait_seconds: float) -> tuple[str, ...]:
+        return tuple(self._left(wait_seconds))
+
+    def _left(self, wait_seconds: float) -> Iterator[str]:
+        if not self._writing().erase(wait_seconds):
+            yield "archive.sqlite"
+        for name in self._dates.made():
+            if not self._dates.erase(name, wait_seconds):
+                yield f"dates/{name}"
+        for index in indices_of(IndexKind.ENTRIES):
+            if not erased(self._separate.own(index).database.erasing, wait_seconds):
+                yield f"{index}.db"

@@ -1,20 +1,138 @@
-"""The log of changes of captures and aliases, which followers of an archive read.
+"""Aliases of URLs, and the log of changes of captures and aliases that followers read."""
 
-A collection is logged from the first time that somebody asks for its changes. Entries are numbered
-from 1; one is the captures stored between two marks, or the keys of captures that were deleted, or
-the urlkeys of aliases that were changed. Keys of deleted captures are forgotten after a while.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import time
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
+from typing import NamedTuple
 
+from nwx.engine.capture_index import CdxSpan
 from nwx.engine.entries import IndexEntry
-from nwx.engine.indices.alias_index import Aliases, AliasIndex
-from nwx.engine.indices.entry_store import EntryIndex
+from nwx.engine.indices.entry_store import EntryIndex, EntryStore
 from nwx.model import Capture
+
+_MOST_STEPS = 32
+"""The longest chain of aliases that OutbackCDX follows."""
+
+
+class Alias(NamedTuple):
+    """The urlkeys of an alias and of its target; without a target it is to be removed."""
+
+    alias: str
+    target: str
+
+
+class Aliases:
+    """The aliases of a collection, or of all collections."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._targets = dict(pairs)
+        self._members = defaultdict[str, list[str]](list)
+        for alias in sorted(self._targets):
+            self._members[self.resolved(alias)].append(alias)
+        self._ends = sorted(self._members)
+        self._touched = sorted(self._targets.keys() | self._members.keys())
+
+    def __contains__(self, urlkey: str) -> bool:
+        return urlkey in self._targets
+
+    def __iter__(self) -> Iterator[Alias]:
+        return (Alias(*pair) for pair in sorted(self._targets.items()))
+
+    def target(self, urlkey: str) -> str:
+        """Return the target of an alias, "" if it is none."""
+        return self._targets.get(urlkey, "")
+
+    def resolved(self, urlkey: str) -> str:
+        """Return the urlkey that captures of a urlkey are listed under."""
+        seen = set[str]()
+        while urlkey in self._targets and urlkey not in seen and len(seen) < _MOST_STEPS:
+            seen.add(urlkey)
+            urlkey = self._targets[urlkey]
+        return urlkey
+
+    def members(self, urlkey: str) -> list[str]:
+        """Return the aliases that resolve to a urlkey."""
+        return self._members.get(urlkey, [])
+
+    def through(self, urlkey: str) -> list[str]:
+        """Return a urlkey and the aliases that lead to it, directly or by others."""
+        found, fresh = {urlkey: None}, {urlkey}
+        while fresh:
+            fresh = {one for one, to in self._targets.items() if to in fresh} - found.keys()
+            found |= dict.fromkeys(sorted(fresh))
+        return list(found)
+
+    def touches(self, span: CdxSpan) -> bool:
+        """Return whether any alias or target lies in a span."""
+        first, _, last, _ = span.bounds()
+        place = bisect_left(self._touched, first)
+        return place < len(self._touched) and self._touched[place] <= last
+
+    def targets_in(self, span: CdxSpan) -> list[str]:
+        """Return the resolved targets in a span, in order."""
+        first, _, last, until = span.bounds()
+        begin, end = bisect_left(self._ends, first), bisect_left(self._ends, last)
+        return self._ends[begin : end + (self._ends[end : end + 1] == [last] and until != "")]
+
+
+class AliasIndex(EntryIndex):
+    """The index aliases of an engine.
+
+    Changes take effect at once in every process, or after `seconds` where looking for them takes a
+    request.
+    """
+
+    def __init__(self, store: EntryStore, seconds: float = 0.0) -> None:
+        super().__init__(store)
+        self._seconds, self._looked = seconds, -seconds
+        self._version = ""
+        self._known: Mapping[str, Aliases] = {}
+
+    def of(self, collection: str) -> Aliases | None:
+        """Return the aliases of a collection, for "" of all; None without any."""
+        now = time.monotonic() if self._seconds else 0.0
+        if now - self._looked < self._seconds:
+            return self._known.get(collection)
+        version, self._looked = self._store.version(), now
+        if version != self._version:
+            pairs = defaultdict[str, list[tuple[str, str]]](list)
+            for entry in self._store.find():
+                for name in (entry["collection"], ""):
+                    pairs[name].append((entry["alias"], entry["target"]))
+            self._known = {name: Aliases(sorted(found)) for name, found in pairs.items()}
+            self._version = version
+        return self._known.get(collection)
+
+    def change(self, collection: str, aliases: Collection[Alias]) -> None:
+        """Store aliases; remove those without a target and those of themselves."""
+        self._looked = -self._seconds
+        kept = {one.alias: one.target for one in aliases}
+        gone = [alias for alias, target in kept.items() if target in ("", alias)]
+        self._store.delete([_id(collection, alias) for alias in gone])
+        self._store.put(
+            [
+                {
+                    "id": _id(collection, alias),
+                    "collection": collection,
+                    "alias": alias,
+                    "target": target,
+                }
+                for alias, target in kept.items()
+                if target not in ("", alias)
+            ]
+        )
+
+
+def _id(collection: str, alias: str) -> str:
+    # Elasticsearch takes ids of 512 bytes, and urlkeys are longer.
+    return hashlib.sha256(f"{collection} {alias}".encode("utf-8", "replace")).hexdigest()
+
 
 KEYS_AT_ONCE = 10_000
 KEPT_DAYS = 30
@@ -66,7 +184,7 @@ class ChangeLog(EntryIndex):
 
     def head(self, collection: str) -> LogHead | None:
         """Return where the log of a collection ends, None where there is none."""
-        id = _id(collection, _HEAD)
+        id = _entry_id(collection, _HEAD)
         entry = self._store.get([id]).get(id)
         if entry is None:
             return None
@@ -78,7 +196,7 @@ class ChangeLog(EntryIndex):
         head = self.head(collection)
         if head is not None:
             return head
-        id = _id(collection, _HEAD)
+        id = _entry_id(collection, _HEAD)
         keys = [f"{one.alias} {one.alias}" for one in aliases.of(collection) or ()]
 
         def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
@@ -97,8 +215,8 @@ class ChangeLog(EntryIndex):
 
         The last of them has the `mark`; few, up to `end`, are put together with those before.
         """
-        last = _id(collection, f"{head.number:020}")
-        ids = (_id(collection, _HEAD), last)
+        last = _entry_id(collection, f"{head.number:020}")
+        ids = (_entry_id(collection, _HEAD), last)
 
         def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             known = found.get(ids[0])
@@ -137,7 +255,7 @@ class ChangeLog(EntryIndex):
         """Log deleted captures or changed aliases, if the collection has a log."""
         if not (keys and self.is_kept(collection)):
             return
-        id = _id(collection, _HEAD)
+        id = _entry_id(collection, _HEAD)
         for begin in range(0, len(keys), KEYS_AT_ONCE):
             noted: IndexEntry = {"keys": list(keys[begin : begin + KEYS_AT_ONCE])}
             if kind is LoggedKind.DELETED:
@@ -156,7 +274,7 @@ class ChangeLog(EntryIndex):
         head = self.head(collection)
         if head is None:
             return
-        id, today = _id(collection, _HEAD), f"{datetime.now(UTC):%Y%m%d}"
+        id, today = _entry_id(collection, _HEAD), f"{datetime.now(UTC):%Y%m%d}"
         searched, old = head.searched, list[int]()
         for entry in self.after(collection, searched):
             if entry.kind is LoggedKind.DELETED:
@@ -169,7 +287,7 @@ class ChangeLog(EntryIndex):
         noted = {"captures": searched, "since": str(old[-1] if old else head.forgotten)}
 
         def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
-            gone = dict.fromkeys((_id(collection, f"{one:020}") for one in old), None)
+            gone = dict.fromkeys((_entry_id(collection, f"{one:020}") for one in old), None)
             return {id: {**(found[id] or {}), **noted}, **gone}
 
         self._store.update([id], change)
@@ -183,7 +301,7 @@ class ChangeLog(EntryIndex):
         head = self.head(collection) or LogHead(0, "")
         for begin in range(number + 1, head.number + 1, _READ_AT_ONCE):
             some = range(begin, min(begin + _READ_AT_ONCE, head.number + 1))
-            found = self._store.get([_id(collection, f"{one:020}") for one in some])
+            found = self._store.get([_entry_id(collection, f"{one:020}") for one in some])
             for id in sorted(found):
                 entry = found[id]
                 yield LoggedChange(
@@ -200,7 +318,7 @@ def _collection(capture: Capture) -> str:
     return capture.collection
 
 
-def _id(collection: str, name: str) -> str:
+def _entry_id(collection: str, name: str) -> str:
     return f"{collection}/{name}"
 
 
@@ -209,6 +327,9 @@ def _added(
 ) -> dict[str, IndexEntry | None]:
     """Return the entries to write for a new one: itself, and the head moved on to it."""
     number = (head or {"number": 0})["number"] + 1
-    head_id, id = _id(collection, _HEAD), _id(collection, f"{number:020}")
+    head_id, id = (
+        _entry_id(collection, _HEAD),
+        _entry_id(collection, f"{number:020}"),
+    )
     moved = {**(head or {}), "id": head_id, "kind": _HEAD, "number": number}
     return {head_id: moved, id: {"id": id, "kind": kind, "number": number, **values}}

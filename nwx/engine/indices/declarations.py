@@ -148,7 +148,7 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.PICTURES,
-        visible="nwx.access.restricted.pictures:VisiblePictureEntries",
+        visible="nwx.access.restricted.built_stores:VisiblePictureEntries",
         entries_each=0.2,
         entry_bytes=500,
         made_by="delete the file, and run `nwx build-pictures`",

@@ -9,7 +9,8 @@ from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_de
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
-from nwx.engine.inlinks.entries import inlink_entries
+from nwx.engine.inlinks.links import inlink_entries
+from nwx.engine.search_server.built_stores import ServerFacetStore, ServerInlinkIndex
 from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
 from nwx.engine.search_server.captures.lookups import CaptureLookups
 from nwx.engine.search_server.captures.store import CaptureStore
@@ -27,8 +28,6 @@ from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
 from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
 from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
-from nwx.engine.search_server.facet_store import ServerFacetStore
-from nwx.engine.search_server.inlink_index import ServerInlinkIndex
 from nwx.engine.search_server.pages import count_hits, pages
 from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.schema import Schema

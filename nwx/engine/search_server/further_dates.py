@@ -10,7 +10,7 @@ import numpy as np
 from cachetools import TTLCache
 
 from nwx.engine.date_rows import Chosen, DateNumbers, DateRows
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import Search, search_each, search_page, walk, within
@@ -200,7 +200,7 @@ class FurtherDatesReader:
         state = _state([index for index, _ in indices], states)
         with self._guard:
             kept = self._kept
-            if sum(state.entries[:-1]) > limits.MAX_IDS or state.dates > _MOST_DATES:
+            if sum(state.entries[:-1]) > schema.MAX_IDS or state.dates > _MOST_DATES:
                 self._kept = None
                 self._too_many[self._main] = True
                 return None, others
@@ -214,7 +214,7 @@ class FurtherDatesReader:
     def _read(self, indices: Sequence[tuple[str, Query]]) -> FurtherDates:
         found, known = DatesCollector(), frozenset[int]()
         for index, further in indices:
-            for page in walk(self._server, index, _FIELDS | {"query": further}, limits.PAGE):
+            for page in walk(self._server, index, _FIELDS | {"query": further}, schema.PAGE):
                 found.add(_entries(page))
             if index == self._main:
                 known = found.numbers()
@@ -227,9 +227,9 @@ class FurtherDatesReader:
 
     def _of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
         """Give the entries of documents in an index that has one of each at most."""
-        for begin in range(0, len(numbers), limits.PAGE):
-            some = within(EVERYTHING, numbers[begin : begin + limits.PAGE])
-            body = fields | {"query": some, "size": limits.PAGE, "sort": ["_doc"]}
+        for begin in range(0, len(numbers), schema.PAGE):
+            some = within(EVERYTHING, numbers[begin : begin + schema.PAGE])
+            body = fields | {"query": some, "size": schema.PAGE, "sort": ["_doc"]}
             yield search_page(self._server, index, body)["hits"]["hits"]
 
 

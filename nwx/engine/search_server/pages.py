@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
 from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal, refused
@@ -79,7 +79,7 @@ def ids_of_all(server: Server, index: str) -> list[str]:
     """Return the ids of all entries of an index, as fresh as the last write."""
     refresh(server, index)
     body: Body = {"_source": False, "query": {"match_all": {}}, "track_total_hits": False}
-    return [hit["_id"] for page in walk(server, index, body, limits.PAGE) for hit in page]
+    return [hit["_id"] for page in walk(server, index, body, schema.PAGE) for hit in page]
 
 
 def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
@@ -191,7 +191,7 @@ def numbers_and(
     server: Server, index: str, query: Body, aggs: Body
 ) -> tuple[list[int] | None, Body]:
     """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
-    most = limits.MAX_IDS
+    most = schema.MAX_IDS
     values = {NAMED: {"terms": {"field": NUMBER, "size": most}}}
     read = ["_shards", "timed_out", "hits.total.value", f"aggregations.{NAMED}.buckets.key"]
     body: Body = {"query": query, "size": 0, "aggs": values | aggs}
@@ -218,7 +218,7 @@ def numbers_search(index: str, query: Body, most: int) -> Search:
 
 def among_search(index: str, query: Body, some: Sequence[int] | msgspec.Raw) -> Search:
     """Return a search for the numbers in `some` (at most limits.MAX_IDS) of matching entries."""
-    values = {NAMED: {"terms": {"field": NUMBER, "size": limits.MAX_IDS, "include": some}}}
+    values = {NAMED: {"terms": {"field": NUMBER, "size": schema.MAX_IDS, "include": some}}}
     return Search(index, {"query": query, "size": 0, "track_total_hits": False, "aggs": values})
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nwx.engine.access.purger import Purger
+from nwx.engine.access.access_index import Purger
 from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.dates.store import DatesStore

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nwx.bulk.addresses import is_address
+from nwx.bulk.whole_files import is_address
 from nwx.engine.entries import clean_text
 from nwx.errors import SourceError, UsageError
 from nwx.importing.extracted.notes import (

@@ -9,8 +9,8 @@ from urllib.robotparser import RobotFileParser
 
 import msgspec
 
-from nwx.bulk.batches import batches
 from nwx.bulk.log_follower import FollowedPlace, LogFollower, LogPart
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.keys import is_browsed, makes_document, precedence
 from nwx.model import Capture, Document

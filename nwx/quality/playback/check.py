@@ -7,9 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nwx.bulk.batches import batches
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.bulk.retries import retry_unavailable
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress, retry_unavailable
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import SourceError

@@ -25,9 +25,8 @@ from nwx.quality.playback.faults import (
 )
 from nwx.quality.renders.page_information import PageInfo, page_info, page_info_of_har
 from nwx.quality.renders.stored_renders import StoredRender, find_renders, read_render
-from nwx.values.fault_kinds import FaultKind
 from nwx.values.records import copied
-from nwx.values.render_names import RenderKind
+from nwx.values.render_names import FaultKind, RenderKind
 from nwx.values.timestamps import seconds_between, to_timestamp
 
 MOST_SECONDS_APART = 30 * 86_400

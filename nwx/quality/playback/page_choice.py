@@ -16,7 +16,7 @@ from nwx.quality.missing_originals import wanted_by_keys
 from nwx.quality.playback.faults import ERROR_ONLY, resource_key
 from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.query.question import Question
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
 
 PAGE_TYPE = "html"

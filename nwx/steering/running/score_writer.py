@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache
 
-from nwx.bulk.retries import retry_unavailable
+from nwx.bulk.progress import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import (

@@ -11,8 +11,13 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Self
 
 from nwx.bulk.guarded_process import Pulse
-from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
-from nwx.bulk.retries import retry_unavailable
+from nwx.bulk.progress import (
+    ShowProgress,
+    WorkProgress,
+    estimated_total,
+    no_progress,
+    retry_unavailable,
+)
 from nwx.engine.base import Engine, open_engine
 from nwx.errors import NwxError
 from nwx.model import IndexName, ReadError

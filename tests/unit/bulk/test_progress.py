@@ -5,8 +5,9 @@ from threading import Event
 
 import pytest
 
-from nwx.bulk.progress import Tally, WorkProgress, estimated_total, no_progress
-from nwx.errors import SourceError
+from nwx.bulk import progress
+from nwx.bulk.progress import Tally, WorkProgress, batches, estimated_total, no_progress
+from nwx.errors import EngineFullError, EngineUnavailableError, SourceError
 
 
 def test_what_is_not_told_is_not_known() -> None:
@@ -58,3 +59,60 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         Tally(tmp_path / "none" / "tally").shown("reading", [1], lambda *_: None),
     ):
         pass
+
+
+def test_all_values_come_in_order_and_the_last_list_is_shorter() -> None:
+    assert list(batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
+    assert list(batches(iter(()), 2)) == []
+
+
+class Clock:
+    """A clock that moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+def away_until(clock: Clock, moment: float) -> str:
+    if clock.now < moment:
+        raise EngineUnavailableError("away")
+    return "back"
+
+
+def test_an_engine_that_comes_back_is_waited_for(clock: Clock) -> None:
+    assert progress.retry_unavailable(lambda: away_until(clock, 40), 60) == "back"
+    assert 40 <= clock.now < 50
+
+
+def test_patience_ends(clock: Clock) -> None:
+    with pytest.raises(EngineUnavailableError):
+        progress.retry_unavailable(lambda: away_until(clock, 1000), 60)
+    assert 59 < clock.now < 61
+
+
+def test_whoever_stops_does_not_wait(clock: Clock) -> None:
+    with pytest.raises(EngineUnavailableError):
+        progress.retry_unavailable(lambda: away_until(clock, 1000), 60, lambda: clock.now > 3)
+    assert clock.now < 4
+
+
+def test_other_errors_are_not_waited_out(clock: Clock) -> None:
+    def full() -> None:
+        raise EngineFullError("no space left")
+
+    with pytest.raises(EngineFullError):
+        progress.retry_unavailable(full, 60)
+    assert clock.now == 0

@@ -8,15 +8,18 @@ import time
 import zlib
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from nwx.bulk import whole_files
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import (
     LEFT_SECONDS,
+    address_stream,
     done_once,
     file_checksum,
     hold,
+    is_address,
     locked_folder,
     remove_leftovers,
     sealed_json,
@@ -250,3 +253,19 @@ def test_an_object_of_an_older_version_has_no_checksum() -> None:
 def test_a_changed_object_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         unsealed_json(text)
+
+
+def test_addresses_are_told_from_paths() -> None:
+    assert all(map(is_address, ("http://a/", "s3://bucket/x", "memory://x")))
+    assert not any(map(is_address, ("/a/b", "a:/b", "c://x", "", "-")))
+
+
+def test_streams_and_what_has_none() -> None:
+    with fsspec.open("memory://addresses/x", "wb") as stream:
+        stream.write(b"bytes")
+    with address_stream("memory://addresses/x") as found:
+        assert found.read() == b"bytes"
+    with pytest.raises(FileNotFoundError):
+        address_stream("memory://addresses/none")
+    with pytest.raises(SourceError, match=r"nosuch://x cannot be opened"):
+        address_stream("nosuch://x")

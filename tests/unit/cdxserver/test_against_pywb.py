@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import PYWB
+from nwx.cdxserver.query_model import PYWB, parameters_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import open_sources
 from tests.conformance.captures import CAPTURES, cdx_lines, write_cluster

@@ -9,14 +9,13 @@ import pytest
 
 from nwx.cdxserver.aliases import AliasedSource
 from nwx.cdxserver.loaded_lines import load_lines, unload_lines
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import DIALECTS
+from nwx.cdxserver.query_model import DIALECTS, parameters_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxLineForm, CdxSpan, exactly
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.indices.alias_index import Alias, Aliases
+from nwx.engine.indices.change_log import Alias, Aliases
 from nwx.errors import CdxError
 from tests.unit.cdxserver.rows import ListSource, row
 

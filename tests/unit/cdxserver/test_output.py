@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from nwx.cdxserver.output import pieces, resume_key
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import DIALECTS, IA, OUTBACK, PYWB, Dialect, Resume
+from nwx.cdxserver.query_model import DIALECTS, IA, OUTBACK, PYWB, Dialect, Resume, parameters_of
 from nwx.cdxserver.query_parser import parse_cdx_query
 from nwx.cdxserver.selection import SelectedRows
 from nwx.cdxserver.server import CdxServer

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.cdxserver.parameters import Parameters, parameters_of
 from nwx.cdxserver.query_model import (
     DIALECTS,
     IA,
@@ -15,8 +14,10 @@ from nwx.cdxserver.query_model import (
     MatchType,
     OutputForm,
     Paging,
+    Parameters,
     Resume,
     RowOrder,
+    parameters_of,
 )
 from nwx.cdxserver.query_parser import (
     MOST_HELD,

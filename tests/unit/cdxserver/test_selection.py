@@ -6,8 +6,7 @@ import pytest
 
 from nwx.cdx.rows import extra_fields
 from nwx.cdxserver.output import pieces, resume_key
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import IA
+from nwx.cdxserver.query_model import IA, parameters_of
 from nwx.cdxserver.query_parser import parse_cdx_query
 from nwx.cdxserver.selection import SelectedRows
 from tests.unit.cdxserver.rows import ListSource, row

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.cdx.rows import CdxRow
-from nwx.cdxserver.parameters import parameters_of
-from nwx.cdxserver.query_model import DIALECTS
+from nwx.cdxserver.query_model import DIALECTS, parameters_of
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sorted_sources import CdxFileSource, ClusterSource
 from nwx.cdxserver.sources import RestrictedSource, open_sources

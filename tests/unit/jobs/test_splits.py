@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from nwx.errors import UsageError
 from nwx.jobs.inputs import cdx_tasks
+from nwx.jobs.output import JobFolder, ReportFolder
 from nwx.jobs.splits import (
     SAMPLE_SCHEMA,
     SAMPLED_A_SHARD,
+    IndexPartWork,
     LineSampler,
     cluster_split_file,
     cluster_splits,
@@ -16,6 +20,7 @@ from nwx.jobs.splits import (
     sample_size,
 )
 from nwx.zipnum.shards import read_splits
+from tests.cc_index_table import made_lines
 from tests.unit.jobs.making import read_all
 from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
@@ -82,3 +87,16 @@ def test_split_points_of_a_cluster_are_written_once(tmp_path: Path) -> None:
         cluster_split_file(place, str(index), 4)
     report = cluster_split_file(place, str(index), 1000, overwrite=True)
     assert report.warnings == ["40 shards, not 1000: there are too few different keys"]
+
+
+def test_a_part_is_a_file_in_each_folder_and_a_report(tmp_path: Path) -> None:
+    lines = sorted(line.encode() for line in [*made_lines(), made_lines()[0], "x 2014 {"])
+    reports = ReportFolder(JobFolder(str(tmp_path / "reports")))
+    work = IndexPartWork(JobFolder(str(tmp_path / "out")), reports, "")
+    batches = [pa.RecordBatch.from_pydict({"line": some}) for some in (lines[:5], lines[5:])]
+    work.write(3, iter(batches))
+    report = reports.read()[3]
+    assert report.counts == {"captures": len(made_lines()), "files": 2}
+    assert (report.errors_total, report.errors[0].kind) == (1, "line")
+    path = tmp_path / "out/crawl=CC-MAIN-2018-05/subset=robotstxt/part-00003.parquet"
+    assert pl.read_parquet(path)["url"].to_list() == ["http://to.no/robots.txt"]

@@ -19,7 +19,7 @@ from nwx.quality.missing_originals import (
 from nwx.quality.missing_resources import RepairQuestion
 from nwx.quality.playback.page_check import CrawlRender, PageCheck
 from nwx.quality.repair_list import RepairList
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 from tests.conformance.archive import capture, sha1
 
 PAGE, STYLE, OLD = "http://a.test/", "http://a.test/s.css", "http://old.test/s.css"

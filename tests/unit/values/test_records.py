@@ -1,12 +1,13 @@
 """Records made from others by the names of their fields."""
 
+import csv
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pytest
 
-from nwx.values.records import add_counts, copied, from_mapping
+from nwx.values.records import add_counts, copied, csv_line, csv_lines, from_mapping
 
 
 class Place(NamedTuple):
@@ -40,3 +41,34 @@ def test_counts_are_added_field_by_field() -> None:
     total = Sums(1, Counter(a=1))
     add_counts(total, Sums(2, Counter(a=1, b=1)))
     assert total == Sums(3, Counter(a=2, b=1))
+
+
+@pytest.mark.parametrize("value", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_what_begins_a_formula_is_quoted(value: str) -> None:
+    [row] = csv.reader([csv_line([value, "plain", 7, -7])])
+    assert row == [f"'{value}", "plain", "7", "-7"]
+
+
+def test_dates_are_written_as_iso_8601_in_columns_of_dates_only() -> None:
+    rows = [
+        ("20140325121732", ("20140325121732", "20150101000000"), "20140325121732", None),
+        ("", (), "=1", 7),
+    ]
+    assert list(csv_lines(("timestamp", "dates", "title", "checked"), rows)) == [
+        "timestamp,dates,title,checked\r\n",
+        "2014-03-25T12:17:32Z,2014-03-25T12:17:32Z 2015-01-01T00:00:00Z,20140325121732,\r\n",
+        ",,'=1,7\r\n",
+    ]
+
+
+def test_dates_of_cameras_and_within_texts() -> None:
+    row = ("20140325121732", "20140325121732 http://a.org/20140325121732 sha1:A")
+    assert list(csv_lines(("taken", "original"), [row]))[1] == (
+        "2014-03-25T12:17:32,2014-03-25T12:17:32Z http://a.org/20140325121732 sha1:A\r\n"
+    )
+
+
+def test_a_table_of_texts_with_every_separator_is_read_back() -> None:
+    rows = [["a,b", 'say "x"', "two\r\nlines"], ["", "ü", "\n"]]
+    lines = csv_lines(("one", "two", "three"), rows)
+    assert list(csv.reader(lines, strict=True)) == [["one", "two", "three"], *rows]

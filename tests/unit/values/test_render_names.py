@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nwx.errors import UrlError
 from nwx.values.render_names import (
     RENDER_KEY_STARTS,
+    FaultKind,
     RenderKind,
     RenderName,
     render_keys,
@@ -116,3 +117,7 @@ def test_keys_are_those_of_the_records(host: str, path: str) -> None:
         except UrlError:
             continue
         assert expected in keys
+
+
+def test_a_kind_is_written_as_its_value() -> None:
+    assert f"{FaultKind.REDIRECT_LOOP}" == "redirect_loop"

@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
-from nwx.engine.indices.review_index import review_index
+from nwx.engine.indices.quality_index import review_index
 from tests.web.checked_archive import HOME_SCORE
 from tests.web.html import Page
 from tests.web.users.logins import ADA, BOB, PASSWORD, ZOE, MakeApp, log_in, name_of, token_of

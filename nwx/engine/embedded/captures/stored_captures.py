@@ -1,25 +1,221 @@
-"""The captures of an archive in a folder, looked up."""
+"""The captures of an archive in a folder, looked up, and in the order of storing."""
 
+import re
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from itertools import chain, islice
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from heapq import merge
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nwx.captures import CaptureColumns
+from nwx.captures import VALUE_FIELDS, CaptureColumns, capture_of_values
 from nwx.engine.capture_index import COLUMN_ROWS, KeysAtTime, nearest_captures
 from nwx.engine.embedded.captures import cdx_rows
-from nwx.engine.embedded.captures.blocks import BEGINNING, END
-from nwx.engine.embedded.captures.capture_lookups import captures_with_digest, stored_captures
-from nwx.engine.embedded.captures.runs import captures_between, snapshot
-from nwx.engine.embedded.captures.stored_since import last_batch, stored_since
+from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.blocks import (
+    BEGINNING,
+    END,
+    NUMBER_FIELDS,
+    BlockColumns,
+    Position,
+)
+from nwx.engine.embedded.captures.lookups import (
+    DIGESTS,
+    PLACES,
+    digest_key,
+    found_ranks,
+    place_key,
+    rank_moment,
+    rank_parts,
+)
+from nwx.engine.embedded.captures.runs import (
+    START,
+    CdxPlace,
+    block_numbered,
+    captures_behind,
+    captures_between,
+    place_of_text,
+    places_of,
+    shown_runs,
+    snapshot,
+    text_of_place,
+)
+from nwx.engine.embedded.database import CAPTURE_NUMBERS, count_rows
 from nwx.engine.embedded.folder import Folder
+from nwx.errors import StaleMarkError
 from nwx.model import Capture
 
 if TYPE_CHECKING:
     from nwx.cdx.rows import CdxRow
     from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
+
+
+_BLOCKS_KEPT = 16
+
+
+def captures_of_columns(piece: BlockColumns) -> Iterator[Capture]:
+    """Yield the captures of a piece, which has all VALUE_FIELDS."""
+    columns = [values_of_column(piece, name) for name in VALUE_FIELDS]
+    return map(capture_of_values, zip(*columns, strict=True))
+
+
+def values_of_column(piece: BlockColumns, name: str) -> Sequence[Any]:
+    """Return a column with numbers as such."""
+    values = piece[name]
+    return [int(one) if one else None for one in values] if name in NUMBER_FIELDS else values
+
+
+def stored_captures(
+    db: sqlite3.Connection, first: Position, last: Position, *, newest_first: bool = False
+) -> Iterator[Capture]:
+    """Stream the captures from one position up to, but without, another."""
+    pieces = captures_between(db, first, last, VALUE_FIELDS, newest_first=newest_first)
+    return (capture for piece in pieces for capture in captures_of_columns(piece))
+
+
+def captures_with_digest(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
+    """Stream captures, as `CaptureIndex.captures_of_digest` does."""
+    found = _of_url(db, digest, urlkey) if urlkey else _of_any_url(db, digest)
+    for _, some in groupby(found, key=lambda capture: rank_moment(capture.timestamp)):
+        # Those of the same moment, which is also that of very odd timestamps.
+        held = sorted(some, key=itemgetter(*_LAST_FIRST))
+        yield from sorted(held, key=lambda capture: capture.timestamp, reverse=True)
+
+
+_LAST_FIRST = tuple(
+    Capture._fields.index(name) for name in ("source_file", "source_file_offset", "collection")
+)
+
+
+def _of_url(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
+    pieces = captures_between(
+        db,
+        (urlkey, ""),
+        (f"{urlkey}\0", ""),
+        VALUE_FIELDS,
+        newest_first=True,
+        choose=lambda piece: _holding(piece, digest),
+    )
+    return (capture for piece in pieces for capture in captures_of_columns(piece))
+
+
+def _of_any_url(db: sqlite3.Connection, digest: str) -> Iterator[Capture]:
+    @lru_cache(_BLOCKS_KEPT)
+    def held(run: int, number: int) -> Sequence[Capture]:
+        block = block_numbered(db, run, number)
+        if block is None:
+            return ()
+        piece = BlockPart(db, block)
+        some = piece.chosen(_holding(piece, digest), VALUE_FIELDS)
+        return list(captures_of_columns(some)) if some else ()
+
+    def ranks(run: int) -> Iterator[tuple[int, int, int]]:
+        for rank in found_ranks(db, run, DIGESTS, digest_key(digest)):
+            yield *rank_parts(rank)[:1], run, rank_parts(rank)[1]
+
+    for at, run, number in merge(*map(ranks, shown_runs(db))):
+        yield from (one for one in held(run, number) if rank_moment(one.timestamp) == at)
+
+
+def _holding(piece: BlockColumns, digest: str) -> list[bool]:
+    pairs = zip(piece["digest"], piece["record_type"], strict=True)
+    return [one == digest and type != "revisit" for one, type in pairs]
+
+
+def capture_at(db: sqlite3.Connection, source: int, offset: int) -> Capture | None:
+    """Return the capture of a file and an offset."""
+    for run in shown_runs(db):
+        for number in found_ranks(db, run, PLACES, place_key(source, offset)):
+            if block := block_numbered(db, run, number):
+                piece, place = BlockPart(db, block), (str(source), str(offset))
+                pairs = zip(piece["source"], piece["source_file_offset"], strict=True)
+                which = [pair == place for pair in pairs]
+                if some := piece.chosen(which, VALUE_FIELDS):
+                    return next(captures_of_columns(some))
+    return None
+
+
+def source_codes(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
+    """Return the codes of those files (`collection/name`) that are known."""
+    command = "SELECT code FROM sources WHERE collection = ? AND name = ?"
+    rows = {
+        full: db.execute(command, (collection, name)).fetchone()
+        for full in names
+        for collection, _, name in [full.partition("/")]
+    }
+    return {full: row[0] for full, row in rows.items() if row}
+
+
+_MARK = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18})@(\[.*\]))?", re.S)
+
+
+class _Mark(NamedTuple):
+    done: int
+    until: int
+    place: CdxPlace = START
+
+
+def last_batch(db: sqlite3.Connection) -> int:
+    """Return the number of the last batch."""
+    return count_rows(db, CAPTURE_NUMBERS)
+
+
+def stored_since(
+    db: sqlite3.Connection, mark: str, until: str, collection: str
+) -> Iterator[tuple[Capture, str]]:
+    """Stream captures, as `CaptureIndex.captures_since` does."""
+    end = last_batch(db)
+    last = _read(until, end).done if until else end
+    begun = _read(mark or "0", end)
+    if begun.place != START:
+        yield from _within(db, begun._replace(until=min(begun.until, last)), collection)
+    yield from _within(db, _Mark(begun.until, last), collection)
+
+
+def _read(mark: str, end: int) -> _Mark:
+    found = _MARK.fullmatch(mark)
+    try:
+        done, until, place = found.groups() if found else ("", "", "")
+        known = _Mark(int(done), int(until or done), place_of_text(place) if place else START)
+    except (ValueError, TypeError):
+        known = _Mark(end + 1, end + 1)
+    if known.until > end:
+        raise StaleMarkError(
+            f"the captures of the archive have no mark {mark[:40]!r}; begin from the first one"
+        )
+    return known
+
+
+def _within(db: sqlite3.Connection, mark: _Mark, collection: str) -> Iterator[tuple[Capture, str]]:
+    """Stream the captures of some batches behind a place, in CDX order."""
+    found = db.execute(
+        "SELECT run FROM runs WHERE shown AND last_batch > ? AND first_batch <= ?", mark[:2]
+    )
+    runs = [run for (run,) in found]
+    if not runs:
+        return
+
+    def wanted(piece: BlockColumns) -> Sequence[bool]:
+        batches = map(int, piece["batch"])
+        pairs = zip(batches, piece["collection"], strict=True)
+        return [
+            mark.done < batch <= mark.until and (not collection or name == collection)
+            for batch, name in pairs
+        ]
+
+    for piece in captures_behind(
+        db,
+        mark.place,
+        (*VALUE_FIELDS, "batch"),
+        choose=wanted,
+        runs=runs,
+        behind_batch=mark.done,
+    ):
+        for capture, place in zip(captures_of_columns(piece), places_of(piece), strict=True):
+            yield capture, f"{mark.done}-{mark.until}@{text_of_place(place)}"
 
 
 FIRST_CAPTURES = 20

@@ -14,7 +14,7 @@ from nwx.engine.embedded.documents.tantivy_index import (
     enriched_term,
     schema,
 )
-from nwx.engine.embedded.documents.terms import Terms, is_plain
+from nwx.engine.embedded.documents.word_sets import Terms, is_plain
 from nwx.mappings import enriched_fields
 from nwx.query.fields import CAPTURE_FIELDS, JOINED_FIELDS
 from nwx.query.rankings import DEFAULT

@@ -32,8 +32,8 @@ from nwx.engine.embedded.documents.order import (
 )
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search, without_joined
 from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.engine.embedded.documents.terms import Terms, are_near, near_candidates, similar_words
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
+from nwx.engine.embedded.documents.word_sets import Terms, are_near, near_candidates, similar_words
 from nwx.engine.embedded.linked_search import (
     DocumentJoin,
     LinkedSearch,

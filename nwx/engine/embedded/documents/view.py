@@ -36,13 +36,13 @@ from nwx.engine.embedded.documents.tantivy_index import (
     nums_query,
     schema,
 )
-from nwx.engine.embedded.documents.terms import Terms
 from nwx.engine.embedded.documents.word_sets import (
     FREQUENT,
     MOST_SETS,
     Bits,
     ChangedNumbers,
     StoredSets,
+    Terms,
     WordSets,
     bits_of,
     numbers_of,

@@ -1,19 +1,30 @@
-"""Sets of documents as bits, one of a number each: of words, and of queries that combine words."""
+"""Sets of documents as bits: of words, of combined queries, of terms examined one by one."""
 
 import json
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
+from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
 from nwx.engine.analyzer import tokens
 from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.tantivy_index import (
+    VALUES_APART,
+    WORDS,
+    DocumentSearcher,
+    schema,
+)
+from nwx.engine.work import current_work
+from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves
+from nwx.query.words import most_edits, nearest_words, stand_near
 
 Bits = npt.NDArray[np.uint64]
 """Documents by number, 64 in each."""
@@ -252,3 +263,93 @@ def stored_sets(arrays: Mapping[str, npt.NDArray[Any]]) -> StoredSets | None:
     size, seq = arrays[MOMENT].tolist()
     every = np.split(arrays[_BITS], len(names)) if names else []
     return StoredSets(dict(zip(names, every, strict=True)), size, seq)
+
+
+_CHECKED = 10_000
+"""After so many terms the deadline is looked at."""
+
+_MOST_COMPARED = 50_000
+
+
+class Terms:
+    """The terms of an index, as used by one question.
+
+    Each list is built once: the terms of all default fields are in one list.
+    """
+
+    def __init__(self, searcher: DocumentSearcher) -> None:
+        self._searcher = searcher
+        self._found: dict[Hashable, list[str]] = {}
+
+    def fitting(
+        self, field: str, beginning: str, fits: Callable[[str], bool], key: Hashable
+    ) -> list[str]:
+        """Return terms that begin with a text and fit, including all terms of `field` that do.
+
+        `key` identifies the beginning and the condition. Raises QueryError if too many terms would
+        have to be examined.
+        """
+        field = WORDS if field in DEFAULT_FIELDS else field
+        if (field, key) not in self._found:
+            terms = self._beginning(field, beginning)
+            self._found[field, key] = _fitting(terms, fits)
+        return self._found[field, key]
+
+    def _beginning(self, field: str, beginning: str) -> list[str]:
+        work = current_work()
+        most = work.terms_left() + 1
+        found = self._searcher.terms_with_prefix(field, beginning, limit=most)
+        work.visit_terms(len(found))
+        return [term for term, _ in found]
+
+
+def _fitting(terms: list[str], fits: Callable[[str], bool]) -> list[str]:
+    work = current_work()
+    found: list[str] = []
+    for start in range(0, len(terms), _CHECKED):
+        work.check()
+        found += filter(fits, terms[start : start + _CHECKED])
+    return found
+
+
+def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]:
+    """Return words like another, as `Engine.similar_words` does.
+
+    Compares the 50,000 most frequent words with the same first letter.
+    """
+    found = tokens(word)
+    if len(found) != 1 or not most_edits(found[0]):
+        return []
+    current_work().check()
+    terms = searcher.terms_with_prefix(WORDS, found[0][0], limit=_MOST_COMPARED)
+    return nearest_words(found[0], terms, most)
+
+
+def is_plain(words: Sequence[str], slop: int) -> bool:
+    """Return whether tantivy interprets the phrase as Lucene does."""
+    return not slop or (len(words) == 2 and words[0] != words[1])
+
+
+def near_candidates(field: str, words: Sequence[str], slop: int) -> Query:
+    """Return the query of documents that may have the words near each other, well scored."""
+    parts = [Query.term_query(schema(), field, word) for word in dict.fromkeys(words)]
+    pairs = pairwise(words)
+    parts += [
+        Query.const_score_query(Query.phrase_query(schema(), field, [one, other], slop), 0.0)
+        for one, other in pairs
+        if one != other
+    ]
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+def are_near(words: Sequence[str], texts: Sequence[str], slop: int) -> bool:
+    """Return whether words are in a field of these texts, moved by at most `slop` in all."""
+    places: dict[str, list[int]] = {word: [] for word in words}
+    position = 0
+    for text in texts:
+        found = tokens(text)
+        for place, token in enumerate(found, position):
+            if token in places:
+                places[token].append(place)
+        position += len(found) + VALUES_APART
+    return stand_near(words, places, slop)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nwx.bulk.batches import batches
+from nwx.bulk.progress import batches
 from nwx.engine.indices.crawl_queue import LeaseLimits, LimitsOf, UrlState
 from nwx.engine.indices.queue_entries import QueueEntry
 from nwx.engine.sqlite_files import among

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.engine.backups import Backups, Verify
+from nwx.engine.capabilities import Backups, Verify
 from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.refusals import RefusedError
 from nwx.engine.search_server.server import Body, Server, quoted

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from nwx.engine.entries import IndexEntry, dates_entry
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.pages import entries_by_id
@@ -181,8 +181,8 @@ def joined_chunks(entries: Iterable[IndexEntry]) -> Iterator[IndexEntry]:
 def _room(name: str, state: EntryState) -> int:
     """Return how many more dates an entry takes: all of a second fit into one."""
     if len(name) == _LONGEST:
-        return len(state.seen) + limits.MAX_IDS
-    return 0 if state.chunks else max(0, limits.DATES_OF_ENTRY - len(state.seen))
+        return len(state.seen) + schema.MAX_IDS
+    return 0 if state.chunks else max(0, schema.DATES_OF_ENTRY - len(state.seen))
 
 
 def _covered(state: EntryState, seen: Iterable[str]) -> tuple[frozenset[int], frozenset[str]]:

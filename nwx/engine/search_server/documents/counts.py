@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, FIRST_OF_MANY
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import DATED_FACETS, DATED_VALUES
@@ -121,7 +121,7 @@ class FacetCounts:
         counts: Counts = {facet: Counter() for facet in facets}
         if not lost:
             return counts
-        if total <= limits.SHORT_LIST:
+        if total <= schema.SHORT_LIST:
             among = numbers(self._server, self._documents, query) or []
             for facet, value, some in lost:
                 counts[facet][value] = int(np.isin(some, among).sum())
@@ -152,9 +152,9 @@ class FacetCounts:
         """Return the values that an index has for documents, each with the document's number."""
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         wanted = [NUMBER, *(_ALL_DATES[facet] for facet in facets)]
-        for start in range(0, len(among), limits.PAGE):
-            query = within(FIRST_ENTRIES, among[start : start + limits.PAGE])
-            body = {"query": query, "size": limits.PAGE, "sort": ["_doc"], "_source": False}
+        for start in range(0, len(among), schema.PAGE):
+            query = within(FIRST_ENTRIES, among[start : start + schema.PAGE])
+            body = {"query": query, "size": schema.PAGE, "sort": ["_doc"], "_source": False}
             found = search_page(self._server, index, body | {"docvalue_fields": wanted})
             for fields in (hit["fields"] for hit in found["hits"]["hits"]):
                 for facet in facets:

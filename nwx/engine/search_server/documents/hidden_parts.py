@@ -9,7 +9,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from nwx.engine.date_rows import LAST_TIME, DateNumbers, DateRows, date_rows
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.entries import IN_CHUNKS, MANY
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
@@ -204,7 +204,7 @@ def without(query: Query, numbers: DateNumbers) -> Query:
 
 def numbers_queries(numbers: Sequence[int]) -> list[Query]:
     """Return queries of the documents of these numbers, however many they are."""
-    size = limits.MAX_IDS
+    size = schema.MAX_IDS
     return [
         {"terms": {NUMBER: list(numbers[begin : begin + size])}}
         for begin in range(0, len(numbers), size)
@@ -346,7 +346,7 @@ class HiddenReader:
             # What is attached may have the only date that is shown, or hidden, of a document.
             query = mixed_entries(MANY, hidden.spans) if further == MANY else further
             body = {"query": query, **_DATED, "docvalue_fields": [NUMBER]}
-            for page in pages(self._server, index, body, [{"id": "asc"}], size=limits.PAGE):
+            for page in pages(self._server, index, body, [{"id": "asc"}], size=schema.PAGE):
                 for hit in page:
                     yield hit["fields"][NUMBER][0]
 
@@ -364,11 +364,11 @@ class HiddenReader:
     def _fields(
         self, index: str, query: Query, numbers: Sequence[int], wanted: Body
     ) -> Iterator[Body]:
-        step = limits.PAGE - 1  # no second page where each has one entry
+        step = schema.PAGE - 1  # no second page where each has one entry
         for begin in range(0, len(numbers), step):
             some = within(query, numbers[begin : begin + step])
             body = {"query": some, **wanted}
-            for page in pages(self._server, index, body, [{"id": "asc"}], size=limits.PAGE):
+            for page in pages(self._server, index, body, [{"id": "asc"}], size=schema.PAGE):
                 yield from (hit["fields"] for hit in page)
 
 

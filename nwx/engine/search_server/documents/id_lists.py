@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache, TTLCache
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.cluster.partial_answers import partial_answers
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import Search, count_hits, numbers, search_each, search_page
@@ -85,7 +85,7 @@ _COUNTED_SECONDS = 60.0
 
 def terms_query(numbers: Collection[int]) -> Query:
     """Return the query of the documents of a list; each number is looked up."""
-    if isinstance(numbers, frozenset) and len(numbers) > limits.SHORT_LIST:
+    if isinstance(numbers, frozenset) and len(numbers) > schema.SHORT_LIST:
         return {"terms": {NUMBER: encoded(numbers)}}
     return {"terms": {NUMBER: list(numbers)}}
 
@@ -118,10 +118,10 @@ class ListQueries:
 
     def is_compared(self, numbers: Collection[int], among: int | None = None) -> bool:
         """Return whether documents are compared with a list by a script."""
-        if len(numbers) <= limits.LOOKED_UP or not self._scripts_run():
+        if len(numbers) <= schema.LOOKED_UP or not self._scripts_run():
             return False
         count = self._documents_count() if among is None else among
-        return count <= limits.COMPARED_FOR_EACH * len(numbers)
+        return count <= schema.COMPARED_FOR_EACH * len(numbers)
 
     def _documents_count(self) -> int:
         with self._guard:
@@ -252,7 +252,7 @@ class RememberedNumbers:
 
     def read(self, one: AskedList) -> frozenset[int] | None:
         """Return the numbers of a list, None of more than limits.MAX_IDS."""
-        if one.kept is not None or one.state.total > limits.MAX_IDS:
+        if one.kept is not None or one.state.total > schema.MAX_IDS:
             return one.kept
         listed = numbers(self._server, one.index, one.query)
         if listed is None:

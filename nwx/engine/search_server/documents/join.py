@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.compile import (
@@ -173,7 +173,7 @@ class Join:
         known = self._found_of(asked)
         if len(known) == len(conditions):
             return self._shortened(query, known)
-        candidates = self._candidates(query, known, limits.MAX_IDS)
+        candidates = self._candidates(query, known, schema.MAX_IDS)
         if candidates is None:
             return _Met(known, whole=False)
         return _Met(self._among(conditions, candidates, known), len(candidates))
@@ -196,8 +196,8 @@ class Join:
 
     def _is_quick(self, numbers: frozenset[int]) -> bool:
         """Return whether a search with a list takes little longer than without it."""
-        few = len(numbers) <= limits.LOOKED_UP
-        return few or (len(numbers) <= limits.MAX_IDS and self._lists.is_compared(numbers))
+        few = len(numbers) <= schema.LOOKED_UP
+        return few or (len(numbers) <= schema.MAX_IDS and self._lists.is_compared(numbers))
 
     def _asked(
         self, query: DocumentQuery, conditions: Sequence[DateCondition]
@@ -211,11 +211,11 @@ class Join:
         lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
         longest = self._remembered.longest(lists)
         beside = []
-        if longest is None or longest > limits.SHORT_LIST:
+        if longest is None or longest > schema.SHORT_LIST:
             superset = superset_query(query, {})
-            beside = [numbers_search(self._documents, superset, limits.SHORT_LIST)]
+            beside = [numbers_search(self._documents, superset, schema.SHORT_LIST)]
         asked, answers = self._remembered.ask(lists, beside)
-        few = numbers_if_few(answers[0], limits.SHORT_LIST) if answers else None
+        few = numbers_if_few(answers[0], schema.SHORT_LIST) if answers else None
         size = len(further)
         by_condition = {
             one: asked[place * size : (place + 1) * size] for place, one in enumerate(conditions)
@@ -229,11 +229,11 @@ class Join:
         of the list.
         """
         longest = max(known.values(), key=len)
-        if len(longest) <= limits.SHORT_LIST:
+        if len(longest) <= schema.SHORT_LIST:
             return _Met(known)
         superset = superset_query(query, {})
         count = count_hits(self._server, self._documents, superset)
-        if count > limits.COMPARED or self._lists.is_compared(longest, count):
+        if count > schema.COMPARED or self._lists.is_compared(longest, count):
             return _Met(known, count=count)
         searches = [among_search(self._documents, superset, encoded(one)) for one in known.values()]
         answers = search_each(self._server, searches)
@@ -251,7 +251,7 @@ class Join:
         """Stream the numbers of all documents of a question, in pages in the order of `sort`."""
         conditions = all_conditions(query)
         body = {"query": superset_query(query, {}), **NUMBERS_ONLY}
-        for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
+        for page in pages(self._server, self._documents, body, sort, size=schema.PAGE):
             here = [hit["fields"][NUMBER][0] for hit in page]
             inside = within(joined_query(query, self._among(conditions, here, {})), here)
             found = set(numbers(self._server, self._documents, inside) or ())
@@ -265,7 +265,7 @@ class Join:
             found += some
             if len(found) >= wanted:
                 break
-        return Resolved(within(superset, found[: limits.MAX_IDS]), whole=False)
+        return Resolved(within(superset, found[: schema.MAX_IDS]), whole=False)
 
     def _among(
         self, conditions: Sequence[DateCondition], some: Sequence[int], known: Lists
@@ -296,7 +296,7 @@ class Join:
                 return None
             parts.append(part)
         found = _united(parts)
-        return found if len(found) <= limits.MAX_IDS else None
+        return found if len(found) <= schema.MAX_IDS else None
 
 
 def _united(parts: Sequence[frozenset[int]]) -> frozenset[int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from nwx.engine.anchors.scores import linking_counts
 from nwx.engine.anchors.table import AnchorTable, TargetNumbers
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
@@ -60,7 +60,7 @@ class DateOrder:
 
     def body(self, fold: str, wanted: int) -> Body:
         """Return the request body of the search that `first` continues from."""
-        return {"size": max(wanted, limits.FEW), "sort": self.own_sort(), **_fields(fold)}
+        return {"size": max(wanted, schema.FEW), "sort": self.own_sort(), **_fields(fold)}
 
     def own_sort(self) -> list[Body]:
         """Return the sort by a document's own date."""
@@ -89,11 +89,11 @@ class DateOrder:
     ) -> Iterator[Candidate]:
         """Yield the first documents that have hidden dates, by their visible dates."""
         numbers, dates = self._hidden.dates.in_order(newest=self._newest)
-        if len(numbers) and total <= limits.SHORT_LIST:
+        if len(numbers) and total <= schema.SHORT_LIST:
             found = np.isin(numbers, numbers_of(self._server, self._documents, query) or [])
             numbers, dates = numbers[found], dates[found]
         folds: set[int] = set()
-        begin, size = 0, min(limits.STEP, limits.PAGE)
+        begin, size = 0, min(schema.STEP, schema.PAGE)
         while begin < len(numbers) and len(folds) < wanted:
             known = dict(
                 zip(
@@ -105,11 +105,11 @@ class DateOrder:
             for one in self._of_numbers(query, fold, known):
                 folds.add(one.fold)
                 yield replace(one, date=f"{known[one.number]:014}")
-            begin, size = begin + size, limits.PAGE
+            begin, size = begin + size, schema.PAGE
 
     def _of_numbers(self, query: Query, fold: str, numbers: Collection[int]) -> Iterator[Candidate]:
         """Yield the documents of a query with these numbers."""
-        body = {"query": within(query, list(numbers)), "size": limits.PAGE, **_fields(fold)}
+        body = {"query": within(query, list(numbers)), "size": schema.PAGE, **_fields(fold)}
         for hit in search_page(self._server, self._documents, body)["hits"]["hits"]:
             yield _candidate(hit, fold)
 
@@ -128,8 +128,8 @@ class DateOrder:
             folds = self._folded(candidates)
         if len(folds) >= wanted:
             return _Best(candidates, limit=folds[wanted - 1].date)
-        if total <= limits.MAX_IDS:
-            every = pages(self._server, self._documents, body, self.own_sort(), size=limits.PAGE)
+        if total <= schema.MAX_IDS:
+            every = pages(self._server, self._documents, body, self.own_sort(), size=schema.PAGE)
             return _Best([_candidate(hit, fold) for page in every for hit in page], complete=True)
         return _Best(candidates)
 
@@ -139,9 +139,9 @@ class DateOrder:
         body = {"query": among.entries(newest=self._newest), **_DATED}
         folds: set[int] = set()
         sort = [{"dates": mode}, {"id": "asc"}]
-        for page in pages(self._server, among.index, body, sort, size=limits.STEP):
+        for page in pages(self._server, among.index, body, sort, size=schema.STEP):
             dates = self._dates_of(page)
-            asked = {"size": limits.PAGE, "sort": ["_doc"], **_fields(fold)}
+            asked = {"size": schema.PAGE, "sort": ["_doc"], **_fields(fold)}
             asked["query"] = within(among.documents, list(dates))
             hits = search_page(self._server, self._documents, asked)["hits"]["hits"]
             for one in (_candidate(hit, fold) for hit in hits):
@@ -160,14 +160,14 @@ class DateOrder:
                 yield replace(one, date=date)
             else:
                 rest.append(one)
-        for start in range(0, len(rest), limits.PAGE):
-            chunk = rest[start : start + limits.PAGE]
+        for start in range(0, len(rest), schema.PAGE):
+            chunk = rest[start : start + schema.PAGE]
             dates = {one.number: one.date for one in chunk}
             for index, further in self._further:
                 query = within(further, list(dates))
                 body = {"query": query, **_DATED}
                 by_id = [{"id": "asc"}]
-                for hits in pages(self._server, index, body, by_id, size=limits.PAGE):
+                for hits in pages(self._server, index, body, by_id, size=schema.PAGE):
                     for number, date in self._dates_of(hits).items():
                         dates[number] = self._first((date, dates[number]))
             for one in chunk:
@@ -287,11 +287,11 @@ class InlinkOrder:
             if len(folds) >= wanted:
                 return list(folds.values())[:wanted]
         numbers = list(folds.values())
-        further = newest(min(wanted + len(linked), limits.PAGE))
+        further = newest(min(wanted + len(linked), schema.PAGE))
         return [*numbers, *(one for one in further if one not in linked)][:wanted]
 
     def _steps(self, query: Query, fold: str, total: int) -> Iterator[list[_Linked]]:
-        if total <= limits.MAX_IDS:
+        if total <= schema.MAX_IDS:
             yield list(self._found(query, fold))
             return
         for targets in most_linked(self._table, _STEP):
@@ -303,7 +303,7 @@ class InlinkOrder:
         body: Body = {"query": query, "_source": False, "stored_fields": "_none_"}
         body["docvalue_fields"] = fields
         sort = [{"id": "asc"}]
-        for page in pages(self._server, self._documents, body, sort, size=limits.PAGE):
+        for page in pages(self._server, self._documents, body, sort, size=schema.PAGE):
             values = [hit["fields"] for hit in page]
             targets = self._table.targets([one.get("urlkey", [""])[0] for one in values])
             counts = self._counts(targets)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, MANY, ONCE, document_of
 from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
@@ -277,7 +277,7 @@ class TrendCounts:
         body: Body = {"query": within(MANY, some), "_source": False}
         body["docvalue_fields"] = ["id", "seen"]
         sort = [{NUMBER: "asc"}, {"id": "asc"}]  # a document may have several entries
-        found = pages(self._server, self._dates, body, sort, limits.PAGE)
+        found = pages(self._server, self._dates, body, sort, schema.PAGE)
         entries = (hit["fields"] for page in found for hit in page)
         for id, group in groupby(entries, lambda fields: document_of(fields["id"][0])):
             current_work().check()
@@ -290,10 +290,10 @@ class TrendCounts:
         self, some: Sequence[int], wanted: TrendDates, sums: _Sums, *, counted: bool = False
     ) -> None:
         """Count documents by all dates; these of their entries may be `counted` already."""
-        for start in range(0, len(some), limits.PAGE):
+        for start in range(0, len(some), schema.PAGE):
             current_work().check()
-            inside = within(EVERYTHING, some[start : start + limits.PAGE])
-            body = {"query": inside, "size": limits.PAGE, "_source": _OWN, "sort": ["_doc"]}
+            inside = within(EVERYTHING, some[start : start + schema.PAGE])
+            body = {"query": inside, "size": schema.PAGE, "_source": _OWN, "sort": ["_doc"]}
             hits = search_page(self._server, self._documents, body)["hits"]["hits"]
             own = {hit["_source"]["id"]: hit["_source"] for hit in hits}
             for id, dates in self._parallel.read(list(own)).items():
@@ -319,10 +319,10 @@ class _Part:
         if not self.count or (self._is_most and self.count == self.every):
             return {}
         query = {"bool": {"must_not": [self.query]}} if self._is_most else self.query
-        values: Body = {"field": NUMBER, "size": limits.MAX_IDS}
-        if min(self.count, self.every - self.count) > limits.SHORT_LIST:
+        values: Body = {"field": NUMBER, "size": schema.MAX_IDS}
+        if min(self.count, self.every - self.count) > schema.SHORT_LIST:
             further = self.wanted.alone().difference(table.numbers.tolist())
-            if len(further) + len(table.numbers) > limits.MAX_IDS:
+            if len(further) + len(table.numbers) > schema.MAX_IDS:
                 return None
             listed = [*table.numbers.tolist(), *further] if further else table.included
             values["include"] = listed

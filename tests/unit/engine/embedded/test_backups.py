@@ -16,8 +16,8 @@ import pytest
 
 import nwx
 from nwx.bulk.progress import no_progress
-from nwx.engine.backups import accept
 from nwx.engine.base import open_engine
+from nwx.engine.capabilities import accept
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, NwxError, SourceError, UsageError

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.schema import (
     SHARD_ENTRIES,
     allow_chunks,
@@ -64,3 +65,9 @@ def test_other_indices_grow_with_them_or_stay_small() -> None:
 def test_shards_that_are_asked_for_are_the_least() -> None:
     settings = ServerSettings(shards=3, expected_captures=10**6)
     assert number_of_shards(IndexName.CAPTURES, settings) == 3
+
+
+def test_numbers_of_a_page_can_be_named_in_one_query() -> None:
+    assert schema.SHORT_LIST < schema.PAGE < schema.MAX_IDS
+    assert schema.PAGE <= 10_000  # index.max_result_window
+    assert schema.MAX_IDS < 65_536  # index.max_terms_count

@@ -20,7 +20,7 @@ from nwx.quality.playback.faults import (
     suspects,
 )
 from nwx.quality.renders.page_information import PageInfo, PageResource
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 
 PAGE = "20200101000000"  # 1577836800
 

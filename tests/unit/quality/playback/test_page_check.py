@@ -10,7 +10,7 @@ from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 from nwx.quality.measures import PageLikeness
 from nwx.quality.playback.faults import Distances, Suspect, distances
 from nwx.quality.playback.page_check import overall_score
-from nwx.values.fault_kinds import FaultKind
+from nwx.values.render_names import FaultKind
 
 TASK = RenderTask("http://a.example/", "20200102000000")
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.captures import blocks, capture_writer, cdx_order, merges, older_tables
+from nwx.engine.embedded.captures import blocks, capture_writer, cdx_order, merges
 from tests.conformance.archive import capture
 
 LOADED = 60
@@ -20,7 +20,7 @@ def main() -> None:
         module.BLOCK_CAPTURES = 4
     cdx_order.SORTED_AT_ONCE, merges.MERGED_AT_ONCE, merges.FEW_CAPTURES = 10, 10, 40
     capture_writer.STEP_BLOCKS, merges.TURN_SECONDS = 1, 0
-    older_tables._AT_ONCE = 5
+    merges._AT_ONCE = 5
     with EmbeddedEngine(Path(sys.argv[1])) as engine:
         if sys.argv[2] == "forward":
             return

@@ -17,7 +17,7 @@ from nwx.engine.embedded.documents.compile import (
     wildcard_query,
 )
 from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher, schema
-from nwx.engine.embedded.documents.terms import Terms
+from nwx.engine.embedded.documents.word_sets import Terms
 from nwx.engine.work import Work, working
 from nwx.errors import QueryError
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from nwx.engine.entries import dates_entry
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates import entries
 from nwx.engine.search_server.dates.entries import EntryState, above, joined_chunks, with_dates
 from nwx.keys import document_id
@@ -21,7 +21,7 @@ def texts(*moments: str) -> frozenset[str]:
 
 @pytest.fixture(autouse=True)
 def _two_dates_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DATES_OF_ENTRY", 2)
+    monkeypatch.setattr(schema, "DATES_OF_ENTRY", 2)
 
 
 def test_an_entry_takes_dates_until_it_is_full_and_lists_chunks_for_the_others() -> None:

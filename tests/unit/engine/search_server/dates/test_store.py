@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.dates import store
 from nwx.engine.search_server.dates.entries import above, document_of
 from nwx.engine.search_server.dates.store import DatesStore
@@ -22,7 +22,7 @@ Pairs = set[tuple[str, str]]
 
 @pytest.fixture(autouse=True)
 def _small_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DATES_OF_ENTRY", 3)
+    monkeypatch.setattr(schema, "DATES_OF_ENTRY", 3)
     for module in (store, store):
         monkeypatch.setattr(module, "pause", lambda attempt: None)
 
@@ -59,7 +59,7 @@ def check(server: MemoryServer, *, once: bool = True) -> None:
         assert entry.get("chunk", "") == name
         assert entry["count"] == len(entry["seen"])
         assert sorted(entry["dates"]) == sorted({text[-14:] for text in entry["seen"]})
-        assert entry["count"] <= limits.DATES_OF_ENTRY or len(name) == 14
+        assert entry["count"] <= schema.DATES_OF_ENTRY or len(name) == 14
         assert ("years" in entry) == ("collections" in entry) == (not name)
         for text in entry["seen"]:
             assert text[-14:].startswith(name)
@@ -154,7 +154,7 @@ def test_a_writer_that_is_stopped_anywhere_leaves_what_the_next_one_completes(se
 def test_one_more_date_costs_the_same_however_many_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "DATES_OF_ENTRY", 50)
+    monkeypatch.setattr(schema, "DATES_OF_ENTRY", 50)
     server = MemoryServer()
     store = DatesStore(server.server, "dates")
     every = {
@@ -169,7 +169,7 @@ def test_one_more_date_costs_the_same_however_many_there_are(
 
 
 def test_who_never_gets_a_turn_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DATES_OF_ENTRY", 50)
+    monkeypatch.setattr(schema, "DATES_OF_ENTRY", 50)
     server = MemoryServer()
     store = DatesStore(server.server, "dates")
     store.add([dates({("20040101000000", "web")})])

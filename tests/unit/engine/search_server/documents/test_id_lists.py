@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.search_server import limits
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.documents.id_lists import ListQueries, RememberedNumbers, pack_numbers
 from nwx.engine.search_server.refusals import RefusedError
 from nwx.engine.search_server.server import Body, Server
@@ -116,7 +116,7 @@ def kinds(server: CountingServer, *, among: int | None = None) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "LOOKED_UP", 5)
+    monkeypatch.setattr(schema, "LOOKED_UP", 5)
 
 
 def test_long_lists_are_compared_by_a_script() -> None:

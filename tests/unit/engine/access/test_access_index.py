@@ -1,7 +1,7 @@
 """Dates that purging rules keep out."""
 
+from nwx.engine.access.access_index import purged_seen, unpurged_dates
 from nwx.engine.access.decisions import AccessRules
-from nwx.engine.access.purger import purged_seen, unpurged_dates
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.model import Dates
 

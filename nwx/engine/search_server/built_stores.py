@@ -1,8 +1,11 @@
-"""The captures of a server in bulk and by live aggregations, and stored builds of facets."""
+"""The captures and documents of a server in bulk, and the facets and inlinks built from them."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from hashlib import blake2b
+
+import numpy as np
 
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import (
@@ -24,7 +27,10 @@ from nwx.engine.facet_store import (
     StoredBuild,
     Unset,
 )
-from nwx.engine.search_server import limits
+from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
+from nwx.engine.inlinks.links import table_entries
+from nwx.engine.inlinks.table import InlinkTable
+from nwx.engine.search_server import schema
 from nwx.engine.search_server.blobs import ServerBlobs
 from nwx.engine.search_server.captures.store import (
     PLACE_ORDER,
@@ -34,8 +40,9 @@ from nwx.engine.search_server.captures.store import (
     read_fields,
 )
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.dates.indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
-from nwx.engine.search_server.pages import pages, search_page
+from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, from_json, to_json
 from nwx.errors import EngineError
 from nwx.keys import capture_id
@@ -122,7 +129,7 @@ class ServerLiveSelection(LiveSelection):
         yield from self._kept_only(fields)
 
     def _composite(self, query: Query, fields: Sequence[str]) -> Iterator[Groups]:
-        composite: Body = {"size": limits.MAX_IDS, "sources": [_source(name) for name in fields]}
+        composite: Body = {"size": schema.MAX_IDS, "sources": [_source(name) for name in fields]}
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
         while True:
             answer = self._search(body | {"aggs": {"groups": {"composite": composite}}})
@@ -131,7 +138,7 @@ class ServerLiveSelection(LiveSelection):
             if buckets:
                 values = [tuple(map(bucket["key"].get, fields)) for bucket in buckets]
                 yield Groups(values, [bucket["doc_count"] for bucket in buckets])
-            if len(buckets) < limits.MAX_IDS:
+            if len(buckets) < schema.MAX_IDS:
                 return
             composite |= {"after": found["after_key"]}
 
@@ -139,7 +146,7 @@ class ServerLiveSelection(LiveSelection):
         """Give the captures with values that no aggregation sees, one by one."""
         body: Body = {
             "query": self._too_long,
-            "size": limits.PAGE,
+            "size": schema.PAGE,
             "track_total_hits": False,
             **read_fields(self._server, fields),
         }
@@ -153,7 +160,7 @@ class ServerLiveSelection(LiveSelection):
                 found = fields_of(self._server, self._index, hits)
                 values = [_row(entry, fields) for entry in found]
                 yield Groups(values, [1] * len(values))
-            if len(hits) < limits.PAGE:
+            if len(hits) < schema.PAGE:
                 return
             body |= {"search_after": hits[-1]["sort"]}
 
@@ -276,8 +283,8 @@ class ServerFacetStore(ServerBlobs, FacetStore):
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         ids = [f"{source}@{offset}" for source, offset in places]
         found: dict[str, Capture] = {}
-        for start in range(0, len(ids), limits.PAGE):
-            some = ids[start : start + limits.PAGE]
+        for start in range(0, len(ids), schema.PAGE):
+            some = ids[start : start + schema.PAGE]
             body = {"query": {"ids": {"values": some}}, "size": len(some)} | read_fields(
                 self._server
             )
@@ -285,3 +292,74 @@ class ServerFacetStore(ServerBlobs, FacetStore):
             captures = captures_of(self._server, self._captures, hits)
             found |= {capture_id(*one[:3]): one for one in captures}
         return [found[id] for id in ids if id in found]
+
+
+_IDS_PAGE = 5_000
+_AT_ONCE = 500
+_FIELDS = "id,url,urlkey,links,links_text,links_kind"
+
+
+class ServerInlinkIndex(ServerBlobs, InlinkIndex):
+    """The documents of a server, and the blobs and entries of their inlinks there."""
+
+    def __init__(
+        self,
+        server: Server,
+        name: Callable[[IndexName], str],
+        dates: ServerDatesIndices,
+        settings: ServerSettings,
+        copies: str = "",
+    ) -> None:
+        folder = build_folder(settings, server.address, IndexName.INLINKS) / copies
+        super().__init__(server, IndexName.INLINKS, name(IndexName.INLINKS), settings, folder)
+        self._documents = name(IndexName.DOCUMENTS)
+        self._main_dates = name(IndexName.DATES)
+        self._dates = dates
+
+    def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
+        return table_entries(InlinkTable(self.folder, build))
+
+    def stamp(self) -> str:
+        return self._last_changes([self._documents, self._main_dates, *self._dates.others()])
+
+    def document_states(self) -> Iterator[DocumentStates]:
+        for index in (self._documents, self._main_dates, *self._dates.others()):
+            refresh(self._server, index)
+        body = {"query": {"match_all": {}}, "_source": ["id"], "seq_no_primary_term": True}
+        for page in pages(self._server, self._documents, body, [{"id": "asc"}], _IDS_PAGE):
+            ids = [hit["_source"]["id"] for hit in page]
+            dates = self._dates.read(ids)
+            states = [
+                _state(hit["_seq_no"], dates[id].seen if id in dates else ())
+                for hit, id in zip(page, ids, strict=True)
+            ]
+            yield DocumentStates(bytes.fromhex("".join(ids)), np.array(states, dtype=np.uint64))
+
+    def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
+        for begin in range(0, len(ids), _AT_ONCE):
+            wanted = [id.hex() for id in ids[begin : begin + _AT_ONCE]]
+            found = entries_by_id(self._server, self._documents, wanted, _FIELDS)
+            dates = self._dates.read(wanted)
+            for id in wanted:
+                if id in found:
+                    seen = dates[id].seen if id in dates else ()
+                    yield _document(id, found[id]["_source"], seen)
+
+
+def _document(id: str, entry: IndexEntry, seen: Sequence[tuple[str, str]]) -> LinkingDocument:
+    links = entry.get("links", [])
+    missing = [""] * len(links)
+    return LinkingDocument(
+        bytes.fromhex(id),
+        entry["url"],
+        entry["urlkey"],
+        links,
+        entry.get("links_text", missing),
+        entry.get("links_kind", ["a"] * len(links)),
+        seen,
+    )
+
+
+def _state(number: int, seen: Sequence[tuple[str, str]]) -> int:
+    text = " ".join([str(number), *(f"{name}/{timestamp}" for timestamp, name in sorted(seen))])
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
