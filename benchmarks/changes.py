@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 
-from nwx.searching.change_noise import HostNoise, text_changes
+from nwx.searching.differences import HostNoise, text_changes
 
 HOSTS, URLS, VERSIONS = 25, 4, 6
 SPEED_PAIRS = 4_000

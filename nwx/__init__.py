@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from nwx.answers.counts import FacetTable, TrendTable
     from nwx.answers.hits import Hits
     from nwx.answers.link_table import Inlinks
-    from nwx.answers.rows import Rows
-    from nwx.answers.tables import ResultTable
+    from nwx.answers.tables import ResultTable, Rows
     from nwx.archive import Archive, open
     from nwx.dedup import dedup_cdx
     from nwx.engine.access.rules import Viewer
@@ -69,7 +68,7 @@ _PLACES = {
     "Hits": "nwx.answers.hits",
     "ImportReport": "nwx.importing.report",
     "Inlinks": "nwx.answers.link_table",
-    "Rows": "nwx.answers.rows",
+    "Rows": "nwx.answers.tables",
     "ResultTable": "nwx.answers.tables",
     "TrendTable": "nwx.answers.counts",
     "Viewer": "nwx.engine.access.rules",

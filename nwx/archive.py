@@ -17,7 +17,7 @@ from nwx.answers.options import (
     several,
     texts,
 )
-from nwx.answers.rows import Rows
+from nwx.answers.tables import Rows
 from nwx.archive_crawls import ArchiveCrawls
 from nwx.archive_indices import ArchiveIndices
 from nwx.archive_pages import ArchivePages

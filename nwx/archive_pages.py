@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nwx.answers.options import chosen, first_of, several
-from nwx.answers.rows import Rows
+from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError
@@ -16,7 +16,7 @@ from nwx.values.urlkeys import urlkey
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.hits import Hits
     from nwx.answers.host_table import HostTable
-    from nwx.answers.rows import PlaybackScores
+    from nwx.answers.tables import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.exports import PackReport, WaczSelection
     from nwx.facets.answers import FacetAnswers
@@ -32,8 +32,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     )
     from nwx.pictures.map import PictureMap
     from nwx.quality.missing_originals import MissingOriginal
-    from nwx.quality.renders.page_pictures import PagePictures
-    from nwx.quality.renders.stored_renders import StoredRender
+    from nwx.quality.renders.stored_renders import PagePictures, StoredRender
     from nwx.quality.repair_list import RepairList
     from nwx.quality.stored_blocks import StoredBlock
     from nwx.query.question import Question
@@ -205,7 +204,7 @@ class ArchivePages(ArchiveWork):
 
         `order` is worst (first), or newest: the last checked first.
         """
-        from nwx.answers.rows import PlaybackScores
+        from nwx.answers.tables import PlaybackScores
         from nwx.engine.indices.quality_index import QualityOrder, review_index
         from nwx.quality.scores import asked_scores
 
@@ -237,7 +236,7 @@ class ArchivePages(ArchiveWork):
 
     def page_pictures(self) -> "PagePictures":
         """Return what pages looked like: renders, and the pictures that documents are shown by."""
-        from nwx.quality.renders.page_pictures import PagePictures
+        from nwx.quality.renders.stored_renders import PagePictures
 
         return self._kept(PagePictures)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nwx.answers.options import first_of
-from nwx.answers.rows import Rows
+from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import EngineError
@@ -118,7 +118,7 @@ class ArchiveRenders(ArchiveWork):
         Raises UsageError for another verdict, a malformed mark, and captures that are not there.
         """
         from nwx.engine.indices.quality_index import review_index
-        from nwx.quality.reviews import made_review
+        from nwx.quality.scores import made_review
 
         review = made_review(self._seen(), capture, at, verdict, note, marked, reviewer)
         with self._writable() as engine:
@@ -149,7 +149,7 @@ class ArchiveRenders(ArchiveWork):
 
     def review_queue(self, reviewer: str, collection: str = "") -> "Iterator[PlaybackScore]":
         """Stream the checked pages that a reviewer has not judged, the lowest score first."""
-        from nwx.quality.reviews import review_queue
+        from nwx.quality.scores import review_queue
 
         return review_queue(self._seen(), reviewer, collection)
 

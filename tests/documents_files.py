@@ -5,11 +5,11 @@ from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 
-from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Lookups
 from nwx.importing.extracted.documents_file import DocumentsWriter
 from nwx.importing.messages import FilePart, FileTask, Verdict
 from nwx.importing.options import ImportOptions
+from nwx.importing.worker import import_file
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource, FileError, expand
 

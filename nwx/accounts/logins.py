@@ -12,7 +12,7 @@ from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import Storage
 from limits.strategies import FixedWindowRateLimiter
 
-from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountFile
 
 SESSION_IDLE_SECONDS = 12 * 3_600
 """A session that is not used for so long has ended, as has one used in the future.

@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nwx.answers.rows import rows_by_year
-from nwx.answers.tables import ResultTable, bar_chart
+from nwx.answers.tables import ResultTable, bar_chart, rows_by_year
 from nwx.cdx.layouts import CDX_FIELDS
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.filters import field_value, field_values

@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from nwx.answers.rows import Rows
+from nwx.answers.tables import Rows
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks, asked_place
 from nwx.model import Anchor, LinkCell, LinkCounts

@@ -16,9 +16,8 @@ from cachetools import LRUCache
 
 from nwx.access.restricted.engine import RestrictedEngines
 from nwx.archive import Archive
-from nwx.assistants.questions import schema_of
+from nwx.assistants.questions import INSTRUCTIONS, fitted, json_of, schema_of, without_hidden_signs
 from nwx.assistants.tools import TOOLS, Tool
-from nwx.assistants.untrusted import INSTRUCTIONS, fitted, json_of, without_hidden_signs
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.work import Work, working

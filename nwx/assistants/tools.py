@@ -8,7 +8,7 @@ from typing import Any
 from nwx.answers.archived_capture import replay_address
 from nwx.archive import Archive
 from nwx.assistants import questions as ask
-from nwx.assistants.untrusted import Found
+from nwx.assistants.questions import Found
 from nwx.errors import UsageError
 from nwx.model import Hit
 from nwx.searching.differences import difference

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean
-from nwx.cli.restricted import UNRESTRICTED
+from nwx.cli.output import UNRESTRICTED, clean
 from nwx.errors import NoArchiveError, NwxError, QueryError, SpecificationError, UsageError
 from nwx.plugins import plugin, plugins
 from nwx.settings import load_settings
@@ -121,16 +120,23 @@ _FOLDERS = {
 _MODULES = {
     "import": "import_",
     **dict.fromkeys(("stats", "files", "closure", "dump", "reshard", "upgrade"), "indices"),
-    "restore": "backup",
-    "words": "trends",
+    **dict.fromkeys(("restore", "migrate"), "backup"),
+    **dict.fromkeys(("trends", "words", "changes", "sql"), "questions"),
     **dict.fromkeys(("judge", "evaluate", "tune"), "rankings"),
     **dict.fromkeys(("quote", "cite"), "show"),
+    "mcp": "serve",
+    "add-dates": "dates",
     "add-digests": "digests",
-    "build-facets": "facets",
+    **dict.fromkeys(("build-facets", "kibana"), "facets"),
     "build-pictures": "build",
     "invert-links": "links",
-    **dict.fromkeys(("dedup-cdx", "revisits"), "duplicate_lists"),
+    "repair": "missing",
+    "review": "quality",
+    **dict.fromkeys(("dedup-cdx", "revisits", "dedup-warc"), "duplicate_lists"),
     "cdx-load": "cdx",
+    **dict.fromkeys(("cdx-server", "dedup-server"), "servers"),
+    "due": "queue",
+    "compare": "crawls",
 }
 """The modules of commands that are not named after them: most hold `NAME_command` of several."""
 

@@ -1,7 +1,9 @@
-"""What commands print: texts from archives, safe for a terminal, a file or a program; progress."""
+"""What commands open and print: the archive as shown, texts safe for terminals, progress."""
 
 import io
 import json
+import os
+import pwd
 import re
 import signal
 import sys
@@ -16,9 +18,11 @@ import click
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.errors import UsageError
+from nwx.settings import Settings
 from nwx.values.records import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
+    from nwx.archive import Archive
     from nwx.model import ReadError
 
 
@@ -257,3 +261,32 @@ def stop_signals() -> Iterator[list[int]]:
     finally:
         for number in before:
             signal.signal(number, before[number])
+
+
+UNRESTRICTED = "unrestricted"
+"""The name of the option that has commands show everything."""
+
+
+def is_unrestricted() -> bool:
+    """Tell whether the command that runs was given `nwx --unrestricted`."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.find_root().params.get(UNRESTRICTED))
+
+
+def command_user() -> str:
+    """Return the name of the user who runs the command, as the log of changes has it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+@contextmanager
+def opened_archive(settings: Settings) -> Iterator["Archive"]:
+    """Give the archive as everybody sees it, whole with `--unrestricted`."""
+    from nwx.archive import Archive, named_viewer
+
+    with Archive(
+        settings, named_viewer("administrator" if is_unrestricted() else "reader")
+    ) as archive:
+        yield archive

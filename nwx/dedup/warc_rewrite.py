@@ -26,15 +26,16 @@ from nwx.bulk.whole_files import whole_file, writing
 from nwx.dedup.revisit_records import (
     GZIP_START,
     Original,
+    Rewritten,
     WarcLocation,
     digested_captures,
     location_of,
     payload_hash,
     prove,
     revisit_record,
+    rewrite_journal,
     stored_record,
 )
-from nwx.dedup.rewrite_journal import Rewritten, rewrite_journal
 from nwx.errors import FormatError, SourceError
 from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource

@@ -11,9 +11,8 @@ from nwx.extract import lexbor
 from nwx.extract.charset import decode
 from nwx.extract.guard import crowded, disarm
 from nwx.extract.links import RawLink, Resolver, element_links, outlinks
-from nwx.extract.page import HEADINGS, ExtractPayload, Outline
+from nwx.extract.page import HEADINGS, ExtractPayload, Outline, poor_page
 from nwx.extract.plain import inline_links
-from nwx.extract.poor_pages import poor_page
 from nwx.extract.text import clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
 from nwx.values.urls import IMG

@@ -16,7 +16,7 @@ from nwx.engine.base import Engine
 from nwx.errors import UsageError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
-from nwx.searching.change_noise import HostNoise, changed_share, text_changes
+from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.distinctive_words import log_likelihood
 
 _BEHIND = chr(0x10FFFF)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from isal import isal_zlib
 
-from nwx.bulk.addresses import is_address
+from nwx.bulk.whole_files import is_address
 from nwx.data_classes import dataclass
 from nwx.errors import FormatError, SourceError
 from nwx.model import STANDARD_INPUT, ReadError

@@ -8,7 +8,7 @@ from typing import Self
 from unittest.mock import patch
 
 from nwx.cli.main import main
-from nwx.cli.quality.watched_playback import check_arriving_pages
+from nwx.cli.quality.playback_tools import check_arriving_pages
 from nwx.quality.browser.targets import ArchivePlayback, PageRender, PlayedResource, RenderTask
 
 COMMAND_LINE = "from tests.cli.made_up_browser import run_with_it; run_with_it()"

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from nwx.accounts.account_file import AccountFile
-from nwx.accounts.account_store import AccountStore
+from nwx.accounts.account_store import AccountFile, AccountStore
 from nwx.accounts.user_options import user_options
 from tests.cli.conftest import run_nwx
 from webapp.server.service import ServiceSettings, login_risks

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nwx.assistants import untrusted
+from nwx.assistants import questions
+from nwx.assistants.questions import BYTES_A_TOKEN, json_of
 from nwx.assistants.server import AssistantDesk
 from nwx.assistants.tools import TOOLS
-from nwx.assistants.untrusted import BYTES_A_TOKEN, json_of
 from nwx.engine.access.rules import EVERYBODY, Action
 from nwx.engine.base import Engine
 from tests.conformance.archive import batch, page, settings_of
@@ -151,7 +151,7 @@ def test_usual_answers_are_short_whatever_pages_say(hostile: Engine) -> None:
 def test_lists_that_are_too_long_say_where_they_end(
     hostile: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(untrusted, "MOST_LISTED", 3)
+    monkeypatch.setattr(questions, "MOST_LISTED", 3)
     found = ask(hostile, "captures", url="long.test/*")
     assert len(found["captures"]) == 3 and "ask for less" in found["note"]
     assert ask(hostile, "captures", url="long.test/*", cursor="3")["captures"] == []

@@ -8,7 +8,7 @@ from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import review_index
 from nwx.errors import UsageError, WithheldError
-from nwx.quality.reviews import made_review
+from nwx.quality.scores import made_review
 from tests.conformance.archive import batch, page
 
 _SITE = "http://www.town.test"

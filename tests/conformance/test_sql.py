@@ -8,8 +8,7 @@ import pytest
 from nwx.archive import Archive
 from nwx.engine.base import Engine
 from nwx.errors import NotBuiltError, NwxError
-from nwx.sql.query import SqlLimits
-from nwx.sql.tables import SQL_TABLES, all_columns
+from nwx.sql.query import SQL_TABLES, SqlLimits, all_columns
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import new_archive
 from tests.warcs import Page, html, write_warc

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import nwx
-from nwx.answers.rows import column_types
+from nwx.answers.tables import column_types
 from nwx.archive import Archive
 from nwx.bulk.progress import WorkProgress
 from nwx.model import Inlink

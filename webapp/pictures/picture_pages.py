@@ -171,7 +171,7 @@ def show_map() -> ResponseReturnValue:
         ("picture map", shown.stamp()), lambda: answer_search(shown.picture_map), _MAP_SECONDS
     )
     # Imported here, so that whoever shows no map does not load the outlines.
-    from nwx.pictures.world import UNITS, outlines
+    from nwx.pictures.map import UNITS, outlines
 
     return render_template(
         "picture_map.html",

@@ -15,7 +15,7 @@ from flask_babel import gettext, lazy_gettext
 from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
-from nwx.answers.rows import PlaybackScores
+from nwx.answers.tables import PlaybackScores
 from nwx.errors import FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled

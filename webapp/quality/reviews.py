@@ -9,9 +9,9 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import lazy_gettext
 
-from nwx.answers.rows import Rows
+from nwx.answers.tables import Rows
 from nwx.engine.access.rules import Role
-from nwx.quality.reviews import Review, ReviewVerdict
+from nwx.quality.scores import Review, ReviewVerdict
 from nwx.values.records import csv_lines
 from webapp.crawls.page import check_sender, is_writable
 from webapp.quality.page import MOST_ID, has_pictures

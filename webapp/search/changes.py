@@ -12,7 +12,7 @@ from flask_babel import lazy_gettext
 from nwx.errors import ErrorText, FormatError, SourceError, UsageError
 from nwx.model import Document
 from nwx.quality.renders.stored_renders import PageMoment
-from nwx.searching.change_noise import HostNoise, changed_share, text_changes
+from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
 from webapp.headers import root_url

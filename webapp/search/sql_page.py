@@ -15,8 +15,7 @@ from nwx.bulk.whole_files import parquet_bytes
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import NotBuiltError, QueryError, QuestionTimeoutError
-from nwx.sql.query import SqlLimits
-from nwx.sql.tables import all_columns
+from nwx.sql.query import SqlLimits, all_columns
 from nwx.values.records import csv_line
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture
 from webapp.explore.page import chart_values

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from nwx import Archive
-from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountFile
 from nwx.accounts.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources import open_sources

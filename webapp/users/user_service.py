@@ -16,8 +16,7 @@ from itsdangerous import BadSignature
 from markupsafe import Markup, escape
 from werkzeug.exceptions import BadRequest
 
-from nwx.accounts.account_file import AccountFile
-from nwx.accounts.account_store import AccountStore
+from nwx.accounts.account_store import AccountFile, AccountStore
 from nwx.accounts.logins import LoginLimits, Session, SessionStore, proof_of, session_name
 from nwx.accounts.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, date_words, print_json, warn
-from nwx.cli.restricted import command_user, is_unrestricted, opened_archive
+from nwx.cli.output import (
+    clean,
+    command_user,
+    counted,
+    date_words,
+    is_unrestricted,
+    opened_archive,
+    print_json,
+    warn,
+)
 from nwx.errors import SourceError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

@@ -11,8 +11,15 @@ import click
 from nwx.bulk.progress import ShowProgress
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import place_and_message
-from nwx.cli.output import clean, counted, print_above, print_json, progress_bar, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    opened_archive,
+    print_above,
+    print_json,
+    progress_bar,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

@@ -5,8 +5,7 @@ from dataclasses import asdict
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, error_line, print_json, progress_bar, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import counted, error_line, opened_archive, print_json, progress_bar, warn
 from nwx.settings import Settings
 
 

@@ -9,8 +9,15 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import print_problems, sources_of
-from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    opened_archive,
+    print_json,
+    progress_bar,
+    size_words,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.plugins import plugins

@@ -32,13 +32,13 @@ from nwx.cli.output import (
     clean,
     counted,
     error_line,
+    opened_archive,
     print_json,
     progress_bar,
     size_words,
     stop_signals,
     warn,
 )
-from nwx.cli.restricted import opened_archive
 from nwx.errors import EngineError, UsageError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.settings import Settings

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, json_text, print_json, progress_bar, size_words
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    json_text,
+    opened_archive,
+    print_json,
+    progress_bar,
+    size_words,
+)
 from nwx.errors import UsageError
 from nwx.model import IndexName
 from nwx.settings import Settings

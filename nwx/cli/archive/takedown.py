@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, progress_bar, warn
-from nwx.cli.restricted import command_user, opened_archive
+from nwx.cli.output import (
+    clean,
+    command_user,
+    counted,
+    opened_archive,
+    print_json,
+    progress_bar,
+    warn,
+)
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import clean, counted, print_errors, print_json, progress_bar, size_words
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    opened_archive,
+    print_errors,
+    print_json,
+    progress_bar,
+    size_words,
+)
 from nwx.errors import SourceError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

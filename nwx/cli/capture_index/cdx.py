@@ -8,8 +8,7 @@ import click
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_option, index_options, index_options_of
-from nwx.cli.output import counted, print_errors, print_json, progress_bar, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import counted, opened_archive, print_errors, print_json, progress_bar, warn
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

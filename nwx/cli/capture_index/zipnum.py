@@ -206,7 +206,7 @@ def _fault_line(fault: "ClusterFault") -> str:
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True))
 @lines_option
 @_work_options
-def repair_command(
+def zipnum_repair(
     cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool
 ) -> int:
     """Repair a cluster: its folder, or its index.

@@ -1,4 +1,4 @@
-"""nwx crawls"""
+"""nwx crawls and nwx compare"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, clean_lines, counted, date_words, print_json, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    clean_lines,
+    counted,
+    date_words,
+    opened_archive,
+    print_json,
+    progress_bar,
+    warn,
+)
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
@@ -26,7 +34,7 @@ _VERSION = option.string(
 
 
 @click.group("crawls")
-def command() -> None:
+def crawls_command() -> None:
     """Keep crawl specifications, and show which links they score highest.
 
     A crawl specification is a TOML or JSON file that says what a crawl is
@@ -35,7 +43,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@crawls_command.command("list")
 @option.JSON
 @click.pass_obj
 def list_crawls(settings: Settings, as_json: bool) -> None:
@@ -68,7 +76,7 @@ def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print_table(headings, rows, _NUMBERS)
 
 
-@command.command()
+@crawls_command.command()
 @click.argument("file")
 @option.JSON
 @click.pass_obj
@@ -104,7 +112,7 @@ def _saved_words(saved: "StoredSpecification") -> str:
     return f"{saved.name}: number {saved.number}, version {saved.version}"
 
 
-@command.command("check")
+@crawls_command.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @option.JSON
 def check_files(files: Sequence[str], as_json: bool) -> int:
@@ -145,7 +153,7 @@ def _summary(specification: Any) -> str:
     )
 
 
-@command.command("show")
+@crawls_command.command("show")
 @click.argument("name")
 @_VERSION
 @option.choice_of(
@@ -166,7 +174,7 @@ def show_specification(settings: Settings, name: str, version: str, form: Any) -
     click.echo(clean_lines(text), nl=not text.endswith("\n"))
 
 
-@command.command("versions")
+@crawls_command.command("versions")
 @click.argument("name")
 @option.JSON
 @click.pass_obj
@@ -184,7 +192,7 @@ def list_versions(settings: Settings, name: str, as_json: bool) -> None:
     _print(("number", "version", "saved", "documents"), rows)
 
 
-@command.command("restore")
+@crawls_command.command("restore")
 @click.argument("name")
 @click.argument("version")
 @click.pass_obj
@@ -194,7 +202,7 @@ def restore_crawl(settings: Settings, name: str, version: str) -> None:
         click.echo(_saved_words(archive.restore_crawl(name, version)))
 
 
-@command.command()
+@crawls_command.command()
 @click.argument("name")
 @click.pass_obj
 def remove(settings: Settings, name: str) -> None:
@@ -203,7 +211,7 @@ def remove(settings: Settings, name: str) -> None:
         archive.remove_crawl(name)
 
 
-@command.command()
+@crawls_command.command()
 @click.argument("name")
 @option.string("--host", "HOST", "List only the URLs of HOST.")
 @option.count("--limit", None, "Number of URLs.", default=20)
@@ -236,3 +244,41 @@ def _print_link(link: "ScoredLink") -> None:
     parts = ", ".join(f"{name} {value:.2f}" for name, value in link.parts.items() if value)
     why = "; ".join(filter(None, (link.role, parts, link.reason, f"on {link.via}")))
     click.echo(f"{'':11} {clean(why)}")
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="[B]", required=False, default="")
+@option.string(
+    "--spec",
+    "SPEC",
+    "Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",
+    into="specification",
+)
+@option.JSON
+@option.NO_PROGRESS
+@click.pass_obj
+def compare_command(
+    settings: Settings, a: str, b: str, specification: str, as_json: bool, quiet: bool
+) -> None:
+    """Compare two collections, or a collection with a crawl specification.
+
+    A is a collection, B another one, or a specification: the name of one in the
+    archive, or a TOML or JSON file. Captures, errors, duplicates and freshness are
+    counted for each collection, and what both have: URLs, hosts and documents. Where
+    playback was checked (`nwx check-playback`): scores, faults, missing resources,
+    and pages that play worse or better in B than in A. With a specification, how
+    relevant the documents are, and how the harvest rate went over time; documents
+    that were not analysed yet (`nwx steer`) are analysed for the answer, which
+    takes a while and is not kept.
+    """
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        found = archive.compare(a, b, specification, progress)
+    if as_json:
+        from nwx.steering.comparison.comparison_json import comparison_json
+
+        print_json(comparison_json(found))
+        return
+    from nwx.cli.crawl.tables import print_comparison  # help needs no rich
+
+    print_comparison(found)

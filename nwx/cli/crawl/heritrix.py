@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import json_text, stop_signals, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import json_text, opened_archive, stop_signals, warn
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import warn
-from nwx.cli.restricted import is_unrestricted, opened_archive
+from nwx.cli.output import is_unrestricted, opened_archive, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

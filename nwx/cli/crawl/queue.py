@@ -1,4 +1,4 @@
-"""nwx queue"""
+"""nwx queue and nwx due"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,22 @@ from nwx.cli.options import (
     TRUSTED_PROXIES,
     protection_of,
 )
-from nwx.cli.output import clean, counted, json_text, print_json, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    date_words,
+    json_text,
+    opened_archive,
+    print_json,
+    progress_bar,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import QueuedUrl
 
 
@@ -63,7 +72,7 @@ _URLS = option.option_set(
 @TRUSTED_PROXIES
 @PROTECTION
 @click.pass_context
-def command(
+def queue_command(
     context: click.Context,
     /,
     workers: int | None,
@@ -104,7 +113,7 @@ def command(
     serve_queue(service, ready)
 
 
-@command.command("list")
+@queue_command.command("list")
 @_OF_CRAWL
 @option.string("--host", "HOST", "Only of this host.")
 @option.choice_of("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
@@ -134,7 +143,7 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
     return clean(f"{priority:>5}  {queued.state:<11}  {queued.url}{crawl}")
 
 
-@command.command("add")
+@queue_command.command("add")
 @_URLS
 @option.value(
     "--priority",
@@ -155,7 +164,7 @@ def add_urls(settings: Settings, /, **given: Any) -> None:
     _put(settings, **given)
 
 
-@command.command()
+@queue_command.command()
 @_URLS
 @option.JSON
 @click.pass_obj
@@ -167,7 +176,7 @@ def blacklist(settings: Settings, /, **given: Any) -> None:
     _put(settings, priority=None, **given)
 
 
-@command.command()
+@queue_command.command()
 @_URLS
 @option.JSON
 @click.pass_obj
@@ -218,7 +227,7 @@ def _put(
     )
 
 
-@command.command("counts")
+@queue_command.command("counts")
 @_OF_CRAWL
 @option.JSON
 @click.pass_obj
@@ -235,7 +244,7 @@ def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
         click.echo(f"{counted(number, 'update')} for {clean(queue)} not delivered yet")
 
 
-@command.command()
+@queue_command.command()
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
 @option.string("--queue-token", "TEXT", "Token of the queues there.  [NWX_QUEUE_TOKEN]")
 @option.JSON
@@ -260,7 +269,7 @@ def deliver(
                 )
 
 
-@command.command("export")
+@queue_command.command("export")
 @option.string("--crawl", "NAME", "Only of this crawl.  [default: all]")
 @option.choice_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
 @option.count("--limit", "N", "Number of URLs at most.", default=1000)
@@ -286,3 +295,77 @@ def export_urls(
     with opened_archive(settings) as archive:
         for line in archive.export_queue(crawl, form, limit, min_priority, take=take):
             click.echo(line)
+
+
+@click.command("due")
+@option.string(
+    "--since", "SPAN|DATE", "What was not captured for so long (12h, 30d, 8w, 1y), or since a date."
+)
+@option.string(
+    "--spec",
+    "NAME",
+    "Intervals, rules and collection of this crawl specification: a name or a file.",
+    into="spec",
+)
+@option.string("--collection", "NAME", "Only of this collection.")
+@option.string("--at", "DATE", "What is due then.  [default: now]")
+@option.above_zero("--shortest", "DAYS", "The shortest interval that is estimated.", default=1.0)
+@option.above_zero("--longest", "DAYS", "The longest interval that is estimated.", default=365.0)
+@option.count("--limit", "N", "So many URLs at most.")
+@option.flag("--queue", "Put them into the crawler's queue.", into="into_queue")
+@option.flag("--json", "Print a JSON object per URL.", into="as_json")
+@option.QUIET
+@click.pass_obj
+def due_command(
+    settings: Settings, /, into_queue: bool, as_json: bool, quiet: bool, **asked: Any
+) -> None:
+    """List URLs that are due to be captured again, most overdue first.
+
+    A URL is due when its newest capture is older than its interval: --since, or
+    that of the specification, or else the time between two changes as its
+    captures show them. --queue has the crawler fetch them again: the URLs wait in
+    the queue of the archive, or in the outbox for the queue of the specification.
+    """
+
+    def show(one: "DueUrl") -> None:
+        if as_json or not into_queue:
+            click.echo(_json(one) if as_json else _due_line(one))
+
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        if into_queue:
+            report, put = archive.queue_due(**asked, progress=progress, show=show)
+            warn_left_out(put.left_out)
+            if put.queue:
+                waits = f"they wait for {clean(put.queue)} in the outbox"
+                click.echo(f"{waits}; `nwx queue deliver` sends them", err=True)
+        else:
+            found, report = archive.due_report(**asked, progress=progress)
+            for one in found:
+                show(one)
+    _print_report(report, quiet=quiet or as_json)
+
+
+def warn_left_out(urls: int) -> None:
+    """Say how many URLs were not put into a queue."""
+    if urls:
+        were = "was" if urls == 1 else "were"
+        warn(f"{counted(urls, 'URL')} that no queue takes {were} left out")
+
+
+def _due_line(due: "DueUrl") -> str:
+    interval = f"{due.interval_days:.1f}d"
+    return clean(f"{due.overdue:>7.1f}x  {interval:>8}  {date_words(due.last)}  {due.url}")
+
+
+def _json(due: "DueUrl") -> str:
+    import msgspec
+
+    return json_text(msgspec.to_builtins(due))
+
+
+def _print_report(report: "DueReport", *, quiet: bool) -> None:
+    if report.unreadable:
+        noun = counted(report.unreadable, "capture")
+        warn(f"{noun} with a date that cannot be read")
+    if not quiet:
+        click.echo(f"{report.due:,} of {counted(report.urls, 'URL')} due", err=True)

@@ -12,8 +12,7 @@ from nwx.cli.crawl.steering_reports import (
     steering_summary,
     taken_choices,
 )
-from nwx.cli.output import print_json, progress_bar, stop_signals, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import opened_archive, print_json, progress_bar, stop_signals, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, error_line, json_text, warn, warn_first
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import clean, counted, error_line, json_text, opened_archive, warn, warn_first
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

@@ -8,8 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, print_json, progress_bar, stop_signals, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import counted, opened_archive, print_json, progress_bar, stop_signals, warn
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

@@ -8,8 +8,16 @@ import click
 
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import FIELDS_OPTION, print_problems, sources_of
-from nwx.cli.output import clean, counted, error_line, print_json, progress_bar, size_words, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    counted,
+    error_line,
+    opened_archive,
+    print_json,
+    progress_bar,
+    size_words,
+    warn,
+)
 from nwx.settings import Settings
 from nwx.values.digests import FURTHER_ALGORITHMS
 

@@ -1,11 +1,12 @@
-"""nwx dedup-cdx and nwx revisits"""
+"""nwx dedup-cdx, revisits and dedup-warc"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nwx.cli import option
 from nwx.cli.deduplicate.dedup_options import (
     SELECTION_OPTIONS,
     dedup_options,
@@ -15,15 +16,20 @@ from nwx.cli.deduplicate.list_options import (
     exit_code,
     list_options,
     list_output,
+    print_problems,
     print_report,
     resources_of,
     sources_of,
 )
-from nwx.cli.output import progress_bar
+from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
+from nwx.errors import UsageError
+from nwx.model import ReadError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
+    from nwx.dedup.revisit_records import Rewritten
     from nwx.dedup.tasks import DedupReport
+    from nwx.warc.sources import ArchiveSource
 
 
 @click.command("dedup-cdx", context_settings={"help_option_names": ["-h", "--help"]})
@@ -114,3 +120,112 @@ def _write_list(
         )
     print_report(report, noun, summary=summary, as_json=as_json, listed=output is None, quiet=quiet)
     return exit_code(report)
+
+
+_LEFT_SHOWN = 20
+
+
+@click.command("dedup-warc")
+@click.argument("files", nargs=-1)
+@option.repeated(
+    "-e --exclude",
+    "LIST",
+    "List of duplicates, as dedup-cdx and revisits write it.",
+    into="lists",
+    required=True,
+)
+@option.value(
+    "-o --output",
+    option.FOLDER,
+    "FOLDER",
+    "Folder for the new files, which keep their names.",
+    into="folder",
+    required=True,
+)
+@option.JSON_REPORT
+def dedup_warc_command(
+    files: tuple[str, ...], lists: tuple[str, ...], folder: Path, as_json: bool, quiet: bool
+) -> int:
+    """Rewrite WARC files with revisit records in place of duplicates.
+
+    FILES are local WARC files, plain or with a gzip member for each record. A
+    capture on LIST becomes a WARC 1.1 revisit record with its HTTP header if
+    its payload was read and is the same as that of an earlier capture in FILES;
+    every other byte is copied. Before a new file appears, it is read again and
+    the payload of each record is compared with the old file. The old files are
+    not changed. A run that was stopped goes on when the same command is given
+    again.
+    """
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.dedup.warc_rewrite import rewrite
+
+    sources = _sources(files)
+    with (
+        progress_bar(quiet=quiet) as progress,
+        ExclusionList.load(lists, progress=progress) as excluded,
+    ):
+
+        def never_met() -> int:
+            return excluded.entries - excluded.met
+
+        done = list(
+            rewrite(sources, excluded.covers, folder, progress, lists, lambda: not never_met())
+        )
+        unmet = never_met()
+        problems, unread = excluded.problems, excluded.problems_total
+    print_problems(problems, unread)
+    if as_json:
+        print_json(_report(done, unmet) | {"problems_total": unread})
+    else:
+        _print_report(done, unmet, quiet=quiet)
+    return 0
+
+
+def _sources(files: Sequence[str]) -> "list[ArchiveSource]":
+    from nwx.warc.sources import expand
+
+    if not files:
+        raise UsageError("there is nothing to write anew; name WARC files or folders")
+    sources = []
+    for found in expand(files):
+        if isinstance(found, ReadError):
+            raise UsageError(found.message)
+        sources.append(found)
+    return sources
+
+
+def _report(done: "Sequence[Rewritten]", never_met: int) -> dict[str, object]:
+    return {
+        "files": len(done),
+        "revisits": sum(one.revisits for one in done),
+        "revisits_before": sum(one.before for one in done),
+        "bytes_before": sum(one.bytes_before for one in done),
+        "bytes_after": sum(one.bytes_after for one in done),
+        "never_met": never_met,
+        "left": [
+            {"file": e.file, "offset": e.offset, "kind": e.kind, "message": e.message}
+            for one in done
+            for e in one.left
+        ],
+    }
+
+
+def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -> None:
+    left = [error for one in done for error in one.left]
+    for error in left[:_LEFT_SHOWN]:
+        warn(f"{clean(error.file)} at {error.offset}: left as it is: {clean(error.message)}")
+    if len(left) > _LEFT_SHOWN:
+        warn(f"and {len(left) - _LEFT_SHOWN} more left as they are")
+    if quiet:
+        return
+    before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))
+    change = "saved" if before >= after else "more"
+    already = sum(one.before for one in done)
+    click.echo(
+        f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
+        + (f" {already} were revisits before," if already else "")
+        + f" {len(left)} were left as they are;"
+        f" {counted(never_met, 'line')} of the lists matched no capture\n"
+        f"{size_words(before)} became {size_words(after)}:"
+        f" {size_words(abs(before - after))} {change}"
+    )

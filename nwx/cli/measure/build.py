@@ -7,8 +7,7 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import EMBEDDER, with_embedder
-from nwx.cli.output import counted, print_json, progress_bar, warn
-from nwx.cli.restricted import is_unrestricted, opened_archive
+from nwx.cli.output import counted, is_unrestricted, opened_archive, print_json, progress_bar, warn
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from nwx.cli.output import (
     clean,
     counted,
     date_words,
+    opened_archive,
     print_csv,
     print_json,
     print_object,
@@ -19,12 +20,11 @@ from nwx.cli.output import (
     size_words,
     warn,
 )
-from nwx.cli.restricted import opened_archive
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.answers.link_table import Inlinks
-    from nwx.answers.rows import Rows
+    from nwx.answers.tables import Rows
     from nwx.links.archive_links import PageOutlink
     from nwx.links.build import InlinkBuildReport
 

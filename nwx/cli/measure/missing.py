@@ -1,18 +1,34 @@
-"""nwx missing"""
+"""nwx missing and nwx repair"""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.output import check_one_form, clean, print_array, print_csv, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.crawl.queue import warn_left_out
+from nwx.cli.output import (
+    check_one_form,
+    clean,
+    counted,
+    json_text,
+    opened_archive,
+    print_array,
+    print_csv,
+    print_csv_lines,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.settings import Settings
-from nwx.values.urls import KINDS
+from nwx.values.urls import EMBEDDED, KINDS
+
+if TYPE_CHECKING:
+    from nwx.quality.repair_list import Repair, RepairCounts
+    from nwx.steering.queue.queue_work import QueuedUpdates
+
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -40,7 +56,7 @@ _SEEDS = ("http://", "https://")
 @option.JSON
 @option.flag("--seeds", "Print the http(s) URLs alone, as seeds.", into="as_seeds")
 @click.pass_obj
-def command(
+def missing_command(
     settings: Settings,
     /,
     *,
@@ -96,3 +112,140 @@ def _print_originals(settings: Settings, limit: int | None, *, as_csv: bool, as_
         else:
             for row in rows:
                 click.echo(clean("  ".join(str(value or "-") for value in row.values())))
+
+
+_RESOURCES = tuple(kind for kind in KINDS if kind in EMBEDDED)
+_SEED_FORMS = ("urls", "browsertrix", "brozzler", "heritrix-schedule")
+_OWN_QUEUE = "the archive's"
+
+
+@click.command("repair")
+@click.option(
+    "--kind",
+    "kind",
+    multiple=True,
+    type=option.HintedChoice(_RESOURCES),
+    metavar="KIND",
+    help=f"Only resources of this kind: {', '.join(_RESOURCES)}; may be repeated.",
+)
+@option.string("--site", "HOST", "Mend pages of this host, or of one below it.")
+@option.string("--host", "HOST", "Only resources on this host, or on one below it.")
+@option.string("--collection", "NAME", "Mend pages of this collection.")
+@option.string("--from", "DATE", "Mend pages captured from then on.", into="from_")
+@option.string("--to", "DATE", "Mend pages captured until then.")
+@option.count("--limit", "N", "So many resources at most.")
+@click.option(
+    "--seeds",
+    type=option.HintedChoice(_SEED_FORMS),
+    is_flag=False,
+    flag_value=_SEED_FORMS[0],
+    metavar="[FORM]",
+    help="Print a seed file: urls (one a line: wget, Heritrix's seeds), browsertrix, brozzler"
+    " or heritrix-schedule.  [FORM: urls]",
+)
+@click.option(
+    "--queue",
+    is_flag=False,
+    flag_value=_OWN_QUEUE,
+    metavar="[ADDRESS]",
+    help="Put them into the crawler's queue: the archive's own, that of --crawl, or another.",
+)
+@option.string("--crawl", "NAME", "With --queue: the name of the crawl.")
+@option.CSV
+@option.JSON
+@click.pass_obj
+def repair_command(
+    settings: Settings,
+    /,
+    limit: int | None,
+    seeds: str | None,
+    queue: str | None,
+    crawl: str,
+    as_csv: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """List the missing resources that mend most pages when captured again.
+
+    Missing is what `nwx check-playback` found missing, and what captured pages
+    embed (`nwx missing --kind embedded`), unless it was captured since. The first
+    resource mends most pages, the second most with it, and so on: a page that
+    lacks several things counts for each of them in part. `whole` tells how many
+    pages lack nothing more once a resource and those before it are captured. In
+    a pipe or a file, the list has one URL a line, for a crawler.
+    """
+    if sum((as_csv, as_json, seeds is not None, queue is not None)) > 1:
+        raise UsageError("--seeds, --queue, --csv and --json exclude each other")
+    if crawl and queue is None:
+        raise UsageError("--crawl needs --queue")
+    with opened_archive(settings) as archive:
+        found = archive.repairs(**asked)
+        counts, repairs = found.counts(), islice(found.repairs(), limit)
+        _print_notes(counts, is_current=found.is_current())
+        if queue is not None:
+            listed = min(limit or counts.resources, counts.resources)
+            address = None if queue == _OWN_QUEUE else queue
+            urls = [one.url for one in repairs]
+            _print_queued(archive.queue_repairs(urls, listed, crawl, address))
+        elif as_json:
+            from nwx.quality.repair_list import json_of_repairs
+
+            reviews = archive.repair_reviews(asked["collection"])
+            for piece in json_of_repairs(counts, repairs, json_text, reviews):
+                click.echo(piece, nl=False)
+        else:
+            _print(repairs, counts, limit, seeds, as_csv=as_csv)
+
+
+def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
+    """Say what the list does not know of."""
+    notes = []
+    if not counts.linked:
+        notes.append("links were never inverted: only checks count; see `nwx invert-links`")
+    elif not is_current:
+        notes.append("documents changed since the last `nwx invert-links`")
+    if not counts.checked:
+        notes.append("no such page was checked: only links count; see `nwx check-playback`")
+    if counts.left_out:
+        notes.append(f"not listed: {counts.left_out:,} missing; pages that lack them stay broken")
+    if counts.unseen:
+        notes.append(f"needed by fewest pages and not looked up: {counts.unseen:,}")
+    for note in notes:
+        warn(note)
+
+
+def _print(
+    repairs: "Iterator[Repair]",
+    counts: "RepairCounts",
+    limit: int | None,
+    seeds: str | None,
+    *,
+    as_csv: bool,
+) -> None:
+    if as_csv:
+        from nwx.quality.repair_list import csv_of_repairs
+
+        print_csv_lines(csv_of_repairs(repairs))
+    elif seeds is not None:
+        from nwx.steering.queue.queue_work import seed_lines
+
+        for line in seed_lines((one.url for one in repairs), seeds, "repair"):
+            click.echo(line)
+    elif sys.stdout.isatty():
+        from nwx.cli.measure.tables import print_page_repairs
+
+        print_page_repairs(repairs, counts, limit)
+    else:
+        for one in repairs:
+            click.echo(clean(one.url))
+
+
+def _print_queued(done: "QueuedUpdates") -> None:
+    warn_left_out(done.left_out)
+    waits = "waits" if done.put == 1 else "wait"
+    where = (
+        f"{waits} for {clean(done.queue)} in the outbox; `nwx queue deliver` sends what is there"
+    )
+    click.echo(
+        f"{counted(done.put, 'URL')} {where if done.queue else 'put into the queue'}", err=True
+    )

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, json_text, progress_bar, stop_signals, warn
+from nwx.cli.output import counted, json_text, opened_archive, progress_bar, stop_signals, warn
 from nwx.cli.quality.playback_tools import (
     browser_option,
     browser_options,
@@ -19,7 +19,6 @@ from nwx.cli.quality.playback_tools import (
     playback_option,
     playback_target,
 )
-from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

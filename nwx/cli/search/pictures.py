@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import clean, counted, opened_archive, print_json
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_csv, print_json
-from nwx.cli.restricted import command_user, opened_archive
+from nwx.cli.output import clean, command_user, counted, opened_archive, print_csv, print_json
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

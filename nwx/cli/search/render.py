@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import clean, counted, print_json, progress_bar, warn
+from nwx.cli.output import clean, counted, opened_archive, print_json, progress_bar, warn
 from nwx.cli.quality.playback_tools import (
     browser_option,
     browser_options,
@@ -19,7 +19,6 @@ from nwx.cli.quality.playback_tools import (
     playback_option,
     playback_target,
 )
-from nwx.cli.restricted import opened_archive
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings

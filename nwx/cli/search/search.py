@@ -7,8 +7,15 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import EMBEDDER, date_options, filter_options, with_embedder
-from nwx.cli.output import check_one_form, clean, json_text, print_answer, print_csv, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    check_one_form,
+    clean,
+    json_text,
+    opened_archive,
+    print_answer,
+    print_csv,
+    warn,
+)
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
 from nwx.query.rankings import SearchBy

@@ -1,5 +1,7 @@
-"""nwx serve"""
+"""nwx serve and nwx mcp"""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +21,7 @@ from nwx.cli.options import (
     crawler_databases,
     protection_of,
 )
-from nwx.cli.output import clean, warn
+from nwx.cli.output import clean, is_unrestricted, warn
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
@@ -90,7 +92,7 @@ from nwx.settings import Settings
 @REDIS
 @option.string("--title", "TEXT", "Title of the archive on its pages.", default="nwx")
 @click.pass_obj
-def command(
+def serve_command(
     settings: Settings,
     /,
     workers: int | None,
@@ -122,7 +124,7 @@ def command(
         raise UsageError(
             "--replay-host needs --search-url, the address that playback links back to"
         )
-    from nwx.accounts.account_file import account_file_path
+    from nwx.accounts.account_store import account_file_path
     from nwx.accounts.user_options import user_options
     from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.server.service import (
@@ -158,3 +160,56 @@ def command(
     for risk in login_risks(service):
         warn(risk)
     serve_pages(settings, service, ready)
+
+
+@click.command("mcp")
+@option.string("--user", "NAME", "Answer as this user may see the archive.")
+@option.value(
+    "--http",
+    click.IntRange(0, 65535),
+    "PORT",
+    "Listen at this port, 0 for a free one, in place of standard input.",
+    into="port",
+)
+@LISTEN_HOST
+@HOST_NAMES
+@option.file_path(
+    "--token-file",
+    "--http: the tokens that may ask, a line each: TOKEN or USER TOKEN.  [a new one, printed]",
+)
+@option.file_path("--audit", "Add who asked what to FILE, as JSON lines.")
+@option.above_zero(
+    "--rate-limit",
+    "N",
+    "Tokens a second for each user; a question costs 10 or 20.  [NWX_RATE_LIMIT; no limit]",
+)
+@click.pass_obj
+def mcp_command(
+    settings: Settings,
+    /,
+    user: str,
+    port: int | None,
+    host: str,
+    host_names: tuple[str, ...],
+    token_file: Path | None,
+    audit: Path | None,
+    rate_limit: float | None,
+) -> None:
+    """Let assistants search, read and quote the archive by MCP (nwx[mcp])."""
+    from nwx.assistants.server import assistant_viewer, serve_stdio
+
+    if rate_limit:
+        settings = replace(settings, protection=replace(settings.protection, rate=rate_limit))
+    viewer = assistant_viewer(user, sees_all=is_unrestricted())
+    if port is None:
+        serve_stdio(settings, viewer, audit)
+        return
+    from nwx.assistants.http import AssistantPlace, read_tokens, serve_http
+
+    tokens = read_tokens(token_file)
+
+    def ready(address: str) -> None:
+        shown = "" if token_file else f" with the token {next(iter(tokens))}"
+        click.echo(f"nwx answers assistants at {clean(address)}{shown} (Ctrl-C ends)")
+
+    serve_http(settings, viewer, audit, AssistantPlace(host, port, host_names, tokens), ready)

@@ -6,8 +6,16 @@ import click
 
 from nwx.cli import option
 from nwx.cli.options import date_options
-from nwx.cli.output import clean, clean_lines, counted, date_words, print_answer, print_json, warn
-from nwx.cli.restricted import opened_archive
+from nwx.cli.output import (
+    clean,
+    clean_lines,
+    counted,
+    date_words,
+    opened_archive,
+    print_answer,
+    print_json,
+    warn,
+)
 from nwx.settings import Settings
 
 if TYPE_CHECKING:

@@ -125,8 +125,12 @@ def _accounts(
     settings: Settings, users_file: str, *, make: bool = False
 ) -> "Iterator[AccountStore]":
     """Give the accounts of the file that is meant; it is made if that is wanted."""
-    from nwx.accounts.account_file import AccountFile, account_file_path
-    from nwx.accounts.account_store import AccountError, AccountStore
+    from nwx.accounts.account_store import (
+        AccountError,
+        AccountFile,
+        AccountStore,
+        account_file_path,
+    )
 
     path = account_file_path(settings.engine, users_file or settings.users.file)
     if not (make or path.exists()):

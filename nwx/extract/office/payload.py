@@ -1,7 +1,7 @@
 """Office payloads: their bytes decide the format, whatever type was served."""
 
 from nwx.extract.office import RTF_MAGIC, ZIP_MAGIC, open_formats
-from nwx.extract.office.openxml import read_openxml
+from nwx.extract.office.open_formats import read_openxml
 from nwx.extract.office.parts import Parts
 from nwx.extract.office.rtf import read_rtf
 from nwx.extract.office.text import OfficeText, Stop

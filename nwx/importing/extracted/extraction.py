@@ -16,12 +16,12 @@ from nwx.bulk.guarded_process import (
     Pulse,
     StepGuard,
 )
-from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Lookups
 from nwx.importing.extracted.documents_file import DocumentsWriter
 from nwx.importing.messages import FilePart, FileTask, Outcome, PipeRequest, Verdict
 from nwx.importing.options import ImportOptions
 from nwx.importing.report import ErrorLog, with_error
+from nwx.importing.worker import import_file
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.warc.sources import ArchiveSource, FileError
 

@@ -11,12 +11,12 @@ from cachetools import LRUCache
 
 from nwx.captures import page_places
 from nwx.errors import SourceError
-from nwx.importing.archive_file import conflict_verdict
 from nwx.importing.collector import EXTRACT, CollectedBatch, Collector, Fate, Lookups
 from nwx.importing.extracted.documents_file import DocumentsFile, extract_of, row_capture
 from nwx.importing.extracted.notes import ExtractedFile, PartNotes
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
+from nwx.importing.worker import conflict_verdict
 from nwx.model import (
     EXCLUDED,
     PURGED,

@@ -7,7 +7,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from nwx.accounts import account_store
-from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountFile
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.accounts import logins
-from nwx.accounts.account_file import AccountFile
+from nwx.accounts.account_store import AccountFile
 from nwx.accounts.logins import (
     MOST_SESSION_SECONDS,
     OF_NAME_ANYWHERE,

@@ -17,6 +17,7 @@ from nwx.errors import UsageError
 from nwx.model import RenderPlace
 from nwx.quality.scores import (
     SCORE_COLUMNS,
+    check_review,
     csv_of_scores,
     json_of_scores,
     of_site,
@@ -103,3 +104,25 @@ def test_an_answer_has_totals_and_scores() -> None:
     answer = quality_answer(totals, [SCORE])
     assert (answer.pages, answer.kinds[0].value, answer.hosts) == (1, "missing", ())
     assert answer.scores == (score_answer(SCORE),)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "marked"),
+    [
+        ("best", ""),
+        ("", ""),
+        ("Bad", ""),
+        ("bad", "1,2,3"),
+        ("bad", "1,2,3,x"),
+        ("bad", "1,2,3,-4"),
+    ],
+)
+def test_what_is_no_review_is_an_error(verdict: str, marked: str) -> None:
+    with pytest.raises(UsageError):
+        check_review(verdict, marked)
+
+
+@pytest.mark.parametrize("marked", ["", "0,0,100,100", "1.5,20.25,3,4"])
+def test_verdicts_and_marks_are_taken(marked: str) -> None:
+    for verdict in ("good", "usable", "bad"):
+        check_review(verdict, marked)

@@ -1,10 +1,20 @@
 """The difference between two texts: right, and bounded for hostile ones."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.changes import measure_noise
 from nwx.searching import differences
-from nwx.searching.differences import MAX_LINES, MAX_TEXT, Difference, difference
+from nwx.searching.differences import (
+    MAX_LINES,
+    MAX_TEXT,
+    Difference,
+    HostNoise,
+    changed_share,
+    difference,
+    text_changes,
+)
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "long line of words", "x y", "x z"]), max_size=30)
 
@@ -76,3 +86,48 @@ def test_empty_texts() -> None:
     assert difference("", "") == Difference((), 0, 0, cut=False)
     assert difference("", "a").added == 1
     assert difference("a", "").removed == 1
+
+
+_TEXT = "Harbour office\nToday is Monday\nThe ferry sails at noon\nTicket 12 crowns"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("at noon", "at noon"),
+        ("seen 2010-05-03", "seen 2015-01-09"),
+        ("session a8f93bc12d034", "session ffe9011230bcd"),
+        ("Monday, 3 May", "Monday, 17 May"),
+    ],
+)
+def test_times_and_tokens_are_no_changes(old: str, new: str) -> None:
+    assert text_changes(f"Harbour\n{old}\nend", f"Harbour\n{new}\nend") == []
+
+
+def test_numbers_count_only_where_the_noise_is_learned() -> None:
+    noise = HostNoise()
+    dearer = text_changes(_TEXT, _TEXT.replace("12", "14"))
+    assert noise.without(dearer) == []
+    for day, other in ("Monday", "Tuesday"), ("Friday", "Sunday"), ("Sunday", "Monday"):
+        changes = text_changes(_TEXT.replace("Monday", day), _TEXT.replace("Monday", other))
+        noise.learn("a", changes)
+        assert noise.without(changes) == []
+    noise.learn("a", dearer)
+    (change,) = noise.without(dearer)
+    assert (change.old, change.new) == (("12",), ("14",))
+    assert changed_share([change], _TEXT, _TEXT) == pytest.approx(2 / 26)
+
+
+def test_what_changed_once_on_all_pages_is_no_noise() -> None:
+    noise = HostNoise()
+    renamed = text_changes("Museum\nHarbour", "Gallery\nHarbour")
+    for url in "abcdefgh":
+        noise.learn(url, renamed)
+    assert noise.without(renamed) == renamed
+
+
+def test_made_pairs_are_told_from_noise() -> None:
+    recall, false_alarms, pairs = measure_noise(1)
+    assert pairs == 500
+    assert recall >= 0.95
+    assert false_alarms <= 0.05

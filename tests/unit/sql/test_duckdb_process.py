@@ -14,8 +14,7 @@ import pytest
 from nwx.archive import Archive
 from nwx.errors import QueryError, QuestionTimeoutError
 from nwx.settings import Settings
-from nwx.sql.query import SqlLimits
-from nwx.sql.tables import SQL_TABLES, view_statements
+from nwx.sql.query import SQL_TABLES, SqlLimits, view_statements
 
 _MIB = 1 << 20
 FEW = SqlLimits(seconds=20, rows=1_000, bytes=_MIB, memory_bytes=128 * _MIB, disk_bytes=64 * _MIB)

@@ -8,9 +8,12 @@ import polars as pl
 import pytest
 
 from nwx.archive import Archive
+from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import NwxError
+from nwx.mappings import properties
+from nwx.model import IndexName
 from nwx.settings import Settings
-from nwx.sql.query import SqlLimits
+from nwx.sql.query import SQL_TABLES, SqlLimits
 
 _MIB = 1 << 20
 FEW = SqlLimits(seconds=20, rows=1_000, bytes=_MIB, memory_bytes=128 * _MIB, disk_bytes=64 * _MIB)
@@ -52,3 +55,10 @@ def test_a_full_disk_is_an_error_of_ours(
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(NwxError, match="No space left"):
         archive.sql("SELECT 1 AS a", FEW).to_parquet(tmp_path / "a.parquet")
+
+
+def test_columns_are_named_as_the_fields_of_searches() -> None:
+    for table in ("captures", "documents", "pictures"):
+        fields = set(properties(IndexName(table)))
+        assert set(SQL_TABLES[table]) <= fields
+    assert set(CAPTURE_ROW_FIELDS) <= set(SQL_TABLES["captures"])

@@ -9,8 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from nwx.accounts import account_store
-from nwx.accounts.account_file import AccountFile
-from nwx.accounts.account_store import AccountStore
+from nwx.accounts.account_store import AccountFile, AccountStore
 from nwx.accounts.user_options import UserOptions, user_options
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine

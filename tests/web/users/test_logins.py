@@ -3,8 +3,7 @@
 import pytest
 from flask.testing import FlaskClient
 
-from nwx.accounts.account_file import AccountFile
-from nwx.accounts.account_store import AccountStore
+from nwx.accounts.account_store import AccountFile, AccountStore
 from nwx.accounts.logins import OF_ONE_NAME
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.importing.test_archive_file import Archive
 
-from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Lookups
 from nwx.importing.extracted import loaded_parts
 from nwx.importing.extracted.documents_file import extracted_sources
@@ -14,11 +14,11 @@ from nwx.importing.extracted.loaded_parts import load_file
 from nwx.importing.extracted.notes import ExtractedFile
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
+from nwx.importing.worker import import_file
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import Capture, SourceFile
 from tests.conformance.archive import capture
 from tests.documents_files import messages_of, write_documents
-from tests.unit.importing.test_archive_file import Archive
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc
 

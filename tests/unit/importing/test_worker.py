@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nwx.importing.archive_file import import_file
 from nwx.importing.collector import Lookups, Memory
 from nwx.importing.messages import FilePart, FileTask, Outcome, Verdict
 from nwx.importing.options import ImportOptions
+from nwx.importing.worker import import_file
 from nwx.keys import document_id, document_key, precedence
 from nwx.model import UNREADABLE, Capture, Extract, SourceFile
 from nwx.warc.sources import ArchiveSource, expand

@@ -1,0 +1,170 @@
+"""nwx trends, words, changes and sql"""
+
+from collections import Counter
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from nwx.cli import option
+from nwx.cli.options import date_options, filter_options
+from nwx.cli.output import (
+    check_one_form,
+    clean,
+    counted,
+    date_words,
+    opened_archive,
+    print_answer,
+    print_array,
+    print_csv,
+    print_json,
+)
+from nwx.errors import UsageError
+from nwx.settings import Settings
+from nwx.values.timestamps import Period
+
+
+@click.command("trends")
+@click.argument("queries", nargs=-1, required=True, metavar="QUERY...")
+@filter_options
+@date_options
+@option.choice_of("--by", Period, "The unit of time.", default=Period.YEAR)
+@option.CSV
+@option.JSON
+@click.pass_obj
+def trends_command(
+    settings: Settings, /, queries: tuple[str, ...], *, as_csv: bool, as_json: bool, **asked: Any
+) -> None:
+    """Compare up to six queries over time.
+
+    Each QUERY is one as for `nwx search`; put one of several words into quotation
+    marks. For each year or month: the captures and the documents that match, and
+    their share of all that the filters find without a query.
+    """
+    check_one_form(csv=as_csv, json=as_json)
+    with opened_archive(settings) as archive:
+        found = archive.trends(queries, **asked)
+    if as_json:
+        print_answer(found.answer)
+    elif as_csv:
+        print_csv(found.columns, map(found.cells, found))
+    else:
+        from nwx.cli.search.tables import print_trends
+
+        print_trends(found.answer)
+
+
+@click.command("words")
+@click.argument("query", nargs=-1)
+@filter_options
+@date_options
+@option.value("--limit", click.IntRange(1, 100), None, "Words to list.", default=30)
+@option.JSON
+@click.pass_obj
+def words_command(
+    settings: Settings, /, query: tuple[str, ...], *, as_json: bool, **asked: Any
+) -> None:
+    """List the words that tell the results of a query from the whole archive.
+
+    The first 1,000 documents are read. A word counts by the documents that have it;
+    its score is the log-likelihood ratio against all documents of the archive.
+    """
+    with opened_archive(settings) as archive:
+        found = archive.words(" ".join(query), **asked)
+    if as_json:
+        print_answer(found)
+        return
+    from nwx.cli.search.tables import print_words
+
+    print_words(found)
+
+
+@click.command("changes")
+@click.argument("site")
+@option.string("--since", "DATE", "Compare captures before this date with those from then on.")
+@option.string("--to", "DATE", "Only captures until this date.")
+@option.flag("--latest", "Compare the last version of each page with the one before it.")
+@option.string("--webhook", "URL", "Send the changes to this address as JSON too.")
+@option.count("--limit", "N", "So many pages at most.")
+@option.CSV
+@option.JSON
+@click.pass_obj
+def changes_command(
+    settings: Settings, /, as_csv: bool, as_json: bool, webhook: str, **asked: Any
+) -> None:
+    """List the pages of a site that are gone, new or changed since a date.
+
+    SITE is a domain with its hosts, a URL, or a beginning of URLs with * behind
+    it. The last capture before --since is compared with the last one after it;
+    without --since, the first with the last. The share is the part of the words
+    that differ. What a host changes with every capture (dates, counters, sessions,
+    adverts) is learned from its pages and does not count.
+    """
+    with opened_archive(settings) as archive:
+        rows = archive.changes(**asked)
+        found = list(rows)
+    listed = [dict(zip(rows.columns, rows.cells(one), strict=True)) for one in found]
+    if webhook and listed:
+        from nwx.quality.monitor.report import Webhook  # help needs no requests
+
+        Webhook(webhook).tell({"site": asked["site"], "changes": listed})
+    if as_json:
+        print_json(listed)
+    elif as_csv:
+        print_csv(rows.columns, (tuple(rows.cells(one)) for one in found))
+    else:
+        for one in found:
+            span = f"{date_words(one.before) if one.before else '':10}  {date_words(one.after)}"
+            click.echo(clean(f"{one.change:7}  {one.share:>4.0%}  {span}  {one.url}"))
+        kinds = Counter(one.change.value for one in found)
+        words = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+        click.echo(f"{counted(len(found), 'page')}{f': {words}' if words else ''}", err=True)
+
+
+_MIB = 1 << 20
+
+
+@click.command("sql")
+@click.argument("query", required=False)
+@option.value("--file", click.File(), "FILE", "Read the query from FILE.")
+@option.CSV
+@option.JSON
+@option.file_path("--parquet", "Write the rows to FILE as Parquet.")
+@option.above_zero("--seconds", None, "Time limit.", default=300.0)
+@option.count("--memory", "MIB", "Memory of DuckDB; it uses the disk beyond.", default=2048)
+@click.pass_obj
+def sql_command(
+    settings: Settings,
+    /,
+    query: str | None,
+    file: IO[str] | None,
+    *,
+    as_csv: bool,
+    as_json: bool,
+    parquet: Path | None,
+    seconds: float,
+    memory: int,
+) -> None:
+    """Query the archive in SQL, answered by DuckDB (nwx[sql]).
+
+    The tables are captures, documents, links, hosts and pictures; `DESCRIBE captures`
+    lists the columns. A table prints the first 1,000 rows.
+    """
+    from nwx.sql.query import SqlLimits
+
+    check_one_form(csv=as_csv, json=as_json, parquet=parquet is not None)
+    if (query is None) == (file is None):
+        raise UsageError("give the query as an argument, or with --file")
+    text = query if query is not None else file.read() if file else ""
+    with opened_archive(settings) as archive:
+        found = archive.sql(text, SqlLimits(seconds, memory_bytes=memory * _MIB))
+        if parquet:
+            click.echo(f"{counted(found.to_parquet(parquet), 'row')} in {parquet}")
+        elif as_csv:
+            print_csv(found.columns, map(found.text_cells, found))
+        elif as_json:
+            print_array(dict(zip(found.columns, row, strict=True)) for row in found)
+        else:
+            from nwx.cli.search.tables import print_sql
+
+            print_sql(found)
