@@ -22,13 +22,6 @@ JOB_COMMANDS = {
 }
 """The jobs, and what each does; the module of one is loaded when it is asked for."""
 
-_MODULES = {
-    "cdx": "archive_jobs",
-    "extract": "archive_jobs",
-    "links": "archive_jobs",
-}
-"""The modules of jobs that are not in `cdx_jobs`."""
-
 
 class _Jobs(click.Group):
     """Commands that are loaded when needed, so that each starts fast."""
@@ -41,7 +34,7 @@ class _Jobs(click.Group):
             return None
         if cmd_name == "submit":
             return spark_submit
-        module = import_module(f"nwx.cli.spark.{_MODULES.get(cmd_name, 'cdx_jobs')}")
+        module = import_module("nwx.cli.spark.jobs")
         found: click.Command = getattr(module, f"spark_{cmd_name.replace('-', '_')}")
         return found
 
