@@ -1,6 +1,6 @@
 """Renders, reviews, changes and monitors in the Python API."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
     from nwx.searching.page_changes import SiteChange, SiteChanges
+    from nwx.searching.watched_sites import WatchedSite
     from nwx.steering.queue.queue_work import QueuedUpdates
 
 
@@ -96,6 +97,51 @@ class ArchiveRenders(ArchiveWork):
 
         dates = (date_bound(since, 0) if since else "", date_bound(to, 1) if to else "")
         return site_changes(self._seen(), site, *dates, latest=latest)
+
+    def watched_sites(self) -> "Rows[WatchedSite]":
+        """Return the sites and URLs that are watched, by name."""
+        from nwx.searching.watched_sites import WatchedSite, watch_index
+
+        return Rows(WatchedSite, watch_index(self._seen()).sites)
+
+    def watch_site(self, site: str, *, webhook: str = "", by: str = "") -> "WatchedSite":
+        """Report changes of a site, a URL or a beginning of URLs from now on."""
+        from nwx.searching.watched_sites import new_watch, watch_index
+
+        watched = new_watch(self._seen(), site, webhook, by)
+        with self._writable() as engine:
+            watch_index(engine).put(watched)
+        return watched
+
+    def unwatch_site(self, site: str) -> bool:
+        """Report changes of a site no more; return whether it was watched."""
+        from nwx.searching.watched_sites import watch_index
+
+        with self._writable() as engine:
+            return watch_index(engine).remove(site)
+
+    def report_changes(
+        self, tell: "Callable[[WatchedSite, Sequence[SiteChange]], bool]"
+    ) -> "Rows[SiteChange]":
+        """Return the changes of watched sites that were not reported yet.
+
+        `tell` is given each such site with its changes; unless it returns True they stay for the
+        next call.
+        """
+        from nwx.searching.page_changes import SiteChange
+        from nwx.searching.watched_sites import newest_change, watch_index
+
+        def found() -> "Iterator[SiteChange]":
+            shown = {one.site for one in self.watched_sites()}
+            for one in watch_index(self._whole()).sites() if shown else ():
+                pages = self.site_changes(one.site, latest=True).pages if one.site in shown else ()
+                changes = [page for page in pages if page.after > one.told]
+                if changes and tell(one, changes):
+                    with self._writable() as engine:
+                        watch_index(engine).set_told(one.site, newest_change(changes))
+                yield from changes
+
+        return Rows(SiteChange, found)
 
     def _reviews(self) -> "ReviewIndex":
         from nwx.engine.indices.quality_index import review_index

@@ -56,6 +56,7 @@ class IndexName(StrEnum):
     DEDUP = "dedup"
     JUDGEMENTS = "judgements"
     REVIEWS = "reviews"
+    WATCHES = "watches"
     FILES = "files"
 
 

@@ -1,10 +1,16 @@
 """Pages of a site that are gone, new or changed since a date, without the noise of numbers."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from nwx import Archive
+from nwx.access.restricted.engine import RestrictedEngines
+from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.searching.page_changes import site_changes
+from nwx.searching.page_changes import SiteChange, site_changes
+from nwx.searching.watched_sites import WatchedSite
 from tests.conformance.archive import batch, page
 
 _SITE = "http://www.town.test"
@@ -68,3 +74,29 @@ def test_words_come_and_go(archive: Engine) -> None:
     assert ("night", 0, 1) in found.came
     assert ("museum", 1, 0) in found.went
     assert "ferry" not in {one.word for one in (*found.came, *found.went)}
+
+
+def test_watched_sites_report_each_change_once(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    own = Archive.over(engine)
+    for site in ("town.test", f"{_SITE}/hidden*"):
+        own.watch_site(site, webhook="http://hook.test/", by="anna")
+    assert [(one.site, one.told[:4]) for one in own.watched_sites()][1] == ("town.test", "2015")
+    told = list[str]()
+
+    def take(one: WatchedSite, found: Sequence[SiteChange]) -> bool:
+        told.extend(f"{one.site} {page.url}" for page in found)
+        return len(told) > 1
+
+    assert not len(own.report_changes(take))
+    engine.write(batch([page(f"{_SITE}/new", "2016", "now the ferry is here")]))
+    engine.refresh()
+    for _ in range(3):
+        list(own.report_changes(take))
+    assert told == [f"town.test {_SITE}/new"] * 2
+
+    engine.access_index().put([AccessRule("", Action.EXCLUDE, Scope(prefix="test,town)/hid"))], "")
+    reader = Archive.over(RestrictedEngines(engine).for_viewer(Viewer()))
+    assert list(reader.watched_sites()) == [WatchedSite("town.test", by="anna")]
+    assert own.unwatch_site("town.test") and not own.unwatch_site("town.test")

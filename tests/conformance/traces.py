@@ -42,8 +42,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "judging.show": ["/judge?query=quarry", "/judge"],
     "reviews.show": ["/quality/review", f"/quality/review?collection={HIDDEN_COLLECTION}"],
     "reviews.export": ["/quality/review/list.csv", "/quality/review/list.json"],
-    "changes.show": ["/changes?site={host}", "/changes?site={url}&latest=1"],
-    "changes.feed": ["/changes/feed.atom?site={host}"],
+    "changes.show": ["/changes?site={host}", "/changes?site={url}&latest=1", "/changes"],
+    "changes.feed": ["/changes/feed.atom?site={host}", "/changes/feed.atom"],
     "documents.between": ["/documents/between?url={url}&old=2000&new=2030"],
     "documents.compare": ["/documents/compare?old={id}&new={home_id}"],
     "documents.of_capture": [
@@ -212,6 +212,7 @@ WITHOUT_TRACES: Mapping[str, str] = {
     "crawl_editor.edit_crawl": "specifications are written by curators",
     "crawl_editor.save_crawl": "writes",
     "reviews.save": "writes",
+    "changes.watch": "writes",
     "crawl_editor.restore_version": "writes",
     "crawls.download": "specifications are written by curators",
     "crawls.show_versions": "specifications are written by curators",
@@ -273,7 +274,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         f"search source_file:{HIDDEN_FILE} --json",
         "search anchor:anchor --explain",
     ],
-    "changes": ["changes {host} --json", "changes {host} --since 2011"],
+    "changes": ["changes {host} --json", "changes {host} --since 2011", "changes --watched"],
     "quote": [
         "quote 'of the quarry'",
         "quote quarry --json",

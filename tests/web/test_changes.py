@@ -1,11 +1,15 @@
 """The page of changes, its feed, the calendar coloured by changes, the steps between versions."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 from flask.testing import FlaskClient
 
+from nwx.engine.embedded import EmbeddedEngine
+from tests.conformance.archive import batch, page
 from tests.web.addresses import FIRST, SECOND
 from tests.web.archive import HOME
+from webapp.application import create_app
 
 
 def test_a_site_is_summed_up(client: FlaskClient) -> None:
@@ -27,7 +31,6 @@ def test_the_feed_is_atom(client: FlaskClient) -> None:
     assert HOME in str(entries[0].findtext("a:title", "", space)) or len(entries) > 1
     times = [entry.findtext("a:updated", "", space) for entry in entries]
     assert times == sorted(times, reverse=True)
-    assert client.get("/changes/feed.atom").status_code == 400
 
 
 def test_days_are_coloured_by_what_changed(client: FlaskClient) -> None:
@@ -43,3 +46,21 @@ def test_two_moments_lead_to_their_difference(client: FlaskClient) -> None:
     assert 'id="compared"' in client.get(answer.headers["Location"]).get_data(as_text=True)
     picture = client.get(f"/documents/{FIRST}/diff/{SECOND}/picture")
     assert picture.status_code in (200, 404)
+
+
+def test_curators_watch_sites(tmp_path: Path) -> None:
+    pages = [
+        page("http://town.test/a", "2010", "a lamp"),
+        page("http://town.test/a", "2012", "x y"),
+    ]
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.write(batch(pages))
+        engine.refresh()
+        client = create_app(engine, queue_token="a-token").test_client()
+        form = {"site": "town.test", "token": "a-token"}
+        assert client.post("/changes", data=form | {"token": "wrong"}).status_code == 403
+        assert client.post("/changes", data=form | {"webhook": "ftp://x"}).status_code == 400
+        assert "town.test</a>" in client.post("/changes", data=form, follow_redirects=True).text
+        assert "http://town.test/a" in client.get("/changes/feed.atom").text
+        client.post("/changes", data=form | {"action": "remove"})
+        assert "No site is watched yet" in client.get("/changes").text

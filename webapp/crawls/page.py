@@ -331,7 +331,7 @@ def check_sender() -> None:
     if not token:
         raise Forbidden(gettext("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set"))
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden(gettext("crawl specifications are saved from their own pages only"))
+        raise Forbidden(gettext("forms are sent from the pages of this archive only"))
     if not has_token(f"Bearer {request.form.get('token', '')}", token):
         raise Forbidden(gettext("the token is wrong; it is the NWX_QUEUE_TOKEN of this service"))
 

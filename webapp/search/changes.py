@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from heapq import nlargest
 from itertools import pairwise
+from operator import attrgetter
 from xml.sax.saxutils import escape, quoteattr
 
-from flask import Blueprint, Response, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import lazy_gettext
+from flask_babel import gettext, lazy_gettext
 
-from nwx.errors import ErrorText, FormatError, SourceError, UsageError
+from nwx.engine.access.rules import Role
+from nwx.errors import FormatError, SourceError
 from nwx.model import Document
 from nwx.quality.renders.stored_renders import PageMoment
 from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
+from webapp.crawls.page import check_sender, is_writable
 from webapp.headers import root_url
 from webapp.search.history import History, HistoryVersion
 from webapp.site import parameters, words
@@ -22,6 +26,8 @@ from webapp.site.context import archive, service
 from webapp.site.openapi import Operation, Parameter
 from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_search
+from webapp.site.viewer import viewer
+from webapp.users.login_page import needs_role
 
 blueprint = Blueprint("changes", __name__, url_prefix="/changes")
 
@@ -62,6 +68,8 @@ def show_changes() -> ResponseReturnValue:
     return render_template(
         "changes.html",
         asked=asked,
+        watched=list(archive().watched_sites()),
+        writable=is_writable(),
         latest=_is_latest(request.args),
         found=found,
         fates=FATES,
@@ -69,14 +77,29 @@ def show_changes() -> ResponseReturnValue:
     )
 
 
+@blueprint.post("", endpoint="watch")
+@needs_role(Role.CURATOR, or_token=True)
+def change_watched() -> ResponseReturnValue:
+    """Watch a site from now on, or no more."""
+    check_sender()
+    site, own = parameters.text(request.form, "site", 8_000).strip(), archive()
+    if request.form.get("action") == "remove":
+        own.unwatch_site(site)
+    else:
+        webhook = parameters.text(request.form, "webhook", 8_000).strip()
+        by = viewer().user
+        answer_search(lambda: own.watch_site(site, webhook=webhook, by=by))
+    return redirect(url_for(".show"), 303)
+
+
 @blueprint.get("/feed.atom")
 def feed() -> ResponseReturnValue:
-    """Return the last changes of a site or URL as an Atom feed, the newest first."""
+    """Return the last changes of a site or URL, else of all watched sites, the newest first."""
     asked = _asked(request.args)
-    if not asked["site"]:
-        raise UsageError(ErrorText("write /changes/feed.atom?site=example.org"))
-    found = sorted(_found(asked, latest=True).pages, key=lambda one: one.after, reverse=True)
-    lines = _feed_lines(asked["site"], found[:_FEED_ENTRIES])
+    sites = [asked["site"]] if asked["site"] else [one.site for one in archive().watched_sites()]
+    every = (page for site in sites for page in _found(asked | {"site": site}, latest=True).pages)
+    found = nlargest(_FEED_ENTRIES, every, key=attrgetter("after"))
+    lines = _feed_lines(asked["site"], found)
     return Response("\n".join(lines), mimetype="application/atom+xml")
 
 
@@ -96,9 +119,10 @@ def _found(asked: Mapping[str, str], *, latest: bool = False) -> SiteChanges:
 def _feed_lines(site: str, found: Sequence[SiteChange]) -> Iterator[str]:
     root = service().search_url or root_url()
     base = root.removesuffix(request.script_root)
-    own = base + url_for(".show", site=site, latest=1)
+    own = base + (url_for(".show", site=site, latest=1) if site else url_for(".show"))
+    name = site or gettext("Watched sites")
     yield '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'
-    yield f"<title>{escape(site)} – {escape(service().title)}</title><id>{escape(own)}</id>"
+    yield f"<title>{escape(name)} – {escape(service().title)}</title><id>{escape(own)}</id>"
     newest = _moment(found[0].after if found else "")
     yield f"<link href={quoteattr(own)}/><updated>{newest}</updated>"
     yield f"<author><name>{escape(service().title)}</name></author>"
@@ -119,9 +143,9 @@ CHANGES_OPERATIONS = (
     Operation(
         "changesFeed",
         "/changes/feed.atom",
-        "The last changes of a site or URL as an Atom feed",
+        "The last changes of a site or URL, else of all watched sites, as an Atom feed",
         (
-            Parameter("site", "a domain, a URL, or the beginning of URLs with *", required=True),
+            Parameter("site", "a domain, a URL, or the beginning of URLs with *; else all watched"),
             Parameter("since", "changes from this date on"),
             Parameter("to", "changes until this date"),
         ),

@@ -73,6 +73,14 @@ class VisibleJudgements(VisibleEntries):
         return (one for one in entries if one.get("url") not in hidden)
 
 
+class VisibleWatches(VisibleJudgements):
+    """The watched sites that are not hidden, without what hidden pages can have changed."""
+
+    def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
+        for one in super().shown(entries):
+            yield {name: one[name] for name in one if name not in ("webhook", "told")}
+
+
 class RestrictedStore(EntryStore):
     """The visible entries of another store, read-only.
 

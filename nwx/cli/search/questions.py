@@ -1,8 +1,11 @@
 """nwx trends, words, changes and sql"""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +25,11 @@ from nwx.cli.output import (
 from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.timestamps import Period
+
+if TYPE_CHECKING:  # help is printed without reading pages
+    from nwx.answers.rows import Rows
+    from nwx.searching.page_changes import SiteChange
+    from nwx.searching.watched_sites import WatchedSite
 
 
 @click.command("trends")
@@ -80,17 +88,29 @@ def words_command(
 
 
 @click.command("changes")
-@click.argument("site")
+@click.argument("site", default="")
 @option.string("--since", "DATE", "Compare captures before this date with those from then on.")
 @option.string("--to", "DATE", "Only captures until this date.")
 @option.flag("--latest", "Compare the last version of each page with the one before it.")
 @option.string("--webhook", "URL", "Send the changes to this address as JSON too.")
+@option.flag("--watch", "Report changes of SITE from now on, to --webhook if given.")
+@option.flag("--unwatch", "Report changes of SITE no more.")
+@option.flag("--watched", "List the watched sites.")
 @option.count("--limit", "N", "So many pages at most.")
 @option.CSV
 @option.JSON
 @click.pass_obj
 def changes_command(
-    settings: Settings, /, as_csv: bool, as_json: bool, webhook: str, **asked: Any
+    settings: Settings,
+    /,
+    site: str,
+    as_csv: bool,
+    as_json: bool,
+    webhook: str,
+    watch: bool,
+    unwatch: bool,
+    watched: bool,
+    **asked: Any,
 ) -> None:
     """List the pages of a site that are gone, new or changed since a date.
 
@@ -99,19 +119,64 @@ def changes_command(
     without --since, the first with the last. The share is the part of the words
     that differ. What a host changes with every capture (dates, counters, sessions,
     adverts) is learned from its pages and does not count.
-    """
-    with opened_archive(settings) as archive:
-        rows = archive.changes(**asked)
-        found = list(rows)
-    listed = [dict(zip(rows.columns, rows.cells(one), strict=True)) for one in found]
-    if webhook and listed:
-        from nwx.quality.monitor.report import Webhook  # help needs no requests
 
-        Webhook(webhook).tell({"site": asked["site"], "changes": listed})
+    Without SITE, the changes of all watched sites since the last such call are
+    listed, and sent to the webhook of each.
+    """
+    if (watch or unwatch) and not site:
+        raise UsageError("--watch and --unwatch need a SITE")
+    failed = list[str]()
+    with opened_archive(settings) as archive:
+        if watch:
+            archive.watch_site(site, webhook=webhook)
+            click.echo(f"{clean(site)} is watched; `nwx changes` reports what changes", err=True)
+        elif unwatch:
+            known = archive.unwatch_site(site)
+            click.echo(f"{clean(site)} {'is no longer' if known else 'was not'} watched", err=True)
+        elif watched:
+            _print_rows(archive.watched_sites(), as_csv, as_json)
+        elif site:
+            _print_rows(found := archive.changes(site, **asked), as_csv, as_json)
+            if webhook and len(found):
+                _send(webhook, site, list(found))
+        else:
+            _print_rows(archive.report_changes(partial(_tell, webhook, failed)), as_csv, as_json)
+    if failed:
+        from nwx.quality.monitor.report import NoticeError  # help needs no requests
+
+        raise NoticeError("; ".join(failed))
+
+
+def _tell(
+    webhook: str, failed: list[str], one: "WatchedSite", found: "Sequence[SiteChange]"
+) -> bool:
+    """Send the changes of a watched site to its webhook; return whether they were taken."""
+    from nwx.quality.monitor.report import NoticeError  # help needs no requests
+
+    try:
+        if address := one.webhook or webhook:
+            _send(address, one.site, found)
+    except NoticeError as error:
+        failed.append(f"{one.site}: {error}; the next `nwx changes` sends its changes again")
+        return False
+    return True
+
+
+def _send(webhook: str, site: str, found: "Sequence[SiteChange]") -> None:
+    from nwx.quality.monitor.report import Webhook  # help needs no requests
+
+    Webhook(webhook).tell({"site": site, "changes": list(map(asdict, found))})
+
+
+def _print_rows(rows: "Rows[Any]", as_csv: bool, as_json: bool) -> None:
+    found = list(rows)
     if as_json:
-        print_json(listed)
+        print_json(list(map(asdict, found)))
     elif as_csv:
-        print_csv(rows.columns, (tuple(rows.cells(one)) for one in found))
+        print_csv(rows.columns, map(rows.cells, found))
+    elif "change" not in rows.columns:
+        for one in found:
+            click.echo(clean(f"{one.site}  {one.webhook}".rstrip()))
     else:
         for one in found:
             span = f"{date_words(one.before) if one.before else '':10}  {date_words(one.after)}"

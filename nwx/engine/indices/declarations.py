@@ -196,6 +196,7 @@ _DECLARED = (
         fields=EntryFields(filtered=("kind",)),
         visible="nwx.access.restricted.entry_store:VisibleJudgements",
     ),
+    IndexDeclaration(IndexName.WATCHES, visible="nwx.access.restricted.entry_store:VisibleWatches"),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 
