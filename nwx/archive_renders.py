@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,8 +191,12 @@ class ArchiveRenders(ArchiveWork):
         return [one for one in found if one.verdict != "good"]
 
     def review_counts(self) -> "list[ReviewCounts]":
-        """Return the number of reviews by collection and verdict."""
-        return self._reviews().counts()
+        """Return the number of reviews by collection and verdict, with the crawls of each."""
+        from nwx.steering.specifications.specification_store import crawls_by_collection
+
+        counts = self._reviews().counts()
+        crawls = crawls_by_collection(self._seen().crawl_index()) if counts else {}
+        return [replace(one, crawls=crawls.get(one.collection, ())) for one in counts]
 
     def review_queue(self, reviewer: str, collection: str = "") -> "Iterator[PlaybackScore]":
         """Stream the checked pages that a reviewer has not judged, the lowest score first."""

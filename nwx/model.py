@@ -328,7 +328,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A value of a facet and the number of documents of the result that have it."""
+    """A value of a facet, and how many documents of the result have it."""
 
     value: str
     count: int
@@ -338,9 +338,8 @@ class FacetValue:
 class SearchResult:
     """An engine's answer.
 
-    `total` counts hits as listed (URLs when collapsed by URL), `documents` the documents in them.
-    Facets count documents, most frequent first, ties by value; years by year. In a partial answer,
-    `missing_shards` of all `shards` did not contribute. With `most_words` nothing has all words.
+    `total` counts hits (URLs when collapsed by URL), `documents` the documents in them, facets too:
+    most frequent first, then by value; years in order. `missing_shards` of all `shards` are absent.
     """
 
     total: Total
@@ -350,12 +349,12 @@ class SearchResult:
     took_ms: float
     missing_shards: int = 0
     shards: int = 0
-    most_words: bool = False
+    most_words: bool = False  # no document has all words
 
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """Number of entries of an index and its bytes; None if the engine cannot report it."""
+    """Entries of an index and its bytes; None if the engine cannot report it."""
 
     entries: int | None
     bytes: int | None

@@ -7,6 +7,7 @@ first, and resources that complete pages rank before resources of pages that sta
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from json import dumps
 from typing import NamedTuple
 
@@ -362,20 +363,27 @@ class RepairList:
         return {number: url for number, url in found.items() if url}
 
 
-REPAIR_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status", "original")
+_COLUMNS = ("url", "kind", "pages", "whole", "checked", "status", "original")
+_REVIEWED = ("verdict", "note", "reviewer")
 
 
-def csv_of_repairs(repairs: Iterable[Repair]) -> Iterator[str]:
-    """Yield the lines of a CSV file, the names of columns first."""
-    rows = ([getattr(one, name) for name in REPAIR_COLUMNS] for one in repairs)
-    return csv_lines(REPAIR_COLUMNS, rows)
+def csv_of_repairs(
+    counts: RepairCounts, repairs: Iterable[Repair], reviews: Iterable[Review]
+) -> Iterator[str]:
+    """Yield the lines of a CSV file: the names of columns, the repairs, and the pages that people
+    found to be bad or only usable."""
+    del counts
+    missing = ([getattr(one, name) for name in _COLUMNS] for one in repairs)
+    found = ([getattr(one, name, "") for name in (*_COLUMNS, *_REVIEWED)] for one in reviews)
+    rows = chain(([*one, "", "", ""] for one in missing), found)
+    return csv_lines((*_COLUMNS, *_REVIEWED), rows)
 
 
 def json_of_repairs(
     counts: RepairCounts,
     repairs: Iterable[Repair],
+    reviews: Iterable[Review],
     encode: Callable[[object], str] = dumps,
-    reviews: Iterable[Review] = (),
 ) -> Iterator[str]:
     """Yield the pieces of a JSON object: the counts, the pages that people found to be bad or only
     usable, and the repairs, one a line."""

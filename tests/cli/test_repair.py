@@ -71,9 +71,9 @@ def test_repairs_as_json_and_csv(archive: Nwx, tmp_path: Path) -> None:
     ]
     lines = archive("repair", "--csv", "--kind", "script", "--kind", "stylesheet").out.splitlines()
     assert lines == [
-        "url,kind,pages,whole,checked,status,original",
-        "http://a.test/s.css,stylesheet,2,2,0,,",
-        "http://a.test/s.js,script,1,1,1,,",
+        "url,kind,pages,whole,checked,status,original,verdict,note,reviewer",
+        "http://a.test/s.css,stylesheet,2,2,0,,,,,",
+        "http://a.test/s.js,script,1,1,1,,,,,",
     ]
 
 

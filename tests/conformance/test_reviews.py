@@ -8,8 +8,9 @@ from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import review_index
 from nwx.errors import UsageError, WithheldError
+from nwx.quality.repair_list import csv_of_repairs
 from nwx.quality.scores import made_review
-from tests.conformance.archive import batch, page
+from tests.conformance.archive import COLLECTION, batch, page
 
 _SITE = "http://www.town.test"
 BATCHES = [batch([page(f"{_SITE}/good", "2010", "one"), page(f"{_SITE}/bad", "2012", "two")])]
@@ -60,3 +61,16 @@ def test_hidden_captures_have_no_reviews(engine: Engine) -> None:
 def test_what_is_not_captured_is_not_reviewed(archive: Engine) -> None:
     with pytest.raises(UsageError, match="no capture"):
         made_review(archive, f"{_SITE}/none", "", "bad", "", "", "")
+
+
+def test_reviews_are_in_the_list_of_repairs(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    _save(engine, "bad", "bad", "anna", "no styles")
+    own = Archive.over(engine)
+    own.save_crawl(f'name = "towns"\ncollection = "{COLLECTION}"\nkeywords = ["lamp"]\n', "")
+    (count,) = own.review_counts()
+    assert (count.bad, count.crawls) == (1, ("towns",))
+    found = own.repairs()
+    lines = list(csv_of_repairs(found.counts(), found.repairs(), own.repair_reviews()))
+    assert lines[-1].strip() == f"{_SITE}/bad,,,,,,,bad,no styles,anna"

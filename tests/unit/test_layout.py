@@ -38,6 +38,7 @@ CROWDED = {"nwx": "the spine: an Archive, its parts by area, and what all module
 
 TESTED_ELSEWHERE = {
     "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
+    "nwx/searching/watched_sites.py": "tests/conformance/test_page_changes.py",
     "nwx/vectors/questions.py": "tests/conformance/test_vectors.py",
     "nwx/exports/extracted": "tests/cli/test_export_extracts.py",
     "nwx/checks/backups.py": "tests/cli/test_backup.py",

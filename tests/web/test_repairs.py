@@ -92,8 +92,8 @@ def test_files(client: FlaskClient, archive: Engine) -> None:
         (SCRIPT, 1, 1),
     ]
     lines = client.get("/quality/repairs/list.csv").text.splitlines()
-    assert lines[0] == "url,kind,pages,whole,checked,status,original"
-    assert lines[3] == f"{SCRIPT},script,1,1,1,,"
+    assert lines[0] == "url,kind,pages,whole,checked,status,original,verdict,note,reviewer"
+    assert lines[3] == f"{SCRIPT},script,1,1,1,,,,,"
     seeds = client.get("/quality/repairs/list.txt?kind=stylesheet")
     assert (seeds.mimetype, seeds.text) == ("text/plain", f"{SHEET}\n")
     assert client.get("/quality/repairs/list.xml").status_code == 404

@@ -28,7 +28,7 @@ from nwx.quality.repair_list import (
     csv_of_repairs,
     json_of_repairs,
 )
-from nwx.quality.scores import PlaybackScore, QualityOrder, csv_of_scores, json_of_scores
+from nwx.quality.scores import PlaybackScore, QualityOrder, Review, csv_of_scores, json_of_scores
 from nwx.values.render_names import FaultKind, RenderKind
 from webapp.links.page import asked_list
 from webapp.quality import labels
@@ -218,11 +218,11 @@ repairs_blueprint = Blueprint("repairs", __name__, url_prefix="/quality/repairs"
 REPAIRS_A_PAGE = 100
 MOST_REPAIR_PAGES = 10
 
-_Write = Callable[[RepairCounts, Iterator[Repair]], Iterator[str]]
+_Write = Callable[[RepairCounts, Iterator[Repair], Sequence[Review]], Iterator[str]]
 REPAIR_FORMATS: dict[str, tuple[str, _Write]] = {
-    "csv": ("text/csv", lambda _, repairs: csv_of_repairs(repairs)),
+    "csv": ("text/csv", csv_of_repairs),
     "json": ("application/json", json_of_repairs),
-    "txt": ("text/plain", lambda _, repairs: (f"{one.url}\n" for one in repairs)),
+    "txt": ("text/plain", lambda _, repairs, __: (f"{one.url}\n" for one in repairs)),
 }
 
 
@@ -274,10 +274,8 @@ def export_repairs(suffix: str) -> ResponseReturnValue:
 
     def begin() -> Iterator[str]:
         found = answer_facets(lambda: shown.repairs(**options))
-        if suffix == "json":
-            reviews = shown.repair_reviews(options.get("collection", ""))
-            return json_of_repairs(found.counts(), found.repairs(), reviews=reviews)
-        return write(found.counts(), found.repairs())
+        reviews = shown.repair_reviews(options.get("collection", ""))
+        return write(found.counts(), found.repairs(), reviews)
 
     return exported_file(f"repairs.{suffix}", media_type, begin)
 

@@ -47,8 +47,8 @@ from webapp.headers import (
 from webapp.protection.client_limits import LOOK_UP, USER_SHARE, ClientLimits, payer_at
 from webapp.protection.request_counts import RequestCounts
 from webapp.protection.shared import SharedProtection
+from webapp.replay import player_language
 from webapp.replay.capture_lookup import NwxIndex, OtherQueries, bar_captures
-from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
     BARE,
@@ -146,7 +146,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         shared["search_base"] = self._search_base
         shared["host_of"] = host_of
         shared["captures_of"] = self._captures_of
-        shared.update(TEMPLATE_FUNCTIONS)
+        shared.update(player_language.TEMPLATE_FUNCTIONS)
         shared["archive_title"] = self.config["nwx_search"]["title"]
 
     @pass_context
@@ -162,7 +162,9 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
         """Ask for a record, and say for whom and in what language."""
         inputreq.warcserver_headers[PASS_HEADER] = self.viewers.header(inputreq.env)
-        inputreq.warcserver_headers["Accept-Language"] = asked_language(inputreq.env)
+        inputreq.warcserver_headers["Accept-Language"] = player_language.asked_language(
+            inputreq.env
+        )
         return super()._do_req(inputreq, wb_url, kwargs, skip_record)
 
     def _search_base(self, prefix: str) -> str:
@@ -254,6 +256,7 @@ class Player(FrontEndApp):  # type: ignore[misc]
             late.status_headers.headers.append(("Retry-After", str(wait)))
             return cast("Iterable[bytes]", late(environ, start_response))
         arrived = Rewriter.viewers.arrived(environ, start_response)
+        arrived = arrived or player_language.language_answer(environ, start_response)
         if arrived is not None:
             return arrived
         if environ.get("PATH_INFO") == CAPTURES:

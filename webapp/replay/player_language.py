@@ -1,29 +1,62 @@
 """The language of what playback says around captures: that of whoever asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, quote
 
 from babel.support import NullTranslations, Translations
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from webapp.site.preferences import COOKIE, page_language
+from webapp.replay.routes import COLLECTION, SAFE
+from webapp.site.preferences import (
+    COOKIE,
+    COOKIE_SECONDS,
+    PAGE_LANGUAGES,
+    from_cookie,
+    page_language,
+    read_preferences,
+    to_cookie,
+)
+
+_LANGUAGE = "/nwx-language"
 
 _CATALOGUES = Path(__file__).parent.parent / "translations"
 
 
 def asked_language(environ: dict[str, Any]) -> str:
     """Return the language for a request to playback, as the pages choose theirs."""
+    return page_language(_cookie(environ), str(environ.get("HTTP_ACCEPT_LANGUAGE", "")))
+
+
+def language_answer(
+    environ: dict[str, Any], start_response: Callable[..., Any]
+) -> Iterable[bytes] | None:
+    """Keep the language that a reader chose in the bar, and lead back; None for other requests."""
+    if environ.get("PATH_INFO") != _LANGUAGE:
+        return None
+    given = parse_qs(environ.get("QUERY_STRING", ""))
+    back = given.get("back", [""])[0]
+    if not back.startswith(f"/{COLLECTION}/"):
+        back = f"/{COLLECTION}/"
+    language = read_preferences({"language": given.get("to", [""])[0]}).language
+    kept = to_cookie(replace(from_cookie(_cookie(environ)), language=language))
+    cookie = f"{COOKIE}={kept}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Lax"
+    start_response("303 See Other", [("Set-Cookie", cookie), ("Location", quote(back, safe=SAFE))])
+    return (b"",)
+
+
+def _cookie(environ: dict[str, Any]) -> str:
     try:
         cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     except CookieError:
-        cookies = SimpleCookie()
-    chosen = cookies[COOKIE].value if COOKIE in cookies else ""
-    return page_language(chosen, str(environ.get("HTTP_ACCEPT_LANGUAGE", "")))
+        return ""
+    return cookies[COOKIE].value if COOKIE in cookies else ""
 
 
 @cache
@@ -43,8 +76,9 @@ def _language(context: Context) -> str:
     return asked_language(context.get("env") or {})
 
 
-TEMPLATE_FUNCTIONS: dict[str, Callable[..., str]] = {
+TEMPLATE_FUNCTIONS: dict[str, Any] = {
     "_": translated,
     "page_language": _language,
+    "page_languages": PAGE_LANGUAGES,
 }
 """What templates of playback can call."""

@@ -12,7 +12,7 @@ from webapp.site.context import archive
 from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_search
 from webapp.site.viewer import viewer
-from webapp.users.login_page import needs_role
+from webapp.users.login_page import has_role, needs_role
 
 blueprint = Blueprint("judging", __name__)
 _MOST_SKIPPED = 1_000
@@ -42,7 +42,7 @@ def show() -> ResponseReturnValue:
         left=max(len(hits) - skipped, 0),
         skipped=skipped,
         grades=GRADES,
-        agreements=own.agreement() if not query else [],
+        agreements=own.agreement() if not query and has_role(Role.CURATOR) else [],
     )
 
 

@@ -33,6 +33,7 @@ from webapp.site.context import service
 from webapp.site.openapi import description
 from webapp.site.preferences import (
     COOKIE,
+    COOKIE_SECONDS,
     PAGE_LANGUAGES,
     PAGE_SIZES,
     Theme,
@@ -60,7 +61,6 @@ ALL_OPERATIONS = (
 
 blueprint = Blueprint("pages", __name__)
 
-COOKIE_SECONDS = 365 * 86_400
 THEMES = {
     Theme.AUTO: lazy_gettext("Same as system"),
     Theme.LIGHT: lazy_gettext("Light"),

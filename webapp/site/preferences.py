@@ -15,6 +15,7 @@ from werkzeug.http import parse_accept_header
 from nwx.model import Collapse
 
 COOKIE = "nwx_settings"
+COOKIE_SECONDS = 365 * 86_400
 PAGE_SIZES = (10, 20, 50, 100)
 PAGE_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 """The languages that pages are in, each by its own name; the first is the one of the messages."""

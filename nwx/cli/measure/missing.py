@@ -187,14 +187,17 @@ def repair_command(
             address = None if queue == _OWN_QUEUE else queue
             urls = [one.url for one in repairs]
             _print_queued(archive.queue_repairs(urls, listed, crawl, address))
-        elif as_json:
-            from nwx.quality.repair_list import json_of_repairs
+        elif as_json or as_csv:
+            from nwx.quality.repair_list import csv_of_repairs, json_of_repairs
 
-            reviews = archive.repair_reviews(asked["collection"])
-            for piece in json_of_repairs(counts, repairs, json_text, reviews):
-                click.echo(piece, nl=False)
+            given = counts, repairs, archive.repair_reviews(asked["collection"])
+            if as_csv:
+                print_csv_lines(csv_of_repairs(*given))
+            else:
+                for piece in json_of_repairs(*given, json_text):
+                    click.echo(piece, nl=False)
         else:
-            _print(repairs, counts, limit, seeds, as_csv=as_csv)
+            _print(repairs, counts, limit, seeds)
 
 
 def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
@@ -219,14 +222,8 @@ def _print(
     counts: "RepairCounts",
     limit: int | None,
     seeds: str | None,
-    *,
-    as_csv: bool,
 ) -> None:
-    if as_csv:
-        from nwx.quality.repair_list import csv_of_repairs
-
-        print_csv_lines(csv_of_repairs(repairs))
-    elif seeds is not None:
+    if seeds is not None:
         from nwx.steering.queue.queue_work import seed_lines
 
         for line in seed_lines((one.url for one in repairs), seeds, "repair"):

@@ -113,4 +113,5 @@ def review_command(
             click.echo(clean(words.rstrip()))
         for count in counts:
             numbers = f"good {count.good:,}, usable {count.usable:,}, bad {count.bad:,}"
-            click.echo(f"{clean(count.collection)}: {numbers}", err=True)
+            crawls = f" (crawls: {', '.join(count.crawls)})" if count.crawls else ""
+            click.echo(clean(f"{count.collection}{crawls}: {numbers}"), err=True)

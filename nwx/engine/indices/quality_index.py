@@ -308,12 +308,13 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCounts:
-    """The reviews of a collection by verdict."""
+    """The reviews of a collection by verdict; `crawls` are those that it is the collection of."""
 
     collection: str
     good: int = 0
     usable: int = 0
     bad: int = 0
+    crawls: tuple[str, ...] = ()
 
 
 _REVIEW_NAMES = tuple(field.name for field in fields(Review))
@@ -360,7 +361,10 @@ class ReviewIndex(EntryIndex):
             totals = self._store.totals(where, {"collection": 10_000}, "value")
             for group in totals.groups["collection"]:
                 counted.setdefault(group.value, {})[verdict.value] = group.entries
-        return [ReviewCounts(name, **counts) for name, counts in sorted(counted.items())]
+        return [
+            ReviewCounts(name, found.get("good", 0), found.get("usable", 0), found.get("bad", 0))
+            for name, found in sorted(counted.items())
+        ]
 
     def judged(self, scores: Iterable[PlaybackScore]) -> Iterator[PlaybackScore]:
         """Stream scores, those of reviewed captures with the worst verdict and the notes."""

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -122,6 +123,16 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
 def specification_of(stored: StoredSpecification) -> CrawlSpecification:
     """Return a saved specification, read."""
     return read_specification(stored.text, f"{stored.name} (saved as number {stored.number})")
+
+
+def crawls_by_collection(crawls: CrawlIndex) -> dict[str, tuple[str, ...]]:
+    """Return the names of crawls by the collection that their specifications name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for stored in crawls.specifications():
+        with suppress(SpecificationError):
+            collection = specification_of(stored).collection
+            found[collection] = (*found.get(collection, ()), stored.name)
+    return found
 
 
 def why_no_links(crawls: CrawlIndex, name: str, version: str) -> str:

@@ -54,16 +54,24 @@ def page(browser: Browser, service: str) -> Page:
     return page
 
 
+def test_the_bar_speaks_the_language_that_is_chosen(page: Page) -> None:
+    page.click("#nwx-more summary")
+    page.click("#nwx-languages a[lang=de]")
+    page.get_by_text("Daten und Zitat").wait_for()
+    assert URL in page.url
+    assert page.locator("html").get_attribute("lang") == "de"
+
+
 def test_the_histogram_zooms_to_a_capture(page: Page) -> None:
     page.click("#nwx-more summary")
     zoom = page.locator("#nwx-zoom")
     assert zoom.locator(".nwx-bars > *").count() == 4
-    zoom.get_by_role("button", name="2010: 3 captures").click()
+    zoom.get_by_role("button", name="2010: Captures: 3").click()
     assert zoom.locator(".nwx-bars > *").count() == 12
-    zoom.get_by_role("button", name="201003: 3 captures").press("Enter")
+    zoom.get_by_role("button", name="March 2010: Captures: 3").press("Enter")
     assert zoom.locator(".nwx-month a").count() == 3
     check_modes(page)
-    zoom.locator(".nwx-month").get_by_role("link", name="20100302: 1 captures").click()
+    zoom.locator(".nwx-month").get_by_role("link", name="March 2, 2010: Captures: 1").click()
     page.locator("#nwx-time", has_text="2010-03-02 10:00").wait_for()
 
 

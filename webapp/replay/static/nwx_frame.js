@@ -42,6 +42,9 @@
     ["previous", "next"].forEach(function (step) {
       byId(step).href = address("/replay-step", { url: url, timestamp: t, to: step });
     });
+    byId("languages").querySelectorAll("a").forEach(function (one) {
+      one.href = "/nwx-language?" + new URLSearchParams({ to: one.lang, back: "/replay/" + t + "/" + url });
+    });
     if (isOther) ask(url);
     else draw();
   }
@@ -84,13 +87,17 @@
     if (prefix.length < 5) return prefix;
     return words(moment(prefix), prefix.length === 6 ? { month: "short" } : { day: "numeric" });
   }
+  function counted(found) {
+    return zoom.dataset.count.replace("#", found.length.toLocaleString(language));
+  }
   // A button that zooms in, or a link where it stands for one capture.
-  function place(prefix, name, children) {
+  function place(prefix, children) {
     var found = within(prefix);
+    var name = prefix.length < 5 ? prefix : words(moment(prefix), prefix.length === 6 ? { month: "long", year: "numeric" } : { dateStyle: "long" });
     var made = found.length === 1
       ? element("a", { href: play(found[0]) }, children)
       : element("button", { type: "button", disabled: !found.length, onclick: function () { zoomTo(prefix, true); } }, children);
-    made.setAttribute("aria-label", name + ": " + found.length + " " + zoom.dataset.count);
+    made.setAttribute("aria-label", name + ": " + counted(found));
     if (shown.timestamp.startsWith(prefix)) made.setAttribute("aria-current", "true");
     return made;
   }
@@ -111,7 +118,7 @@
       var bar = element("i");
       bar.style.height = counts[number] ? Math.max(4, Math.round(60 * counts[number] / most)) + "px" : "0";
       bar.ariaHidden = "true";
-      return place(one, one, [bar, label(one)]);
+      return place(one, [bar, label(one)]);
     }));
   }
   function month(prefix, inside) {
@@ -120,7 +127,7 @@
     });
     var blank = Array.from({ length: (moment(prefix).getUTCDay() + 6) % 7 }, function () { return element("span"); });
     return element("div", { className: "nwx-month" }, names.concat(blank, inside.map(function (one) {
-      return within(one).length ? place(one, one, [label(one)]) : element("span", { textContent: label(one) });
+      return within(one).length ? place(one, [label(one)]) : element("span", { textContent: label(one) });
     })));
   }
   function times(found) {
@@ -140,7 +147,7 @@
       if (part === prefix && depth) return crumbs.append(element("strong", { textContent: part.slice(0, 4) + (depth > 1 ? " " + label(part) : "") }));
       crumbs.append(element("button", { type: "button", textContent: depth === 1 ? part : depth ? label(part) : zoom.dataset.all, onclick: function () { zoomTo(part, true); } }));
     });
-    crumbs.append(zoom.dataset.count.replace("#", found.length.toLocaleString(language)));
+    crumbs.append(counted(found));
     var inside = prefix.length < 8 && captures.length ? keys(prefix) : [];
     var drawn = [crumbs];
     if (inside.length) drawn.push(bars(inside));

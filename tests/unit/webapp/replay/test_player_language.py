@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language
-from webapp.site.preferences import Preferences, to_cookie
+from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language, language_answer
+from webapp.site.preferences import COOKIE, Preferences, from_cookie, to_cookie
 
 GERMAN = f"nwx_settings={to_cookie(Preferences(language='de'))}"
 
@@ -35,3 +35,21 @@ def test_templates_are_translated_and_values_escaped() -> None:
     shown = jinja.from_string(text).render(env={"HTTP_ACCEPT_LANGUAGE": "de"}, url="<b>")
     assert shown == "de: Es gibt keine Aufnahme von <strong>&lt;b&gt;</strong>."
     assert jinja.from_string(text).render(url="x").startswith("en: There is no capture of")
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "back"),
+    [
+        ("to=de&back=/replay/2010/http://a.test/%3Fq%3D1", "de", "/replay/2010/http://a.test/?q=1"),
+        ("to=xx&back=//evil.test/", "", "/replay/"),
+        ("to=fr&back=/replay/%0D%0AX:y", "fr", "/replay/%0D%0AX:y"),
+    ],
+)
+def test_a_language_is_chosen_and_leads_back(query: str, language: str, back: str) -> None:
+    told = dict[str, str]()
+    asked = {"PATH_INFO": "/nwx-language", "QUERY_STRING": query}
+    language_answer(
+        asked | {"HTTP_COOKIE": f"{COOKIE}=theme=dark"}, lambda _, headers: told.update(headers)
+    )
+    kept = from_cookie(told["Set-Cookie"].partition(";")[0].partition("=")[2])
+    assert (kept.language, kept.theme, told["Location"]) == (language, "dark", back)
