@@ -12,7 +12,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
-from nwx.errors import EngineConflictError, SpecificationError, WithheldError
+from nwx.errors import EngineConflictError, ErrorText, SpecificationError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
 from nwx.steering.comparison.harvest import CrawlHarvest
 from nwx.steering.specifications.file_values import SpecificationProblem
@@ -296,15 +296,20 @@ def _posted(name: str) -> _Edited:
 def _checked(edited: _Edited) -> CrawlSpecification:
     """Return the specification of a form; raises SpecificationError where it is none."""
     if len(edited.text) > MOST_EDITED_CHARACTERS:
-        reason = (
-            f"has {len(edited.text):,} characters; the page takes {MOST_EDITED_CHARACTERS:,}, "
-            f"`nwx crawls add` takes more"
+        text = ErrorText(
+            "has %(count)s characters; the page takes %(most)s, `nwx crawls add` takes more",
+            count=len(edited.text),
+            most=MOST_EDITED_CHARACTERS,
         )
-        raise SpecificationError("", [SpecificationProblem("", reason)])
+        raise SpecificationError("", [SpecificationProblem("", text)])
     specification = read_specification(edited.text, "")
     if edited.name and specification.name != edited.name:
-        reason = f"is {specification.name!r}; the name of {edited.name} cannot be changed"
-        raise SpecificationError("", [SpecificationProblem("name", reason)])
+        text = ErrorText(
+            "is %(name)s; the name of %(old)s cannot be changed",
+            name=repr(specification.name),
+            old=edited.name,
+        )
+        raise SpecificationError("", [SpecificationProblem("name", text)])
     return specification
 
 
@@ -319,8 +324,8 @@ def _check_queue(edited: _Edited, specification: CrawlSpecification) -> None:
     if specification.queue and (
         not last or read_specification(last, "").queue != specification.queue
     ):
-        reason = "can be changed by administrators only; the token of the queue is sent there"
-        raise SpecificationError("", [SpecificationProblem("queue", reason)])
+        text = ErrorText("can be changed by administrators only; the token of the queue goes there")
+        raise SpecificationError("", [SpecificationProblem("queue", text)])
 
 
 def check_sender() -> None:

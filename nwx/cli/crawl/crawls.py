@@ -130,7 +130,10 @@ def check_files(files: Sequence[str], as_json: bool) -> int:
             specification = read_specification(text, place)
         except SpecificationError as error:
             wrong = True
-            found += [{"file": place, **asdict(problem)} for problem in error.problems]
+            found += [
+                {"file": place, "place": one.place, "reason": one.reason, "line": one.line}
+                for one in error.problems
+            ]
             if not as_json:
                 click.echo(clean_lines(str(error)))
         else:

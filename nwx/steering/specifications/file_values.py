@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from nwx.errors import SpecificationError
+from nwx.errors import ErrorText, SpecificationError
 
 MOST_SCANNED_CHARACTERS = 2 << 20
 """In longer texts lines are not looked for."""
@@ -160,8 +160,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token(found.lastgroup or "", found[0], line)
 
 
-MOST_PROBLEMS = 1_000
-"""So many are listed; a file with more is something else than a specification."""
+MOST_PROBLEMS = 1_000  # a file with more is something else than a specification
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +172,13 @@ class SpecificationProblem:
     """
 
     place: str
-    reason: str
+    text: ErrorText
     line: int = 0
+
+    @property
+    def reason(self) -> str:
+        """The problem in English."""
+        return str(self.text)
 
     def __str__(self) -> str:
         line = f"line {self.line}" if self.line else ""
@@ -188,10 +192,10 @@ class FoundProblems:
         self._found: list[SpecificationProblem] = []
         self._further = 0
 
-    def add(self, place: str, reason: str) -> None:
+    def add(self, place: str, text: ErrorText) -> None:
         """Take one more; of very many only the number is kept."""
         if len(self._found) < MOST_PROBLEMS:
-            self._found.append(SpecificationProblem(place, reason))
+            self._found.append(SpecificationProblem(place, text))
         else:
             self._further += 1
 
@@ -203,7 +207,7 @@ class FoundProblems:
     def extend(self, problems: Iterable[SpecificationProblem]) -> None:
         """Take more."""
         for problem in problems:
-            self.add(problem.place, problem.reason)
+            self.add(problem.place, problem.text)
 
     def check(self, file: str, text: str) -> None:
         """Raise SpecificationError where something is wrong with a text, with its lines."""
@@ -212,7 +216,8 @@ class FoundProblems:
         lines = value_lines(text)
         found = [replace(one, line=_line(one.place, lines)) for one in self._found]
         if self._further:
-            found.append(SpecificationProblem("", f"… and {self._further:,} more problems"))
+            text = ErrorText("… and %(count)s more problems", count=self._further)
+            found.append(SpecificationProblem("", text))
         raise SpecificationError(file, found)
 
 
@@ -225,14 +230,16 @@ def _line(place: str, lines: Mapping[str, int]) -> int:
 
 _SHOWN = 60
 _ALIKE = 60.0
-_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (bool, "true or false"),
-    (int, "a whole number"),
-    (float, "a number"),
-    (str, "text"),
-    (list, "a list"),
-    (dict, "a table"),
-    ((date, time), "a date or time"),
+_TEXT, _LIST, _TABLE = ErrorText("text"), ErrorText("a list"), ErrorText("a table")
+_WHOLE, _NUMBER = ErrorText("a whole number"), ErrorText("a number")
+_KINDS: tuple[tuple[type | tuple[type, ...], ErrorText], ...] = (
+    (bool, ErrorText("true or false")),
+    (int, _WHOLE),
+    (float, _NUMBER),
+    (str, _TEXT),
+    (list, _LIST),
+    (dict, _TABLE),
+    ((date, time), ErrorText("a date or time")),
 )
 _MISSING = object()
 
@@ -252,26 +259,26 @@ class FileValue:
         """Whether the file has the value."""
         return self.found is not _MISSING
 
-    def note(self, reason: str) -> None:
+    def note(self, text: ErrorText) -> None:
         """Note that something is wrong with the value."""
-        self.problems.add(self.path, reason)
+        self.problems.add(self.path, text)
 
     def is_first(self, key: object, seen: dict[Any, str]) -> bool:
         """Return whether a key was not `seen` before, and note where it was."""
         before = seen.setdefault(key, self.path)
         if before != self.path:
-            self.note(f"is the same as {before}")
+            self.note(ErrorText("is the same as %(place)s", place=before))
         return before == self.path
 
     def text(self, most: int = 1_000) -> str:
         """Return a text without blanks around it."""
-        found = self._of_kind(str, "text")
+        found = self._of_kind(str, _TEXT)
         text = str(found or "").strip()
         if len(text) > most:
-            self.note(f"has {len(text):,} characters; at most {most:,} are taken")
+            self.note(too_long(text, most))
             return ""
         if not text.isprintable():
-            self.note(f"{shown_value(text)} has control characters")
+            self.note(ErrorText("%(text)s has control characters", text=shown_value(text)))
             return ""
         return text
 
@@ -279,46 +286,47 @@ class FileValue:
         """Return one of some known texts."""
         given = self.text().lower()
         if given and given not in known:
-            self.note(f"is {shown_value(given)}; {_advice(given, known, 'choose one of')}")
+            self.note(_unknown(given, known))
         return given if given in known else default
 
     def number(self, default: float, least: float, most: float) -> float:
         """Return a number between two, which are in."""
-        found = self._of_kind((int, float), "a number")
+        found = self._of_kind((int, float), _NUMBER)
         if found is None:
             return default
         if not least <= found <= most:  # so is no number that is not finite
             shown = shown_value(found) if isinstance(found, int) else f"{found:g}"
-            self.note(f"is {shown}; it must be from {least:g} to {most:g}")
+            self.note(_outside(shown, float(least), float(most)))
             return default
         return float(found)
 
     def whole_number(self, least: int, most: int) -> int | None:
         """Return a whole number from `least` to `most`, inclusive; None if missing or invalid."""
-        found = self._of_kind(int, "a whole number")
+        found = self._of_kind(int, _WHOLE)
         if found is not None and not least <= found <= most:
-            self.note(f"is {shown_value(found)}; it must be from {least:,} to {most:,}")
+            self.note(_outside(shown_value(found), least, most))
             return None
         return None if found is None else int(found)
 
     def items(self, most: int) -> "Iterator[FileValue]":
         """Yield the values of a list."""
-        found = self._of_kind(list, "a list") or []
+        found = self._of_kind(list, _LIST) or []
         if len(found) > most:
-            self.note(f"has {len(found):,} entries; at most {most:,} are taken")
+            counts = {"count": len(found), "most": most}
+            self.note(ErrorText("has %(count)s entries; at most %(most)s are taken", **counts))
             return
         for number, value in enumerate(found, 1):
             yield FileValue(value, f"{self.path}[{number}]", self.problems)
 
     def table(self, known: Collection[str]) -> "FileValue":
         """Return the value as a table, and note keys that are not known."""
-        found = self._of_kind(dict, "a table") or {}
+        found = self._of_kind(dict, _TABLE) or {}
         for key in found:
             if self.problems.is_full:
                 break
             if key not in known:
                 shown = key[:_SHOWN] if key.isprintable() else shown_value(key)
-                self[shown].note(f"is not known here; {_advice(key, known, 'known are')}")
+                self[shown].note(_unknown_key(key, known))
         return FileValue(found, self.path, self.problems)
 
     def tables(
@@ -331,10 +339,10 @@ class FileValue:
             elif isinstance(item.found, dict):
                 yield item.table(known)
             else:
-                wanted = "a text or a table" if text_key else "a table"
+                wanted = ErrorText("a text or a table") if text_key else _TABLE
                 item.note(_unlike(item.found, wanted))
 
-    def _of_kind(self, kind: type | tuple[type, ...], name: str) -> Any:
+    def _of_kind(self, kind: type | tuple[type, ...], name: ErrorText) -> Any:
         """Return the value if it is of a kind, else None."""
         if not self.is_there:
             return None
@@ -353,14 +361,40 @@ def shown_value(value: object) -> str:
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
-def _advice(text: str, known: Collection[str], otherwise: str) -> str:
-    """Return advice with the most similar of some words, or all where none is similar."""
+def too_long(text: str, most: int) -> ErrorText:
+    """Return the problem of a text with too many characters."""
+    counts = {"count": len(text), "most": most}
+    return ErrorText("has %(count)s characters; at most %(most)s are taken", **counts)
+
+
+def _like(text: str, known: Collection[str]) -> str:
+    """Return the most similar of some words, "" where none is similar."""
     like = process.extractOne(
         text[:100].lower(), list(known), scorer=fuzz.ratio, score_cutoff=_ALIKE
     )
-    return f"did you mean {str(like[0])!r}?" if like else f"{otherwise} {', '.join(known)}"
+    return repr(str(like[0])) if like else ""
 
 
-def _unlike(value: object, wanted: str) -> str:
-    kind = next((name for kind, name in _KINDS if isinstance(value, kind)), "nothing")
-    return f"is {kind} ({shown_value(value)}); {wanted} is wanted"
+def _unknown(text: str, known: Collection[str]) -> ErrorText:
+    value = shown_value(text)
+    if like := _like(text, known):
+        return ErrorText("is %(value)s; did you mean %(like)s?", value=value, like=like)
+    choices = ", ".join(known)
+    return ErrorText("is %(value)s; choose one of %(choices)s", value=value, choices=choices)
+
+
+def _unknown_key(key: str, known: Collection[str]) -> ErrorText:
+    if like := _like(key, known):
+        return ErrorText("is not known here; did you mean %(like)s?", like=like)
+    return ErrorText("is not known here; known are %(choices)s", choices=", ".join(known))
+
+
+def _outside(value: str, least: float, most: float) -> ErrorText:
+    values = {"value": value, "least": least, "most": most}
+    return ErrorText("is %(value)s; it must be from %(least)s to %(most)s", **values)
+
+
+def _unlike(value: object, wanted: ErrorText) -> ErrorText:
+    kind = next((name for kind, name in _KINDS if isinstance(value, kind)), ErrorText("nothing"))
+    values = {"kind": kind, "value": shown_value(value), "wanted": wanted}
+    return ErrorText("is %(kind)s (%(value)s); %(wanted)s is wanted", **values)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from urllib.parse import urlsplit
 
-from nwx.errors import UrlError
+from nwx.errors import ErrorText, UrlError
 from nwx.steering.specifications.file_values import FileValue, shown_value
 from nwx.steering.specifications.specification import (
     MAX_EXPRESSION_CHARACTERS,
@@ -53,29 +53,32 @@ _SURT_HOST = re.compile(r"[\w-]+(?:,[\w-]+)*(?::\d{1,5})?")
 _CONDITIONS = ("expressions", "surts", "hosts")
 
 
-def name_problem(name: str) -> str:
-    """Return why a crawl cannot have a name, "" where it can."""
+def name_problem(name: str) -> ErrorText | None:
+    """Return why a crawl cannot have a name, None where it can."""
     if not _NAME.fullmatch(name):
-        return (
-            f"{shown_value(name)} is no name of a crawl; use up to 100 letters, digits, dots, "
-            f"dashes and underscores, the first of them a letter or a digit"
+        return ErrorText(
+            "%(name)s is no name of a crawl; use up to 100 letters, digits, dots, dashes and "
+            "underscores, the first of them a letter or a digit",
+            name=shown_value(name),
         )
     if name.lower() in _RESERVED:
-        return f"{name!r} is the name of a page; choose another name"
-    return ""
+        return ErrorText("%(name)s is the name of a page; choose another name", name=repr(name))
+    return None
 
 
-def url_problem(url: str) -> str:
-    """Return why a crawler cannot fetch a URL, "" if it can."""
+def url_problem(url: str) -> ErrorText | None:
+    """Return why a crawler cannot fetch a URL, None if it can."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
         urlkey(url)
     except (ValueError, UrlError) as error:
-        return f"{shown_value(url)} is no URL ({error})"
+        return ErrorText("%(url)s is no URL (%(reason)s)", url=shown_value(url), reason=error)
     if parts.scheme.lower() not in ("http", "https") or not host or " " in url:
-        return f"{shown_value(url)} is no URL; write http://HOST/PATH or https://HOST/PATH"
-    return ""
+        return ErrorText(
+            "%(url)s is no URL; write http://HOST/PATH or https://HOST/PATH", url=shown_value(url)
+        )
+    return None
 
 
 def seeds_of(root: FileValue) -> Iterator[str]:
@@ -83,7 +86,7 @@ def seeds_of(root: FileValue) -> Iterator[str]:
     seen: dict[str, str] = {}
     for item in root["seeds"].items(MOST_ENTRIES):
         url = item.text(MAX_URL_CHARACTERS)
-        if reason := url_problem(url) if url or item.found == "" else "":
+        if reason := url_problem(url) if url or item.found == "" else None:
             item.note(reason)
         elif url and item.is_first(url, seen):
             yield url
@@ -97,7 +100,10 @@ def keywords_of(root: FileValue) -> Iterator[Keyword]:
         text = _words(table, "text")
         language = table["language"].text()
         if language and not _LANGUAGE.fullmatch(language):
-            table["language"].note(f"is {shown_value(language)}; two lower-case letters are wanted")
+            why = ErrorText(
+                "is %(value)s; two lower-case letters are wanted", value=shown_value(language)
+            )
+            table["language"].note(why)
         weight = table["weight"].number(1.0, _LEAST_WEIGHT, _MOST_WEIGHT)
         if text and table.is_first((text.casefold(), language), seen):
             yield Keyword(text, weight, language)
@@ -123,7 +129,7 @@ def _aliases(table: FileValue) -> Iterator[str]:
         if text := item.text(_MOST_TEXT):
             yield text
         elif isinstance(item.found, str) and not item.found.strip():
-            item.note("is empty")
+            item.note(ErrorText("is empty"))
 
 
 def _words(table: FileValue, key: str) -> str:
@@ -131,12 +137,12 @@ def _words(table: FileValue, key: str) -> str:
     value = table[key]
     text = value.text(_MOST_TEXT)
     if not value.is_there:
-        table.note(f"lacks {key!r}")
+        table.note(ErrorText("lacks %(key)s", key=repr(key)))
     elif text and not any(sign.isalnum() for sign in text):
-        value.note(f"{shown_value(text)} has neither letters nor digits")
+        value.note(ErrorText("%(text)s has neither letters nor digits", text=shown_value(text)))
         return ""
     elif not text and isinstance(value.found, str):
-        value.note("is empty")
+        value.note(ErrorText("is empty"))
     return text
 
 
@@ -147,9 +153,12 @@ def rules_of(root: FileValue) -> Iterator[LinkRule]:
     for table in root["rules"].tables(MOST_RULES, ("action", *_CONDITIONS)):
         action = table["action"].choice(list(RuleAction), RuleAction.PREFER)
         if not table["action"].is_there:
-            table.note(f"lacks 'action', one of {', '.join(RuleAction)}")
+            table.note(
+                ErrorText("lacks 'action', one of %(choices)s", choices=", ".join(RuleAction))
+            )
         if _is_for_all(table):
-            table.note(f"covers nothing; it needs one of {', '.join(_CONDITIONS)}")
+            choices = ", ".join(_CONDITIONS)
+            table.note(ErrorText("covers nothing; it needs one of %(choices)s", choices=choices))
         rule = LinkRule(
             RuleAction(action),
             tuple(_expressions(table["expressions"], sizes)),
@@ -161,8 +170,12 @@ def rules_of(root: FileValue) -> Iterator[LinkRule]:
         yield rule
         if expressions > MOST_EXPRESSIONS or conditions > MOST_CONDITIONS:
             root["rules"].note(
-                f"have more than {MOST_EXPRESSIONS:,} expressions, or more than "
-                f"{MOST_CONDITIONS:,} conditions; fewer are taken"
+                ErrorText(
+                    "have more than %(expressions)s expressions, or more than %(conditions)s "
+                    "conditions; fewer are taken",
+                    expressions=MOST_EXPRESSIONS,
+                    conditions=MOST_CONDITIONS,
+                )
             )
             return
 
@@ -182,52 +195,75 @@ def _expressions(values: FileValue, sizes: list[int]) -> Iterator[str]:
             item.text(MAX_EXPRESSION_CHARACTERS)
             continue
         if not text:
-            item.note("is empty, and would cover everything")
+            item.note(ErrorText("is empty, and would cover everything"))
             continue
         try:
             sizes.append(compile_expression(text).programsize)
         except (RuleError, UnicodeError) as error:
-            item.note(f"RE2 does not take {shown_value(text)}: {error}")
+            why = ErrorText(
+                "RE2 does not take %(text)s: %(reason)s", text=shown_value(text), reason=error
+            )
+            item.note(why)
             continue
         if sum(sizes) > MOST_INSTRUCTIONS:
-            reason = "and those before have too many repetitions or classes together"
-            item.note(f"{shown_value(text)} {reason}")
+            item.note(
+                ErrorText(
+                    "%(text)s and those before have too many repetitions or classes together",
+                    text=shown_value(text),
+                )
+            )
             return
         yield text
 
 
-def _conditions(values: FileValue, problem: Callable[[str], str]) -> Iterator[str]:
+def _conditions(values: FileValue, problem: Callable[[str], ErrorText | None]) -> Iterator[str]:
     for item in values.items(MOST_ENTRIES):
         text = item.text(MAX_URL_CHARACTERS)
         is_text = isinstance(item.found, str) and (text or not item.found.strip())
-        if reason := problem(text) if is_text else "":
+        if reason := problem(text) if is_text else None:
             item.note(reason)
         elif text:
             yield text
 
 
-def _surt_problem(text: str) -> str:
+def _surt_problem(text: str) -> ErrorText | None:
+    shown = shown_value(text)
     if "://" in text and "(" not in text:
         if url_problem(text):
-            return f"{shown_value(text)} is no SURT prefix"
+            return ErrorText("%(text)s is no SURT prefix", text=shown)
         key = urlkey(text)
         prefix = f"{key}/" if text.endswith("/") and not key.endswith("/") else key
-        return f"{shown_value(text)} is no SURT prefix; write its SURT prefix {prefix!r}"
+        return ErrorText(
+            "%(text)s is no SURT prefix; write its SURT prefix %(prefix)s",
+            text=shown,
+            prefix=repr(prefix),
+        )
     host = normal_surt(text).partition(")")[0]
     if len(host) > _MOST_HOST:
-        return f"{shown_value(text)} is no SURT prefix; a host has at most {_MOST_HOST} characters"
+        return ErrorText(
+            "%(text)s is no SURT prefix; a host has at most %(most)s characters",
+            text=shown,
+            most=_MOST_HOST,
+        )
     if not _SURT_HOST.fullmatch(host) or ("." in host and "," not in host):
-        return f"{shown_value(text)} is no SURT prefix; write 'org,example)/path' or 'org,example'"
-    return ""
+        return ErrorText(
+            "%(text)s is no SURT prefix; write 'org,example)/path' or 'org,example'", text=shown
+        )
+    return None
 
 
-def _host_problem(text: str) -> str:
+def _host_problem(text: str) -> ErrorText | None:
+    shown = shown_value(text)
     if len(text) > _MOST_HOST:
-        return f"{shown_value(text)} is no host; it has at most {_MOST_HOST} characters"
+        return ErrorText(
+            "%(text)s is no host; it has at most %(most)s characters", text=shown, most=_MOST_HOST
+        )
     parts = host_parts(normal_host(text))
     if not text or not parts.domain or "/" in text or "," in text:
-        return f"{shown_value(text)} is no host; write 'example.org', which covers www.example.org"
-    return ""
+        return ErrorText(
+            "%(text)s is no host; write 'example.org', which covers www.example.org", text=shown
+        )
+    return None
 
 
 def limits_of(root: FileValue) -> Limits:
@@ -241,7 +277,7 @@ def weights_of(root: FileValue) -> ScoreWeights:
     """Return the weights of the parts of relevance."""
     found = _numbers(root["weights"], asdict(ScoreWeights()), _MOST_WEIGHT)
     if not any(found.values()):
-        root["weights"].note("are all 0; one of them must be more")
+        root["weights"].note(ErrorText("are all 0; one of them must be more"))
     return ScoreWeights(**found)
 
 
@@ -260,12 +296,12 @@ def intervals_of(root: FileValue) -> Iterator[DueInterval]:
     for_all = ""
     for table in root["intervals"].tables(MOST_ENTRIES, ("days", "surts", "hosts")):
         if not table["days"].is_there:
-            table.note("lacks 'days'")
+            table.note(ErrorText("lacks %(key)s", key="'days'"))
         days = table["days"].number(1.0, _LEAST_WEIGHT, MOST_DAYS)
         surts = tuple(_conditions(table["surts"], _surt_problem))
         hosts = tuple(_conditions(table["hosts"], _host_problem))
         if _is_for_all(table):
             if for_all:
-                table.note(f"is for all pages, as {for_all} is")
+                table.note(ErrorText("is for all pages, as %(place)s is", place=for_all))
             for_all = for_all or table.path
         yield DueInterval(days, surts, hosts)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import tomli_w
 
-from nwx.errors import SpecificationError, UsageError
+from nwx.errors import ErrorText, SpecificationError, UsageError
 from nwx.keys import check_collection
 from nwx.steering.specifications import parts
 from nwx.steering.specifications.file_values import (
@@ -18,6 +18,7 @@ from nwx.steering.specifications.file_values import (
     FoundProblems,
     SpecificationProblem,
     shown_value,
+    too_long,
 )
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
@@ -43,11 +44,18 @@ def contradictions(specification: CrawlSpecification) -> Iterator[SpecificationP
         for name, index, text in rule_conditions(rule):
             place = f"rules[{number}].{name}[{index + 1}]"
             if cover := blacklist.covering(name, text):
-                reason = f"{shown_value(text)} is of no use: {cover} blacklists it"
-                yield SpecificationProblem(place, reason)
+                why = ErrorText(
+                    "%(text)s is of no use: %(place)s blacklists it",
+                    text=shown_value(text),
+                    place=cover,
+                )
+                yield SpecificationProblem(place, why)
             elif rule.action is RuleAction.PREFER and only.excludes(name, text):
-                reason = f"{shown_value(text)} is of no use: no rule of the action only covers it"
-                yield SpecificationProblem(place, reason)
+                why = ErrorText(
+                    "%(text)s is of no use: no rule of the action only covers it",
+                    text=shown_value(text),
+                )
+                yield SpecificationProblem(place, why)
     yield from _forbidden_seeds(specification)
 
 
@@ -56,11 +64,11 @@ def _forbidden_seeds(specification: CrawlSpecification) -> Iterator[Specificatio
     for number, seed in enumerate(specification.seeds, 1):
         verdict = rules.verdict(seed)
         if verdict.blacklisted:
-            yield SpecificationProblem(f"seeds[{number}]", f"is blacklisted: {verdict.rule}")
+            why = ErrorText("is blacklisted: %(rule)s", rule=verdict.rule)
+            yield SpecificationProblem(f"seeds[{number}]", why)
         elif verdict.outside:
-            yield SpecificationProblem(
-                f"seeds[{number}]", f"is outside of the crawl: {verdict.rule}"
-            )
+            why = ErrorText("is outside of the crawl: %(rule)s", rule=verdict.rule)
+            yield SpecificationProblem(f"seeds[{number}]", why)
 
 
 class _Conditions:
@@ -152,32 +160,24 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
 
 def read_values(text: str, place: str = "") -> Mapping[str, Any]:
     """Return the values in a TOML or JSON text; raises SpecificationError on another."""
-    if len(text) > MOST_SPECIFICATION_CHARACTERS:
-        reason = (
-            f"has {len(text):,} characters; at most {MOST_SPECIFICATION_CHARACTERS:,} are taken"
-        )
-        raise SpecificationError(place, [SpecificationProblem("", reason)])
-    if not text.strip():
-        raise SpecificationError(
-            place, [SpecificationProblem("", "is empty; it needs a name at least")]
-        )
+    at, line = "", 0
     try:
-        return _json(text) if text.lstrip().startswith("{") else _toml(text)
-    except RecursionError as error:
-        reason = "tables or lists are nested too deeply"
-        raise SpecificationError(place, [SpecificationProblem("", reason)]) from error
+        if len(text) > MOST_SPECIFICATION_CHARACTERS:
+            why = too_long(text, MOST_SPECIFICATION_CHARACTERS)
+        elif not text.strip():
+            why = ErrorText("is empty; it needs a name at least")
+        else:
+            return _json(text) if text.lstrip().startswith("{") else _toml(text)
+    except RecursionError:
+        why = ErrorText("tables or lists are nested too deeply")
     except json.JSONDecodeError as error:
-        at = f"column {error.colno}"
-        raise SpecificationError(
-            place, [SpecificationProblem(at, f"is no JSON: {error.msg}", error.lineno)]
-        ) from error
+        at, line = f"column {error.colno}", error.lineno
+        why = ErrorText("is no JSON: %(reason)s", reason=error.msg)
     except ValueError as error:  # tomllib.TOMLDecodeError, and numbers of thousands of digits
-        found = _TOML_PLACE.search(str(error))
-        reason = _TOML_PLACE.sub("", str(error))
-        at, line = (found[2], int(found[1] or 0)) if found else ("", 0)
-        raise SpecificationError(
-            place, [SpecificationProblem(at, f"cannot be read: {reason}", line)]
-        ) from error
+        if found := _TOML_PLACE.search(str(error)):
+            at, line = found[2], int(found[1] or 0)
+        why = ErrorText("cannot be read: %(reason)s", reason=_TOML_PLACE.sub("", str(error)))
+    raise SpecificationError(place, [SpecificationProblem(at, why, line)])
 
 
 def _json(text: str) -> Mapping[str, Any]:
@@ -205,7 +205,7 @@ def _name(root: FileValue) -> str:
     value = root["name"]
     name = value.text()
     if not value.is_there:
-        root.note("lacks 'name', the name of the crawl")
+        root.note(ErrorText("lacks 'name', the name of the crawl"))
     elif isinstance(value.found, str) and (reason := parts.name_problem(name)):
         value.note(reason)
     return name
@@ -217,7 +217,7 @@ def _collection(value: FileValue) -> str:
         try:
             check_collection(name)
         except UsageError as error:
-            value.note(str(error))
+            value.note(error.text)
     return name
 
 

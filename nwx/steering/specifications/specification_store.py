@@ -21,7 +21,7 @@ from nwx.engine.indices.crawl_index import (
     specification_id,
 )
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.errors import SourceError, SpecificationError, UsageError
+from nwx.errors import ErrorText, SourceError, SpecificationError, UsageError
 from nwx.model import IndexName
 from nwx.steering.queue.unread_pages import UnreadPages
 from nwx.steering.specifications.file_values import SpecificationProblem
@@ -76,8 +76,8 @@ def file_text(path: Path) -> str:
             "%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror
         ) from error
     except UnicodeDecodeError as error:
-        reason = f"byte {error.start + 1:,} is no UTF-8"
-        raise SpecificationError(str(path), [SpecificationProblem("", reason)]) from error
+        text = ErrorText("byte %(number)s is no UTF-8", number=error.start + 1)
+        raise SpecificationError(str(path), [SpecificationProblem("", text)]) from error
     return text
 
 
