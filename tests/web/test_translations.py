@@ -155,6 +155,9 @@ def test_what_the_server_refuses_is_said_in_the_language_of_the_page(client: Fla
     crawl = client.get("/crawls/watched", headers={"Accept-Language": "fr"})
     assert (crawl.status_code, "Elle regarde" in crawl.text) == (200, True)
     assert "à partir de 0,1" in client.get("/crawls/stones", headers={"Accept-Language": "fr"}).text
+    form = {"text": 'name = "x"\nseeds = ["ftp:"]', "action": "check"}
+    checked = client.post("/crawls/new", data=form, headers={"Accept-Language": "de"})
+    assert "ist keine URL; schreiben Sie" in checked.text
 
 
 def test_programs_are_answered_in_english(client: FlaskClient) -> None:

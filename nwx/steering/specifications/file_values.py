@@ -216,8 +216,8 @@ class FoundProblems:
         lines = value_lines(text)
         found = [replace(one, line=_line(one.place, lines)) for one in self._found]
         if self._further:
-            text = ErrorText("… and %(count)s more problems", count=self._further)
-            found.append(SpecificationProblem("", text))
+            why = ErrorText("… and %(count)s more problems", count=self._further)
+            found.append(SpecificationProblem("", why))
         raise SpecificationError(file, found)
 
 

@@ -76,8 +76,8 @@ def file_text(path: Path) -> str:
             "%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror
         ) from error
     except UnicodeDecodeError as error:
-        text = ErrorText("byte %(number)s is no UTF-8", number=error.start + 1)
-        raise SpecificationError(str(path), [SpecificationProblem("", text)]) from error
+        why = ErrorText("byte %(number)s is no UTF-8", number=error.start + 1)
+        raise SpecificationError(str(path), [SpecificationProblem("", why)]) from error
     return text
 
 
