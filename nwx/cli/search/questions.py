@@ -27,7 +27,7 @@ from nwx.settings import Settings
 from nwx.values.timestamps import Period
 
 if TYPE_CHECKING:  # help is printed without reading pages
-    from nwx.answers.rows import Rows
+    from nwx.answers.tables import Rows
     from nwx.searching.page_changes import SiteChange
     from nwx.searching.watched_sites import WatchedSite
 
