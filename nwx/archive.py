@@ -41,9 +41,9 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.model import IndexStats
     from nwx.pictures.answers import PictureAnswer
     from nwx.searching.differences import Difference
-    from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import CaptureDate, Shown, UrlVersion
     from nwx.searching.quotations import Quotation
+    from nwx.searching.trends import DistinctiveWords
     from nwx.sql.query import SqlLimits
     from nwx.steering.queue.due_urls import DueUrl
 
@@ -281,7 +281,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     ) -> "DistinctiveWords":
         """Return the words unusually frequent in the results of a query."""
         from nwx.query.question import Question
-        from nwx.searching.distinctive_words import distinctive_words
+        from nwx.searching.trends import distinctive_words
 
         question = Question(query, filters_of(filters), from_, to)
         return distinctive_words(self._seen(), question, limit)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     )
     from nwx.pictures.map import PictureMap
     from nwx.quality.missing_originals import MissingOriginal
-    from nwx.quality.renders.stored_renders import PagePictures, StoredRender
     from nwx.quality.repair_list import RepairList
     from nwx.quality.stored_blocks import StoredBlock
+    from nwx.quality.stored_renders import PagePictures, StoredRender
     from nwx.query.question import Question
     from nwx.searching.suggestions import Suggestions
     from nwx.steering.triples.entity_questions import EntityQuestions
@@ -236,13 +236,13 @@ class ArchivePages(ArchiveWork):
 
     def page_pictures(self) -> "PagePictures":
         """Return what pages looked like: renders, and the pictures that documents are shown by."""
-        from nwx.quality.renders.stored_renders import PagePictures
+        from nwx.quality.stored_renders import PagePictures
 
         return self._kept(PagePictures)
 
     def render(self, capture: "Capture") -> "StoredRender":
         """Return the render stored as a capture; raises SourceError and FormatError."""
-        from nwx.quality.renders.stored_renders import read_render
+        from nwx.quality.stored_renders import read_render
 
         return read_render(self._places(), capture)
 

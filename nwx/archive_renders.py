@@ -28,7 +28,7 @@ class ArchiveRenders(ArchiveWork):
 
     def page_tasks(self, query: str, collection: str = "") -> "tuple[Iterator[RenderTask], int]":
         """Return the pages that a query finds, to be rendered, and how many there are."""
-        from nwx.quality.renders.page_lists import document_pages, page_question
+        from nwx.quality.page_lists import document_pages, page_question
 
         engine, question = self._seen(), page_question(query, collection)
         return document_pages(engine, question), engine.search(question).documents.value
@@ -53,7 +53,7 @@ class ArchiveRenders(ArchiveWork):
         Renders are kept in `out` or a default file; `say` gets notes for the user.
         """
         from nwx.quality.playback.check import check_in_browsers
-        from nwx.quality.renders.render_writer import kept_renders
+        from nwx.quality.render_writer import kept_renders
 
         self._whole()  # no archive is made here
         keep = kept_renders(self.settings, out, comparison, kept=renders, say=say)

@@ -80,7 +80,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """Weights of links in the order of results (`nwx.engine.anchors.scores`).
+    """Weights of links in the order of results (`nwx.engine.inlinks.anchor_scores`).
 
     The score of anchor texts is multiplied by `anchor_weight`, as a title's is by 3; at 0 anchors
     find nothing and do not count. A page's score is multiplied by 1 + `inlink_weight` * log10(1 +

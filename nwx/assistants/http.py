@@ -20,7 +20,7 @@ from nwx.assistants.server import AssistantDesk, assistant_server
 from nwx.engine.access.rules import Viewer
 from nwx.errors import SettingsError, SourceError
 from nwx.settings import Settings
-from webapp.server.sockets import address_of
+from webapp.server.connections import address_of
 from webapp.server.worker_pool import listening_service
 
 _LAST_ANSWERS_SECONDS = 5

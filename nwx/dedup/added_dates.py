@@ -25,13 +25,13 @@ from nwx.cdx.inputs import (
 )
 from nwx.engine.access.access_index import unpurged_dates
 from nwx.engine.base import Engine
-from nwx.engine.entries import dates_from_entry
-from nwx.engine.joined_dates import (
+from nwx.engine.document_dates import (
     dates_of_documents,
     joined_dates,
     keyed_dates,
     merged_streams,
 )
+from nwx.engine.entries import dates_from_entry
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import check_collection, document_id, document_key
 from nwx.model import DEFAULT_COLLECTION, MAIN_DATES, Dates, IndexName

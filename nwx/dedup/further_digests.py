@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import Engine
+from nwx.engine.document_dates import join_all_dates
 from nwx.engine.indices.digest_index import DigestPair
 from nwx.engine.indices.stored_pieces import StoredFilesReport, StoredPiece, read_stored_files
-from nwx.engine.joined_dates import join_all_dates
 from nwx.model import DIGESTED, Capture, ReadError, SourceFile
 
 

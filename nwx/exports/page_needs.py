@@ -19,8 +19,8 @@ from nwx.keys import capture_key, document_id, is_browsed
 from nwx.links.missing_urls import LOWEST_ERROR, MOST_RESOURCES
 from nwx.model import Capture
 from nwx.pictures.measures import payload_at
-from nwx.quality.renders.page_information import page_info
-from nwx.quality.renders.stored_renders import (
+from nwx.quality.page_information import page_info
+from nwx.quality.stored_renders import (
     PageMoment,
     has_renders,
     read_render,

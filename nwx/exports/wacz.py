@@ -15,8 +15,8 @@ from isal import igzip_lib
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
+from nwx.cdx.files import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
-from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.checks.required_files import required_files
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError

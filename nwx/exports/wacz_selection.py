@@ -12,7 +12,7 @@ from nwx.engine.base import Engine
 from nwx.errors import UrlError
 from nwx.exports.page_needs import PageNeeds
 from nwx.model import Capture, Collapse, ReadError
-from nwx.quality.renders.stored_renders import PageMoment, has_renders, renders_of_pages
+from nwx.quality.stored_renders import PageMoment, has_renders, renders_of_pages
 from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey
 

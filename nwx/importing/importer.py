@@ -16,8 +16,8 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress, retry_una
 from nwx.bulk.resources import temporary_folder
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
+from nwx.engine.document_dates import join_dates, joining_dates
 from nwx.engine.entries import file_id
-from nwx.engine.joined_dates import join_dates, joining_dates
 from nwx.errors import EngineUnavailableError, NwxError
 from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
 from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict

@@ -12,7 +12,7 @@ from nwx.bulk.progress import retry_unavailable
 from nwx.captures import page_places
 from nwx.data_classes import dataclass
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.joined_dates import dates_of_documents
+from nwx.engine.document_dates import dates_of_documents
 from nwx.errors import NwxError, SourceError
 from nwx.importing.collector import (
     EXTRACT,

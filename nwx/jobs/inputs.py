@@ -26,7 +26,7 @@ from nwx.jobs.output import JobReport, PieceReport, absolute_place, fsspec_addre
 from nwx.jobs.pieces import UnreachableError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.sources import ArchiveSource, expand, is_archive_name
-from nwx.zipnum.input_runs import sound_lines
+from nwx.zipnum.builds import sound_lines
 
 _GLOB = re.compile(r"[*?\[]")
 _CDX_NAME = re.compile(r"\.cdxj?(?:\.(?:gz|zst|zstd))?$", re.I)

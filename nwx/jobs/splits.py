@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.sorted_file import Distinct, LineBatch
+from nwx.cdx.files import block_key
 from nwx.cdx.inputs import ReadTask
-from nwx.cdx.zipnum_index import block_key
 from nwx.errors import UsageError
 from nwx.exports.cc_index_files import (
     CcIndexReport,

@@ -20,8 +20,8 @@ import pyarrow as pa
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.sorted_file import Distinct, LineBatch
 from nwx.bulk.whole_files import is_address
+from nwx.cdx.files import format_locations
 from nwx.cdx.inputs import ReadTask
-from nwx.cdx.zipnum_index import format_locations
 from nwx.errors import JobError
 from nwx.jobs.inputs import add_readings, task_is_far, task_lines, task_name
 from nwx.jobs.output import (

@@ -11,8 +11,8 @@ from nwx.engine.base import Engine
 from nwx.engine.inlinks.links import HostInlinks, LinkRow, link_rows, target_links
 from nwx.errors import NotBuiltError, UrlError, UsageError
 from nwx.keys import capture_key, document_id
+from nwx.links.document_table import HostLinks, host_links, link_frames
 from nwx.links.host_graph import HostGraph, graph_of_cell
-from nwx.links.link_frames import HostLinks, host_links, link_frames
 from nwx.links.parts import clean_anchor
 from nwx.model import Anchor, Capture, Inlink, LinkCell, LinkCounts
 from nwx.values.urlkeys import urlkey

@@ -13,8 +13,8 @@ from nwx.bulk.arrays import read_arrays, write_arrays
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress
 from nwx.engine.analyzer import tokens
-from nwx.engine.anchors.table_writer import write_anchor_table
 from nwx.engine.facet_store import StoredBuild
+from nwx.engine.inlinks.anchor_writer import write_anchor_table
 from nwx.engine.inlinks.counts import Texts
 from nwx.engine.inlinks.inlink_index import InlinkNotes, RangeNotes
 from nwx.engine.inlinks.table import InlinkTable, TargetRange

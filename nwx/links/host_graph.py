@@ -10,7 +10,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.links.link_frames import NEVER, first_dates, targets_of_links
+from nwx.links.document_table import NEVER, first_dates, targets_of_links
 from nwx.model import LinkCell
 from nwx.values.urls import host_of_urlkey
 

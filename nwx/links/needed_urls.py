@@ -11,7 +11,7 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.links.link_frames import targets_of_links
+from nwx.links.document_table import targets_of_links
 from nwx.values.urls import STYLESHEET, head_of_host
 
 _MOST_DEPTH = 5

@@ -15,7 +15,7 @@ from nwx.errors import FormatError
 from nwx.model import Comparison
 from nwx.quality.browser.targets import PageRender
 from nwx.quality.images import decoded, perceptual_hash
-from nwx.quality.renders.page_information import PageInfo
+from nwx.quality.page_information import PageInfo
 
 PIECE_CHARACTERS = 50_000
 """Longer texts are compared in pieces of so many characters, as time grows with the square."""

@@ -17,7 +17,7 @@ from nwx.errors import UsageError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture
 from nwx.searching.differences import HostNoise, changed_share, text_changes
-from nwx.searching.distinctive_words import log_likelihood
+from nwx.searching.trends import log_likelihood
 
 _BEHIND = chr(0x10FFFF)
 _AT_ONCE = 200

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from nwx.bulk.progress import ShowProgress
 from nwx.bulk.whole_files import locked_folder
-from nwx.engine.anchors.table_writer import forget_visible_anchors
 from nwx.engine.base import Engine
 from nwx.engine.entries import document_entry, document_from_entry
 from nwx.engine.facet_store import BlobStore
+from nwx.engine.inlinks.anchor_writer import forget_visible_anchors
 from nwx.errors import EngineVersionError, SettingsError
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.sites import Sites

@@ -15,8 +15,7 @@ from threading import Lock
 from isal import igzip_lib
 
 from nwx.bulk.sorted_file import PlacedLine, SortedFile
-from nwx.cdx.files import MAX_LINE_BYTES
-from nwx.cdx.zipnum_index import ZipNumBlock, parse_index_line, parse_meta
+from nwx.cdx.files import MAX_LINE_BYTES, ZipNumBlock, parse_index_line, parse_meta
 from nwx.errors import FormatError
 from nwx.values.codings import INFLATE_ERRORS
 from nwx.zipnum.remote_bytes import LocalFile, StoredBytes

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Self
 from urllib.parse import unquote, urljoin, urlsplit
 
-from nwx.cdx.zipnum_index import ZipNumBlock, parse_locations
+from nwx.cdx.files import ZipNumBlock, parse_locations
 from nwx.errors import FormatError, SourceError
 from nwx.zipnum.blocks import BlockIndex, BlockText, RecentBlocks, block_lines
 from nwx.zipnum.remote_bytes import (

@@ -11,8 +11,8 @@ from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_file import Distinct, LineBatch, merged_lines
 from nwx.bulk.sorted_runs import SortedRun, read_runs
 from nwx.bulk.whole_files import done_once, whole_file
+from nwx.cdx.files import ZipNumBlock, format_index_line
 from nwx.cdx.inputs import CdxSource, record_json
-from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
 from nwx.errors import FormatError, UsageError
 from nwx.zipnum import LINES_A_BLOCK, ClusterBuildOptions
 from nwx.zipnum.builds import ClusterBuildReport, Workers, plan_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.bulk.whole_files import whole_file, writing
-from nwx.cdx.zipnum_index import (
+from nwx.cdx.files import (
     ZipNumBlock,
     format_index_line,
     format_locations,

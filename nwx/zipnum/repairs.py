@@ -10,14 +10,13 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import whole_file, writing
+from nwx.cdx.files import ZipNumBlock, block_key, format_index_line
 from nwx.cdx.inputs import CdxSource, record_json
-from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
 from nwx.errors import FormatError, SourceError, UsageError
 from nwx.zipnum import LINES_A_BLOCK
 from nwx.zipnum.blocks import BlockIndex, Member, holds_lines, members
-from nwx.zipnum.builds import ClusterBuildReport, Workers
+from nwx.zipnum.builds import ClusterBuildReport, Workers, looks_like_cdx
 from nwx.zipnum.cluster import ClusterPlaces
-from nwx.zipnum.input_runs import looks_like_cdx
 from nwx.zipnum.publication import publish, recover, work_folder
 from nwx.zipnum.remote_bytes import LocalFile
 from nwx.zipnum.shards import data_name, next_generation, part_name

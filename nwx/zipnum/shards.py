@@ -10,7 +10,7 @@ from isal import igzip_lib
 
 from nwx.bulk.sorted_file import LineBatch
 from nwx.bulk.whole_files import writing
-from nwx.cdx.zipnum_index import ZipNumBlock, block_key, format_index_line
+from nwx.cdx.files import ZipNumBlock, block_key, format_index_line
 from nwx.errors import SourceError, UsageError
 
 _GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.cdx.zipnum_index import ZipNumBlock, block_key
+from nwx.cdx.files import ZipNumBlock, block_key
 from nwx.errors import FormatError, SourceError
 from nwx.zipnum.blocks import block_lines, member_size
 from nwx.zipnum.cluster import LOC, Cluster, open_cluster

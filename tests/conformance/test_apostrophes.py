@@ -5,7 +5,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.query.parser import parse_query
 from nwx.query.question import Question
-from nwx.searching.distinctive_words import distinctive_words
+from nwx.searching.trends import distinctive_words
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask, search
 

@@ -8,7 +8,7 @@ from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, build_dates, orphans
 from nwx.dedup.further_digests import add_digests
 from nwx.engine.base import Engine
-from nwx.engine.joined_dates import joining_dates
+from nwx.engine.document_dates import joining_dates
 from nwx.importing import ImportOptions, import_files
 from nwx.keys import document_id, document_key
 from nwx.model import MAIN_DATES

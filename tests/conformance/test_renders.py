@@ -5,7 +5,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.model import Batch, Capture
-from nwx.quality.renders.stored_renders import (
+from nwx.quality.stored_renders import (
     PageMoment,
     find_pictures,
     find_renders,

@@ -10,7 +10,7 @@ import pytest
 
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 from nwx.quality.measures import page_likeness, screenshot_match, text_match
-from nwx.quality.renders.page_information import PageInfo, PageResource
+from nwx.quality.page_information import PageInfo, PageResource
 from tests.golden.browsertrix.numbers import NUMBERS, pixel_digest
 from tests.golden.browsertrix.pairs import RESOURCES, TEXTS, pictures, png
 

@@ -15,8 +15,8 @@ from nwx.engine.capabilities import Damage
 from nwx.engine.capture_index import CdxLineForm, CdxSpan
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import blocks, capture_writer, cdx_order, entries, merges
-from nwx.engine.embedded.checks.tables import table_damage
 from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.table_damage import table_damage
 from nwx.keys import capture_id, document_id, document_key
 from nwx.model import Capture, IndexName
 

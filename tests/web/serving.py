@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 from webapp.server.worker import make_server
 
 

@@ -14,8 +14,8 @@ from nwx.cdxserver.server import CdxServer
 from nwx.engine.capture_index import CdxSpan
 from webapp.cdx import streams
 from webapp.cdx.service import CdxService
+from webapp.server.connections import listen, port_of
 from webapp.server.small_servers import create_cdx_app
-from webapp.server.sockets import listen, port_of
 from webapp.server.worker import make_server
 
 FRUITLESS = "/cdx/ia?url=*.example&collapse=urlkey:1&filter=~urlkey:.*q"

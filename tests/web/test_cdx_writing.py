@@ -16,8 +16,8 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from webapp import create_app
 from webapp.server import connections, worker
+from webapp.server.connections import listen, port_of
 from webapp.server.http_connection import MOST_BODY_BYTES
-from webapp.server.sockets import listen, port_of
 from webapp.server.worker import make_server
 
 TOKEN = "let me in"

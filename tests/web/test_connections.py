@@ -11,7 +11,7 @@ import pytest
 
 from tests.web.replay.played_records import OPENER
 from webapp.server import connections, http_connection, worker
-from webapp.server.sockets import listen, port_of
+from webapp.server.connections import listen, port_of
 from webapp.server.worker import make_server
 
 THREADS = 2

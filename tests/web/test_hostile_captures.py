@@ -20,7 +20,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from tests.web.replay.played_records import OPENER, import_file, warc
 from webapp import create_app
 from webapp.replay.process import ReplayProcess
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 from webapp.server.worker import make_server
 
 pytestmark = pytest.mark.xdist_group("replay")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from webapp.server import http_connection, wsgi_answers
+from webapp.server.connections import listen, port_of
 from webapp.server.http_connection import MOST_BODY_BYTES, MOST_HEAD_BYTES
-from webapp.server.sockets import listen, port_of
 from webapp.server.worker import HttpServer, make_server
 
 TOKEN = "secret"

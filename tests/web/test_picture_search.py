@@ -22,8 +22,8 @@ from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
 from webapp.protection.shared import SharedProtection
+from webapp.server.connections import listen
 from webapp.server.service import PagesMaker, ServiceSettings
-from webapp.server.sockets import listen
 
 FORM = {"Content-Type": "multipart/form-data; boundary=x"}
 

@@ -19,7 +19,7 @@ from tests.web.serving import serving
 from webapp import create_app
 from webapp.replay import process
 from webapp.replay.process import ReplayProcess
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 
 pytestmark = pytest.mark.xdist_group("replay")
 

@@ -14,7 +14,7 @@ from nwx.model import SearchResult
 from nwx.query.question import Question
 from tests.web.archive import batch
 from webapp import create_app
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 from webapp.server.worker import make_server
 from webapp.site import question_limits
 from webapp.site.question_limits import QuestionLimits, limits_for

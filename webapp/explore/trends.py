@@ -12,8 +12,15 @@ from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import QueryError, UsageError
 from nwx.query.fields import FILTERS
-from nwx.searching.distinctive_words import MOST_WORDS, DistinctiveWords, sizes
-from nwx.searching.trends import MOST_QUERIES, TREND_COLUMNS, PeriodCounts, Trends
+from nwx.searching.trends import (
+    MOST_QUERIES,
+    MOST_WORDS,
+    TREND_COLUMNS,
+    DistinctiveWords,
+    PeriodCounts,
+    Trends,
+    sizes,
+)
 from nwx.values.records import csv_lines
 from nwx.values.timestamps import Period
 from webapp.explore.charts import PICTURE_WIDTH, asked_picture

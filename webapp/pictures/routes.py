@@ -21,7 +21,7 @@ from nwx.errors import (
 )
 from nwx.keys import id_of_capture
 from nwx.model import Capture
-from nwx.quality.renders.stored_renders import FoundRender, PageMoment
+from nwx.quality.stored_renders import FoundRender, PageMoment
 from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import normal_timestamp
 from webapp.site import parameters

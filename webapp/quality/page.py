@@ -20,7 +20,6 @@ from nwx.errors import FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled
 from nwx.quality.missing_resources import RESOURCE_KINDS
-from nwx.quality.renders.stored_renders import read_placed_render
 from nwx.quality.repair_list import (
     Repair,
     RepairCounts,
@@ -29,6 +28,7 @@ from nwx.quality.repair_list import (
     json_of_repairs,
 )
 from nwx.quality.scores import PlaybackScore, QualityOrder, Review, csv_of_scores, json_of_scores
+from nwx.quality.stored_renders import read_placed_render
 from nwx.values.render_names import FaultKind, RenderKind
 from webapp.links.page import asked_list
 from webapp.quality import labels

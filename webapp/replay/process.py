@@ -35,7 +35,7 @@ from webapp.headers import hostname, playback_host
 from webapp.protection.shared import SharedProtection
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
-from webapp.server.sockets import address_of, loopback_of, port_of
+from webapp.server.connections import address_of, loopback_of, port_of
 from webapp.site.context import PlaybackState
 from webapp.site.viewer import ViewerPasses
 

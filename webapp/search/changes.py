@@ -14,7 +14,7 @@ from flask_babel import gettext, lazy_gettext
 from nwx.engine.access.rules import Role
 from nwx.errors import FormatError, SourceError
 from nwx.model import Document
-from nwx.quality.renders.stored_renders import PageMoment
+from nwx.quality.stored_renders import PageMoment
 from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp

@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 from nwx.answers.citations import Citation
 from nwx.errors import FormatError, QueryError, SourceError, UsageError
 from nwx.model import Capture, Dates, Document
-from nwx.quality.renders.stored_renders import PageMoment
+from nwx.quality.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference

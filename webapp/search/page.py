@@ -18,7 +18,7 @@ from nwx.errors import (
     WindowError,
 )
 from nwx.model import Collapse, SearchResult, Sort, Total
-from nwx.quality.renders.stored_renders import HitPicture
+from nwx.quality.stored_renders import HitPicture
 from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy

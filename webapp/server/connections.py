@@ -1,19 +1,20 @@
-"""Which connections stay open: each state has its time, and a full server makes room.
-
-A connection costs little while nothing is answered on it, but there are
-only so many. Where they run out, the client that has the most of them
-loses the one that waits longest, so that no client locks others out.
-"""
+"""Sockets, which connections stay open, and requests that repeat the headers of the one before."""
 
 import asyncio
+import ipaddress
+import re
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from nwx.errors import SettingsError
+
 if TYPE_CHECKING:
     from webapp.server.http_connection import HttpConnection
+
 
 MOST_CONNECTIONS = 500
 
@@ -168,3 +169,92 @@ def _may_go(connection: TimedConnection, now: float) -> bool:
     if connection.state is ConnectionState.READER:
         return connection.unread_seconds(now) >= UNREAD_SECONDS
     return connection.state is not ConnectionState.ANSWER
+
+
+# Targets that need no unquoting, and that nobody can take for another host's.
+_PLAIN_LINE = re.compile(rb"GET (/(?!/)[!\"$&->@-~]*)(?:\?([!\"$-~]*))? HTTP/1\.1")
+_END = b"\r\n\r\n"
+
+
+class RepeatedHead:
+    """The headers of a request that was read and taken, and its WSGI environment.
+
+    What comes next on the connection with the same bytes for headers need not be parsed.
+    """
+
+    def __init__(self) -> None:
+        self._headers: bytes | None = None
+        self._environ: dict[str, Any] = {}
+
+    def remember(self, data: bytes, environ: dict[str, Any]) -> None:
+        """Keep the headers of a request without a body where `data` is one, and that all."""
+        line, _, headers = data.partition(b"\r\n")
+        is_one = headers.find(_END) == len(headers) - len(_END)
+        if is_one and b"\n" not in headers.replace(b"\r\n", b"") and _PLAIN_LINE.fullmatch(line):
+            self._headers, self._environ = headers, environ
+
+    def environ(self, data: bytes) -> dict[str, Any] | None:
+        """Return the environment of a request that repeats the headers, None for any other."""
+        line, _, headers = data.partition(b"\r\n")
+        if headers != self._headers or (found := _PLAIN_LINE.fullmatch(line)) is None:
+            return None
+        environ = self._environ.copy()
+        environ["PATH_INFO"] = found[1].decode("ascii")
+        environ["QUERY_STRING"] = (found[2] or b"").decode("ascii")
+        return environ
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; 0 takes a free port.
+
+    Raises SettingsError where the address cannot be had.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(128)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen at {host} port {port}: {error.strerror or error};"
+            " choose another host or port"
+        ) from error
+    return listening
+
+
+def port_of(listening: socket.socket) -> int:
+    """Return the port of a listening socket."""
+    port: int = listening.getsockname()[1]
+    return port
+
+
+def place_of(listening: socket.socket) -> tuple[str, int]:
+    """Return host and port of a listening socket."""
+    host, port = listening.getsockname()[:2]
+    return host, port
+
+
+def host_names(listening: socket.socket, host: str, names: Iterable[str]) -> frozenset[str] | None:
+    """Return the names of a service that only this machine reaches, None for any other."""
+    if not ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback:
+        return None
+    return frozenset(name.lower() for name in ("localhost", host, *names))
+
+
+def loopback_of(listening: socket.socket) -> str:
+    """Return the address by which this machine reaches itself at a listening socket."""
+    return "[::1]" if listening.family == socket.AF_INET6 else "127.0.0.1"
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the address at which this machine reaches a listening socket."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -17,8 +17,7 @@ from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrad
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from webapp.headers import has_token
-from webapp.server.connections import ConnectionHost, ConnectionState, TimedConnection
-from webapp.server.repeated_heads import RepeatedHead
+from webapp.server.connections import ConnectionHost, ConnectionState, RepeatedHead, TimedConnection
 
 MOST_HEADERS = 100
 MOST_HEAD_BYTES = 1 << 20

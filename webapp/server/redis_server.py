@@ -27,8 +27,8 @@ from nwx.dedup.redis_commands import STATUS_OK, Status, integer, run_command, wr
 from nwx.errors import SettingsError
 from nwx.settings import Settings
 from webapp.server.archive_offers import ArchiveOffers, ArchiveQuestion
+from webapp.server.connections import host_names, listen, port_of
 from webapp.server.redis_connection import RedisConnection, RedisRequest
-from webapp.server.sockets import host_names, listen, port_of
 
 _MOST_CLIENTS = 2_000
 _AT_ONCE = 500

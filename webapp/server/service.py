@@ -21,8 +21,7 @@ from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
 from webapp.cdx.routes import at_once_of
 from webapp.protection.shared import SharedProtection
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
-from webapp.server.redis_server import RedisSettings, serving_redis
-from webapp.server.sockets import (
+from webapp.server.connections import (
     address_of,
     host_names,
     listen,
@@ -30,6 +29,7 @@ from webapp.server.sockets import (
     place_of,
     port_of,
 )
+from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site.context import PlaybackState

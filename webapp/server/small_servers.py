@@ -1,20 +1,26 @@
-"""The CDX server and the crawler's queue alone, without the pages of the search service."""
+"""The CDX server and the queue alone, without pages; playback at free ports for a command."""
 
+import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from nwx import Archive
 from nwx.accounts.user_options import network_of
+from nwx.bulk.child_processes import ChildProcess
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_queue import LeaseLimits
+from nwx.errors import NwxError, SourceError
 from nwx.settings import ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.cdx import dedup, memento
@@ -24,9 +30,16 @@ from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
 from webapp.headers import ROBOTS_TXT, HostCheck, ShortAnswers
 from webapp.protection.shared import SharedProtection
+from webapp.replay.routes import COLLECTION
+from webapp.server.connections import address_of, host_names, place_of
 from webapp.server.redis_server import RedisSettings, serving_redis
-from webapp.server.service import DEFAULT_THREADS, prepare_archive, prepare_queue_file
-from webapp.server.sockets import address_of, host_names, place_of
+from webapp.server.service import (
+    DEFAULT_THREADS,
+    ServiceSettings,
+    prepare_archive,
+    prepare_queue_file,
+    serve_pages,
+)
 from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site import health
@@ -160,7 +173,7 @@ def _following(settings: CdxServerSettings, say: Callable[[str], object]) -> Ite
         yield
         return
     # Imported here: most servers follow none.
-    from nwx.cdxserver.replication.follower import Follower
+    from nwx.cdxserver.follower import Follower
 
     stop = threading.Event()
     with open_engine(settings.archive) as engine:
@@ -243,3 +256,57 @@ def _order(
 ) -> WorkerOrder:
     names = host_names(listening, settings.host, settings.host_names)
     return WorkerOrder(maker, place_of(listening), settings.threads, settings.token, names)
+
+
+_START_SECONDS = 120
+_END_SECONDS = 15
+
+
+@contextmanager
+def local_playback(archive: Settings) -> Iterator[str]:
+    """Give the address of playback of an archive, up to the timestamp of a capture.
+
+    Raises SourceError where it does not start.
+    """
+    process = ChildProcess(serve_until_left)
+    try:
+        yield f"{_started(process.connection, archive)}/{COLLECTION}"
+    finally:
+        process.end(_END_SECONDS)
+
+
+def _started(connection: "Connection[Settings, dict[str, str]]", archive: Settings) -> str:
+    """Tell a process what to play; return where it does."""
+    told: dict[str, str] = {}
+    with suppress(EOFError, OSError):
+        connection.send(archive)
+        if connection.poll(_START_SECONDS):
+            told = connection.recv()
+    if "playback" not in told:
+        raise SourceError(f"playback does not start: {told.get('error', 'it ended or hangs')}")
+    return told["playback"]
+
+
+def serve_until_left(connection: "Connection[dict[str, str], Any]") -> None:
+    """Play the archive that comes over a connection until that is closed; send where it plays."""
+    archive: Settings = connection.recv()
+    threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+
+    def send(message: dict[str, str]) -> None:
+        with suppress(OSError):  # the parent may have gone
+            connection.send(message)
+
+    settings = ServiceSettings(port=0, workers=1)
+    try:
+        serve_pages(archive, settings, lambda addresses: send({"playback": addresses.replay}))
+    except KeyboardInterrupt:
+        return
+    except NwxError as error:
+        send({"error": str(error)})
+
+
+def _end_with_parent(connection: "Connection[dict[str, str], Any]") -> None:
+    """End this process as a service is ended, once nobody holds the other end."""
+    with suppress(EOFError, OSError):
+        connection.recv()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
 from nwx.errors import NwxError, SettingsError
-from webapp.server.sockets import listen
+from webapp.server.connections import listen
 from webapp.server.worker import (
     BEGUN,
     CLOSED,

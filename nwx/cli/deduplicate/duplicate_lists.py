@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.deduplicate.dedup_options import (
+from nwx.cli.deduplicate.list_options import (
     SELECTION_OPTIONS,
     dedup_options,
-    selection_of,
-)
-from nwx.cli.deduplicate.list_options import (
     exit_code,
     list_options,
     list_output,
     print_problems,
     print_report,
     resources_of,
+    selection_of,
     sources_of,
 )
 from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.deduplicate.dedup_options import selected_records, selection_of
 from nwx.cli.deduplicate.list_options import (
     FIELDS_OPTION,
     JOBS,
@@ -17,6 +16,8 @@ from nwx.cli.deduplicate.list_options import (
     TMP,
     print_problems,
     resources_of,
+    selected_records,
+    selection_of,
     sources_of,
 )
 from nwx.cli.output import clean, counted, print_json, progress_bar, size_words

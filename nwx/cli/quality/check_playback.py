@@ -129,7 +129,7 @@ def _urls(name: str) -> tuple[str, ...]:
 
 
 def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
-    from nwx.quality.renders.page_lists import UrlList
+    from nwx.quality.page_lists import UrlList
 
     pages = UrlList(stream, name)
     urls = tuple(page.url for page in islice(pages, _MOST_URLS + 1))

@@ -36,7 +36,7 @@ def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayb
         ArchivePlayback(playback).check()
         yield ArchivePlayback(_own_address(playback))
         return
-    from webapp.server.local_playback import local_playback
+    from webapp.server.small_servers import local_playback
 
     with local_playback(settings) as prefix:
         yield ArchivePlayback(prefix)

@@ -25,7 +25,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.quality.browser.targets import PlaybackTarget, RenderTask
-    from nwx.quality.renders.page_lists import RenderReport
+    from nwx.quality.page_lists import RenderReport
 
 
 @click.command("render")
@@ -65,9 +65,9 @@ def command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None
     imported. Run again, the command goes on: pages in FILE are skipped.
     """
     from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
-    from nwx.quality.renders.page_lists import RemainingPages, render_pages
-    from nwx.quality.renders.render_writer import RenderWriter
-    from nwx.quality.renders.stored_renders import rendered_pages
+    from nwx.quality.page_lists import RemainingPages, render_pages
+    from nwx.quality.render_writer import RenderWriter
+    from nwx.quality.stored_renders import rendered_pages
 
     out, limit, quiet = given["out"], given["limit"], given["quiet"]
     found = " ".join(query)
@@ -141,7 +141,7 @@ class _Pages:
 
 @contextmanager
 def _pages(settings: Settings, query: str, urls: str, collection: str) -> Iterator[_Pages]:
-    from nwx.quality.renders import page_lists
+    from nwx.quality import page_lists
 
     if urls == STANDARD_INPUT:
         yield _Pages(page_lists.UrlList(sys.stdin.buffer, "standard input"))

@@ -18,9 +18,8 @@ from nwx.query.fields import FACET_FIELDS, FILTERS
 
 if TYPE_CHECKING:
     from nwx.answers.sql_table import SqlTable
-    from nwx.searching.distinctive_words import DistinctiveWords
     from nwx.searching.documents import Shown, UrlVersion
-    from nwx.searching.trends import Trends
+    from nwx.searching.trends import DistinctiveWords, Trends
 
 
 def print_hits(result: SearchResult, offset: int, *, explain: bool = False) -> None:

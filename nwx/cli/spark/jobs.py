@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.deduplicate.dedup_options import (
+from nwx.cli.deduplicate.list_options import (
+    FIELDS_OPTION,
     SELECTION_OPTIONS,
+    STRICT,
     dedup_options,
+    layout_of,
     selection_of,
 )
-from nwx.cli.deduplicate.list_options import FIELDS_OPTION, STRICT, layout_of
 from nwx.cli.measure.facets import MIN_CAPTURES, SITES, show_faults
 from nwx.cli.options import (
     cluster_options,

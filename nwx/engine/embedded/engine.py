@@ -106,8 +106,8 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     @property
     def _searches(self) -> "DocumentSearches":
         # Imported here: whoever reads documents and dates does without queries and links.
-        from nwx.engine.anchors.table import AnchorBlobs
         from nwx.engine.embedded.documents.search import DocumentSearches
+        from nwx.engine.inlinks.anchor_table import AnchorBlobs
 
         views = self._viewer
         with self._views_guard:
@@ -289,14 +289,14 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return ", ".join([stamp, *self._parallel.stamps()])
 
     def damage(self) -> "Iterator[Damage]":
-        from nwx.engine.embedded.checks.folder_damage import folder_damage
+        from nwx.engine.embedded.folder_damage import folder_damage
 
         self._commit()
         with self._folder.our_errors():
             yield from folder_damage(self._folder, self._separate, self._parallel)
 
     def document_faults(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-        from nwx.engine.embedded.checks.folder_damage import document_faults
+        from nwx.engine.embedded.folder_damage import document_faults
 
         with self._reading() as db:
             yield from document_faults(db, entries)

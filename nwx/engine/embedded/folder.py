@@ -22,7 +22,7 @@ from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import database
 from nwx.engine.embedded.captures.block_parts import FileNames
-from nwx.engine.embedded.checks.sums import add_sums
+from nwx.engine.embedded.database import add_sums
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import (
     EngineBusyError,

@@ -11,20 +11,20 @@ from cachetools import LRUCache
 from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.anchors.scores import (
-    FACTOR_WINDOW,
-    FoundTargets,
-    LinkRanking,
-    TargetSet,
-    linking_counts,
-)
-from nwx.engine.anchors.table import NO_TARGET, UNKNOWN, AnchorBlobs, AnchorTable, Scores
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of
 from nwx.engine.embedded.documents.order import OrderedHits, by_date
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.inlinks.anchor_scores import (
+    FACTOR_WINDOW,
+    FoundTargets,
+    LinkRanking,
+    TargetSet,
+    linking_counts,
+)
+from nwx.engine.inlinks.anchor_table import NO_TARGET, UNKNOWN, AnchorBlobs, AnchorTable, Scores
 from nwx.model import FoundByLinks, ScoreParts, Sort
 from nwx.query.question import HiddenDocuments, Question
 from nwx.query.tree import Leaf, Node

@@ -9,8 +9,7 @@ from nwx.captures import CaptureTuple, CaptureValues
 from nwx.data_classes import dataclass
 from nwx.engine.embedded.captures.cdx_order import ordered_columns
 from nwx.engine.embedded.captures.stored_captures import source_codes
-from nwx.engine.embedded.checks.sums import seen_changing, seen_growing
-from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows
+from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows, seen_changing, seen_growing
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
 from nwx.engine.sqlite_files import among
 from nwx.model import IndexName

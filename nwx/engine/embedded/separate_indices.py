@@ -81,8 +81,7 @@ class SeparateIndices:
 
     def _open(self, index: IndexName) -> OwnIndex:
         # Imported here: an archive is searched and imported into without.
-        from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-        from nwx.engine.embedded.entries.tables import entry_form
+        from nwx.engine.embedded.entries.store import EmbeddedEntryStore, entry_form
 
         declared = INDICES[index]
         if index not in _OWN_TABLES:

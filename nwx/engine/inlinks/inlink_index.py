@@ -96,7 +96,7 @@ class InlinkNotes:
 
     `stamp` identifies the state of its source documents. `cells` are pairs of year and collection
     by code; the first is of all links. `kinds` are the kinds of links by code. `anchors` is the
-    blob used by searches (`nwx.engine.anchors`), "" in builds without it.
+    blob used by searches (`anchor_table`), "" in builds without it.
     """
 
     format: int

@@ -32,7 +32,7 @@ from nwx.engine.inlinks.links import table_entries
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.blobs import ServerBlobs
-from nwx.engine.search_server.captures.store import (
+from nwx.engine.search_server.capture_store import (
     PLACE_ORDER,
     ascending,
     captures_of,
@@ -40,7 +40,7 @@ from nwx.engine.search_server.captures.store import (
     read_fields,
 )
 from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, from_json, to_json

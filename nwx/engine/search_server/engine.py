@@ -4,23 +4,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import file_entry, file_from_entry, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
+from nwx.engine.inlinks.anchor_table import AnchorBlobs
 from nwx.engine.inlinks.links import inlink_entries
 from nwx.engine.search_server.built_stores import ServerFacetStore, ServerInlinkIndex
 from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
-from nwx.engine.search_server.captures.lookups import CaptureLookups
-from nwx.engine.search_server.captures.store import CaptureStore
+from nwx.engine.search_server.capture_lookups import CaptureLookups
+from nwx.engine.search_server.capture_store import CaptureStore
 from nwx.engine.search_server.claims import LISTED, ServerFileClaims
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import searched
 from nwx.engine.search_server.cluster.shards import ServerShards
-from nwx.engine.search_server.dates.entries import CHUNK_ENTRIES
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
-from nwx.engine.search_server.dates.store import DatesStore, dates_of_batch
+from nwx.engine.search_server.date_entries import CHUNK_ENTRIES
+from nwx.engine.search_server.date_indices import ServerDatesIndices
+from nwx.engine.search_server.date_store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.linked_search import LinkedSearches
 from nwx.engine.search_server.documents.search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from cachetools import TTLCache
 
-from nwx.engine.date_rows import Chosen, DateNumbers, DateRows
+from nwx.engine.document_dates import Chosen, DateNumbers, DateRows
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import Search, search_each, search_page, walk, within
 from nwx.engine.search_server.schema import NUMBER, Schema

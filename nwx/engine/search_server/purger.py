@@ -6,8 +6,8 @@ from typing import Any
 
 from nwx.engine.access.access_index import Purger
 from nwx.engine.search_server.cluster.copies import flush, refresh
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
-from nwx.engine.search_server.dates.store import DatesStore
+from nwx.engine.search_server.date_indices import ServerDatesIndices
+from nwx.engine.search_server.date_store import DatesStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server, quoted
 from nwx.model import Dates, IndexName

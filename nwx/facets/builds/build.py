@@ -17,8 +17,13 @@ from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, UsageError
 from nwx.facets.builds.groupings import store_combinations
-from nwx.facets.builds.parts import NUMBERED, CaptureParts
-from nwx.facets.builds.sources import ArchiveCaptures, CaptureSource, ParquetSource
+from nwx.facets.builds.sources import (
+    NUMBERED,
+    ArchiveCaptures,
+    CaptureParts,
+    CaptureSource,
+    ParquetSource,
+)
 from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode
 from nwx.facets.criteria import Criterion, month_name
 from nwx.facets.revisits import MonthColumns, resolve_revisits, with_own

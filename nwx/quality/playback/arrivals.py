@@ -29,7 +29,7 @@ from nwx.quality.playback.check import (
     score_json,
 )
 from nwx.quality.playback.page_choice import chance_of, repaired_captures
-from nwx.quality.renders.render_writer import kept_renders
+from nwx.quality.render_writer import kept_renders
 from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey

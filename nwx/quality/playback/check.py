@@ -28,7 +28,7 @@ from nwx.quality.playback.page_check import (
     PageCheck,
 )
 from nwx.quality.playback.page_choice import PageChoice, chosen_pages, repaired_pages
-from nwx.quality.renders.render_writer import StoreRender
+from nwx.quality.render_writer import StoreRender
 from nwx.values.records import copied
 
 

@@ -17,7 +17,7 @@ from nwx.errors import TimestampError, UrlError
 from nwx.quality.browser.targets import PageRender, PlayedResource
 from nwx.quality.measures import FIRST_BAD
 from nwx.quality.missing_originals import WantedOriginal
-from nwx.quality.renders.page_information import PageInfo, PageResource
+from nwx.quality.page_information import PageInfo, PageResource
 from nwx.values.render_names import FaultKind
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urlkeys import urlkey

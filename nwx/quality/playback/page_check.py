@@ -15,6 +15,7 @@ from nwx.quality.browser.targets import PageRender
 from nwx.quality.images import decoded
 from nwx.quality.measures import FIRST_BAD, PageLikeness, page_likeness
 from nwx.quality.missing_originals import wanted_by_keys
+from nwx.quality.page_information import PageInfo, page_info, page_info_of_har
 from nwx.quality.playback.faults import (
     PageEvidence,
     Suspect,
@@ -23,8 +24,7 @@ from nwx.quality.playback.faults import (
     resource_key,
     suspects,
 )
-from nwx.quality.renders.page_information import PageInfo, page_info, page_info_of_har
-from nwx.quality.renders.stored_renders import StoredRender, find_renders, read_render
+from nwx.quality.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.records import copied
 from nwx.values.render_names import FaultKind, RenderKind
 from nwx.values.timestamps import seconds_between, to_timestamp

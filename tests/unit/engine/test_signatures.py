@@ -23,7 +23,7 @@ from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.search_server.built_stores import ServerFacetStore, ServerLiveSelection
-from nwx.engine.search_server.dates.indices import IndexBuilder
+from nwx.engine.search_server.date_indices import IndexBuilder
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
 from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox

@@ -22,7 +22,7 @@ from nwx.quality.measures import (
     screenshot_match,
     text_match,
 )
-from nwx.quality.renders.page_information import PageInfo, PageResource
+from nwx.quality.page_information import PageInfo, PageResource
 
 _TEXTS = st.text(alphabet="ab \n\U0001f99c", max_size=30)
 

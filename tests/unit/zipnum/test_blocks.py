@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nwx.cdx.zipnum_index import ZipNumBlock
+from nwx.cdx.files import ZipNumBlock
 from nwx.errors import FormatError
 from nwx.zipnum.blocks import (
     BlockIndex,

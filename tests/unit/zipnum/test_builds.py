@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from nwx.bulk.sorted_runs import read_runs
+from nwx.cdx.inputs import CdxSource, FilePiece, ReadTask, record_from_json, record_json
 from nwx.errors import SourceError, UsageError
 from nwx.zipnum import ClusterBuildOptions
+from nwx.zipnum.builds import TaskRuns, make_runs
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.publication import WORK
 from tests.unit.zipnum.making import (
@@ -250,3 +253,32 @@ def test_two_at_once_in_one_folder_are_refused(tmp_path: Path, inputs: list[Path
         pipe.write_bytes(text(LINES))
         assert process.wait() == 0
     assert read(out) == LINES
+
+
+RUN_LINES = cdxj_lines(500)
+
+
+def task_of(path: Path, lines: list[bytes]) -> ReadTask:
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return ReadTask(3, (FilePiece(CdxSource(str(path))),), path.stat().st_size)
+
+
+@pytest.mark.parametrize("memory", [20_000, 1 << 20])
+def test_runs_hold_all_captures_in_order(tmp_path: Path, memory: int) -> None:
+    task = task_of(tmp_path / "a.cdxj", [b"!header", *RUN_LINES[::-1], b"", b"no capture"])
+    found = make_runs(tmp_path, task, memory)
+    lines = [line for batch in read_runs(tmp_path, found.runs, memory) for line in batch]
+    assert lines == RUN_LINES
+    (reading,) = found.readings
+    assert [problem.line for problem in reading.problems] == [503]
+    assert all(mark.start.count(b" ") == 1 for run in found.runs for mark in run.marks)
+
+
+def test_a_task_that_is_done_is_not_done_again(tmp_path: Path) -> None:
+    task = task_of(tmp_path / "a.cdxj", [*RUN_LINES, b"no capture"])
+    first = make_runs(tmp_path, task, 1 << 20)
+    (tmp_path / "a.cdxj").unlink()
+    again = make_runs(tmp_path, task, 1 << 20)
+    assert again.runs == first.runs
+    noted = record_json(first)
+    assert record_json(again) == noted == record_json(record_from_json(TaskRuns, noted))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.cdx.zipnum_index import ZipNumBlock, format_index_line
+from nwx.cdx.files import ZipNumBlock, format_index_line
 from nwx.errors import SourceError, UsageError
 from nwx.zipnum.cluster import open_cluster
 from nwx.zipnum.publication import WORK, publish, recover, to_cluster, to_wacz_form, work_folder

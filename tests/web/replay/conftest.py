@@ -11,7 +11,7 @@ from tests.web.replay.played_records import RECORDS, import_file
 from tests.web.serving import serving
 from webapp import create_app
 from webapp.replay.process import ReplayProcess
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 
 
 @pytest.fixture(scope="session")

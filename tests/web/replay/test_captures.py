@@ -21,7 +21,7 @@ from tests.web.replay.played_records import (
     warc,
 )
 from webapp.replay.process import ReplayProcess
-from webapp.server.sockets import address_of, listen
+from webapp.server.connections import address_of, listen
 
 pytestmark = pytest.mark.xdist_group("replay")
 

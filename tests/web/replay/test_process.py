@@ -18,7 +18,7 @@ from tests.web.replay.played_records import OPENER, ORIGINAL, fetch
 from webapp import create_app
 from webapp.replay import process
 from webapp.replay.process import PathIndex, ReplayError, ReplayProcess, path_line
-from webapp.server.sockets import listen
+from webapp.server.connections import listen
 
 pytestmark = pytest.mark.xdist_group("replay")
 

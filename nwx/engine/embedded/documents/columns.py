@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from nwx.bulk.arrays import narrow
-from nwx.engine.date_rows import DateRows
+from nwx.engine.document_dates import DateRows
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
 from nwx.engine.embedded.documents.groups import Folds, Sets
 from nwx.engine.embedded.documents.stored_columns import (

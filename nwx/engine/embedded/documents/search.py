@@ -10,8 +10,6 @@ import numpy as np
 from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.anchors.scores import FACTOR_WINDOW, FoundTargets
-from nwx.engine.anchors.table import AnchorBlobs
 from nwx.engine.document_index import check_window
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
@@ -42,6 +40,8 @@ from nwx.engine.embedded.linked_search import (
     scored_among,
 )
 from nwx.engine.entries import IndexEntry, hit_from_entry
+from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW, FoundTargets
+from nwx.engine.inlinks.anchor_table import AnchorBlobs
 from nwx.engine.snippets import Highlighter, Piece
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total

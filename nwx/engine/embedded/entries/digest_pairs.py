@@ -17,8 +17,7 @@ from nwx.engine.embedded.entries.own_database import (
     OwnDatabase,
     note_count,
 )
-from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-from nwx.engine.embedded.entries.tables import unpack_entry
+from nwx.engine.embedded.entries.store import EmbeddedEntryStore, unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.entry_store import BY_ID, EVERY_ENTRY, Change, EntryFilter, EntryOrder

@@ -17,7 +17,7 @@ from nwx.engine.embedded.entries.own_database import (
     OwnIndex,
     note_count,
 )
-from nwx.engine.embedded.entries.tables import unpack_entry
+from nwx.engine.embedded.entries.store import unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.picture_index import (

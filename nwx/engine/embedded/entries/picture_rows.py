@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from nwx.engine.embedded.entries.tables import pack_entry, unpack_entry
+from nwx.engine.embedded.entries.store import pack_entry, unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.picture_index import (
     COLOURS,

@@ -10,7 +10,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.captures import values_of
 from nwx.engine.capabilities import BULK_LOADING, ShardHealth, Shards
 from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.captures.store import capture_action, captures_of, read_fields
+from nwx.engine.search_server.capture_store import capture_action, captures_of, read_fields
 from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import (
     allow_writes,
@@ -25,7 +25,7 @@ from nwx.engine.search_server.cluster.versions import (
     next_version,
     swap_versions,
 )
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import Schema, index_mapping

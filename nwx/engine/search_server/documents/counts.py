@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, FIRST_OF_MANY
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_entries import FIRST_ENTRIES, FIRST_OF_MANY
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import DATED_FACETS, DATED_VALUES
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.documents.hidden_parts import (

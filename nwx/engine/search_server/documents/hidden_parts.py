@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
-from nwx.engine.date_rows import LAST_TIME, DateNumbers, DateRows, date_rows
+from nwx.engine.document_dates import LAST_TIME, DateNumbers, DateRows, date_rows
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.entries import IN_CHUNKS, MANY
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_entries import IN_CHUNKS, MANY
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
     Query,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import DATED_FACETS, FacetFilters
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,

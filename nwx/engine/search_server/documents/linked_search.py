@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nwx.engine.anchors.scores import (
+from nwx.engine.inlinks.anchor_scores import (
     FACTOR_WINDOW,
     FoundTargets,
     LinkRanking,
     TargetSet,
 )
-from nwx.engine.anchors.table import NO_TARGET, AnchorBlobs, AnchorTable
+from nwx.engine.inlinks.anchor_table import NO_TARGET, AnchorBlobs, AnchorTable
 from nwx.engine.search_server.documents.compile import NOTHING, Query
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.schema import NUMBER

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nwx.engine.anchors.scores import linking_counts
-from nwx.engine.anchors.table import AnchorTable, TargetNumbers
+from nwx.engine.inlinks.anchor_scores import linking_counts
+from nwx.engine.inlinks.anchor_table import AnchorTable, TargetNumbers
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import Query, digits_range
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.linked_search import most_linked, urls_query

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nwx.engine.document_index import check_window, counting
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import (
     FOLDS,
     Folded,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.dates.entries import FIRST_ENTRIES, MANY, ONCE, document_of
-from nwx.engine.search_server.dates.indices import ServerDatesIndices
+from nwx.engine.search_server.date_entries import FIRST_ENTRIES, MANY, ONCE, document_of
+from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
     Query,

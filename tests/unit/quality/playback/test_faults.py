@@ -6,6 +6,7 @@ import pytest
 
 from nwx.engine.indices.quality_index import Fault
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
+from nwx.quality.page_information import PageInfo, PageResource
 from nwx.quality.playback.faults import (
     ERROR_ONLY,
     Distances,
@@ -19,7 +20,6 @@ from nwx.quality.playback.faults import (
     resource_key,
     suspects,
 )
-from nwx.quality.renders.page_information import PageInfo, PageResource
 from nwx.values.render_names import FaultKind
 
 PAGE = "20200101000000"  # 1577836800

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from webapp.server import worker_pool
-from webapp.server.sockets import place_of
+from webapp.server.connections import place_of
 from webapp.server.worker import (
     BEGUN,
     CLOSED,

@@ -18,9 +18,9 @@ from nwx.engine.embedded.captures.cdx_order import incoming_columns
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Merging
 from nwx.engine.embedded.captures.merges import merge_many, merge_runs, runs_to_merge
 from nwx.engine.embedded.captures.runs import shown_runs
-from nwx.engine.embedded.checks.tables import _RunCheck, table_damage
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.table_damage import _RunCheck, table_damage
 from nwx.engine.sqlite_files import transaction
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.checks.tables import table_damage
 from nwx.engine.embedded.database import connect
+from nwx.engine.embedded.table_damage import table_damage
 from nwx.model import IndexName
 from tests.conformance.archive import capture
 from tests.conformance.engines.embedded import make_older

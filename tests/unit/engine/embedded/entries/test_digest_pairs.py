@@ -9,7 +9,7 @@ import pytest
 
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.embedded.entries import own_database
-from nwx.engine.embedded.entries.tables import pack_entry
+from nwx.engine.embedded.entries.store import pack_entry
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.values.digests import digest_of

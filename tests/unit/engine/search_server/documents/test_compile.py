@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.engine.search_server.dates.indices import MANY
+from nwx.engine.search_server.date_indices import MANY
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
     NOTHING,

@@ -1,1 +1,0 @@
-"""Replication in OutbackCDX's protocol: changes for followers, and following a primary."""

@@ -1,1 +1,0 @@
-"""Checks of what an archive folder stores."""

@@ -1,1 +1,0 @@
-"""Captures on a search server."""

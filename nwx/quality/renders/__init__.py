@@ -1,1 +1,0 @@
-"""Renders in an archive: found for a capture of a page, and read."""

@@ -1,0 +1,98 @@
+import io
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from nwx.quality.browser.targets import PlayedResource, RenderTask
+from nwx.quality.page_lists import (
+    RemainingPages,
+    RenderReport,
+    UrlList,
+    document_pages,
+    is_missing,
+    is_worth_keeping,
+)
+from nwx.quality.stored_renders import RenderedPage
+from nwx.query.question import Question
+from tests.rendering.renders import render
+
+LIST = b"""\xef\xbb\xbfhttp://a.example/
+# a comment
+
+20200101000000 https://b.example/with blank
+ftp://c.example/
+123456789012345 http://d.example/
+javascript:alert(1)
+2021 http://a.example/
+"""
+
+
+def test_a_line_is_a_url_or_a_timestamp_and_a_url() -> None:
+    pages = UrlList(io.BytesIO(LIST), "list.txt")
+    assert list(pages) == [
+        RenderTask("http://a.example/", ""),
+        RenderTask("https://b.example/with%20blank", "20200101000000"),
+        RenderTask("http://a.example/", "2021"),
+    ]
+    assert pages.wrong == 3
+    assert pages.problems[0] == "list.txt:5: 'ftp://c.example/' is no URL of a page"
+
+
+def test_overlong_and_many_wrong_lines_are_bounded() -> None:
+    pages = UrlList(io.BytesIO(b"x" * 300_000 + b"\n" + b"no\n" * 100), "list.txt")
+    assert list(pages) == []
+    assert pages.wrong > 100 and len(pages.problems) == 20
+
+
+def test_pages_that_are_done_are_skipped_and_others_come_once() -> None:
+    done = {RenderedPage("http://a.example/", "20200101000000")}
+    tasks = [
+        RenderTask("http://a.example/", ""),
+        RenderTask("http://a.example/", "20200101000000"),
+        RenderTask("http://a.example/", "20210101000000"),
+        RenderTask("http://b.example/", ""),
+        RenderTask("http://b.example/", ""),
+        RenderTask("http://c.example/", ""),
+    ]
+    remaining = RemainingPages(tasks, done, 2)
+    assert list(remaining) == [tasks[2], tasks[3]]
+    assert remaining.skipped == 2
+
+
+def test_documents_are_read_before_the_first_is_rendered() -> None:
+    read = []
+
+    def scroll(_: Question) -> Iterator[Any]:
+        for url, *dates in (
+            ("http://a.example/\u00e9", "20200101000000", "20210101000000"),
+            ("http://undated.example/",),
+            ("urn:view:http://a.example/", "20200101000000"),
+            ("https://b.example/", "20220101000000"),
+        ):
+            read.append(url)
+            yield SimpleNamespace(url=url, dates=tuple(dates))
+
+    pages = document_pages(SimpleNamespace(scroll=scroll), Question())  # type: ignore[arg-type]
+    assert next(pages) == RenderTask("http://a.example/\u00e9", "20200101000000")
+    assert len(read) == 4
+    assert list(pages) == [RenderTask("https://b.example/", "20220101000000")]
+
+
+def test_pages_are_counted_with_what_failed() -> None:
+    report = RenderReport()
+    report.add(render(leaks=("http://live.example/",), refused={"dialogs": 2}), written=True)
+    report.add(render(problem="navigation: net::ERR_FAILED", resources=()), written=False)
+    assert (report.pages, report.written, report.leaks, report.refused["dialogs"]) == (2, 1, 1, 2)
+    assert (report.resources, report.resources_failed) == (2, 1)
+    assert report.problems == {"navigation": 1}
+    assert json.loads(json.dumps(report.values()))["refused"] == {"dialogs": 2}
+    assert report.examples == ["http://made.example/: navigation: net::ERR_FAILED"]
+
+
+def test_pages_that_are_not_in_the_archive_are_not_kept() -> None:
+    assert is_worth_keeping(render())
+    assert is_worth_keeping(render(status=404)), "an archived 404"
+    gone = render(status=404, capture_timestamp="")
+    assert is_missing(gone) and not is_worth_keeping(gone)
+    assert not is_worth_keeping(render(resources=(PlayedResource("http://a.example/", 0),)))
