@@ -1,5 +1,6 @@
 """Charts that Vega-Lite has not: treemaps, and graphs of hosts."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -127,7 +128,10 @@ HEIGHT = 520
 _ROOM = 0.08
 DIRECTIONS = ("links here", "links from here", "both", "among others")
 _COLOURS = ("#3f8fc0", "#e0a030", "#7a9e3f", "#8a969a")
-_MOST_POINT = 900
+_LEAST_POINT, _MOST_POINT = 40, 900
+_NARROW, _WIDE = 320, 640
+_NAME_WIDTH, _LETTER_WIDTH, _NAME_HEIGHT = 150, 6.5, 14
+_COLUMNS = {"columns": {"expr": f"width < {_WIDE} ? 2 : 6"}}
 
 GraphRow = Mapping[str, Any]
 
@@ -140,7 +144,7 @@ def link_graph(hosts: Sequence[GraphRow], links: Sequence[GraphRow], size_title:
     `direction` (one of DIRECTIONS) and the ends `x`, `y`, `x2`, `y2`.
     """
     return {
-        "layer": [_lines(links), _points(hosts, size_title), _names(hosts)],
+        "layer": [_lines(links), _points(hosts, size_title), _names(named_points(hosts))],
         "resolve": {"scale": {"size": "independent"}},
     }
 
@@ -177,7 +181,7 @@ def _lines(rows: Sequence[GraphRow]) -> Spec:
                 "field": "direction",
                 "type": "nominal",
                 "scale": {"domain": list(colours), "range": list(colours.values())},
-                "legend": {"title": None, "orient": "top", "symbolType": "stroke"},
+                "legend": {"title": None, "orient": "top", "symbolType": "stroke", **_COLUMNS},
             },
             "tooltip": [
                 {"field": "source", "title": "From"},
@@ -198,7 +202,7 @@ def _points(rows: Sequence[GraphRow], size_title: str) -> Spec:
             "size": {
                 "field": "value",
                 "type": "quantitative",
-                "scale": {"type": "sqrt", "range": [40, _MOST_POINT]},
+                "scale": {"type": "sqrt", "range": [_LEAST_POINT, _MOST_POINT]},
                 "legend": None,
             },
             "fill": {
@@ -208,7 +212,7 @@ def _points(rows: Sequence[GraphRow], size_title: str) -> Spec:
                     "domain": ["captured", "never captured"],
                     "range": ["#1f9384", "#b8405e"],
                 },
-                "legend": {"title": None, "orient": "top", "symbolType": "circle"},
+                "legend": {"title": None, "orient": "bottom", "symbolType": "circle"},
             },
             "tooltip": [
                 {"field": "host", "title": "Host"},
@@ -219,15 +223,51 @@ def _points(rows: Sequence[GraphRow], size_title: str) -> Spec:
     }
 
 
+def named_points(rows: Sequence[GraphRow]) -> list[GraphRow]:
+    """Return points with whether their names have room in a narrow and in a wide chart.
+
+    Names of larger points come first; `up` is how far above its point a name stands.
+    """
+    most = max((row["value"] for row in rows), default=0) or 1
+    radii = [
+        math.sqrt((_LEAST_POINT + (_MOST_POINT - _LEAST_POINT) * math.sqrt(v / most)) / math.pi)
+        for v in (row["value"] for row in rows)
+    ]
+    order = sorted(range(len(rows)), key=lambda at: (not rows[at]["centre"], -rows[at]["value"]))
+    shown: dict[str, set[int]] = {"narrow": set(), "wide": set()}
+    for name, width in (("narrow", _NARROW), ("wide", _WIDE)):
+        boxes = [_name_box(row, radius, width) for row, radius in zip(rows, radii, strict=True)]
+        for at in order:
+            if not any(_overlap(boxes[at], boxes[other]) for other in shown[name]):
+                shown[name].add(at)
+    return [
+        {**row, "up": -radii[at] - 5, **{name: at in known for name, known in shown.items()}}
+        for at, row in enumerate(rows)
+    ]
+
+
+def _name_box(row: GraphRow, radius: float, width: int) -> tuple[float, float, float]:
+    """Return the middle of a name in pixels, and half of its width."""
+    across, down = (part / (1 + 2 * _ROOM) for part in (width, HEIGHT))
+    half = min(len(row["host"]) * _LETTER_WIDTH, _NAME_WIDTH) / 2
+    return row["x"] * across, -row["y"] * down - radius, half
+
+
+def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    near = abs(one[1] - other[1]) < _NAME_HEIGHT
+    return near and abs(one[0] - other[0]) < one[2] + other[2] + 4
+
+
 def _names(rows: Sequence[GraphRow]) -> Spec:
     return {
         "data": {"values": [dict(row) for row in rows]},
+        "transform": [{"filter": f"width < {_WIDE} ? datum.narrow : datum.wide"}],
         "mark": {
             "type": "text",
-            "dy": -14,
+            "dy": {"expr": "datum.up"},
             "fontSize": 11,
             "fontWeight": {"expr": "datum.centre ? 700 : 400"},
-            "limit": 150,
+            "limit": _NAME_WIDTH,
             "tooltip": None,
         },
         "encoding": {"x": _across("x"), "y": _across("y"), "text": {"field": "host"}},

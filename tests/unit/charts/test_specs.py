@@ -1,4 +1,6 @@
 import re
+from collections import defaultdict
+from itertools import pairwise, product
 
 import pytest
 
@@ -62,3 +64,31 @@ def test_bars_may_be_wider_than_their_periods() -> None:
     assert draw_picture(
         sized_spec(spec_with_rows(chart, rows), 600, 0), fields.config("light"), "svg"
     )
+
+
+_PLACED = re.compile(r"<text[^>]*translate\(([\d.]+),([\d.]+)\)([^>]*)>([^<]+)</text>")
+_LETTER_WIDTH = 6.5
+
+
+@pytest.mark.parametrize("years", [1, 3, 12, 30])
+@pytest.mark.parametrize("kind", [FieldKind.YEAR, FieldKind.MONTH])
+def test_labels_of_an_axis_never_overlap(kind: FieldKind, years: int) -> None:
+    along = Field("when", "When", kind)
+    months = ("",) if kind is FieldKind.YEAR else tuple(f"-{month:02}" for month in range(1, 13))
+    rows = [
+        {"when": f"{1996 + year}{month}", "pages": year + 1, "crawl": "one"}
+        for year in range(years)
+        for month in months
+    ]
+    charts = specs.bars(along, PAGES), specs.lines(along, PAGES), specs.stacked(along, NAMES, PAGES)
+    for width, chart in product((320, 960), charts):
+        spec = sized_spec(spec_with_rows(chart, rows), width, 0)
+        picture = draw_picture(spec, fields.config("light"), "svg").decode()
+        placed = defaultdict[str, list[tuple[float, float]]](list)
+        for x, y, look, text in _PLACED.findall(picture):
+            if 'opacity="0"' not in look and text[:2] in ("19", "20") and "rotate" not in look:
+                placed[y].append((float(x), len(text) * _LETTER_WIDTH / 2))
+        assert placed
+        for row in placed.values():
+            for (x, half), (then, other) in pairwise(sorted(row)):
+                assert x + half <= then - other, (width, chart.get("mark", ""))
