@@ -64,6 +64,7 @@ from webapp.site.context import (
     ArchiveFolder,
     PlaybackState,
     Service,
+    archive,
     preferences,
     service,
 )
@@ -313,6 +314,7 @@ def _prepare_templates(app: Flask) -> None:
         static=static,
         replay=replay.address,
         form_token=form_token,
+        is_empty=lambda: not archive().collections(),
     )
     prepare_hidden_marks(app)
     app.context_processor(_common)

@@ -171,8 +171,8 @@ def test_an_archive_without_inverted_links_says_so(tmp_path: Path) -> None:
             engine.write(batch)
         engine.refresh()
         client = create_app(engine).test_client()
-        assert "nwx invert-links" in client.get("/links").text
-        assert "nwx invert-links" in client.get("/missing").text
+        assert "nwx build links" in client.get("/links").text
+        assert "nwx build links" in client.get("/missing").text
         assert "nwx invert-links" in client.get("/api/missing").get_json()["error"]["message"]
         assert client.get("/api/links?url=http://hub.test/").status_code == 404
         page = client.get(hub_page(client)).text

@@ -198,9 +198,11 @@ def test_an_empty_selection_says_so(client: FlaskClient) -> None:
 def test_an_empty_archive_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
     with EmbeddedEngine(tmp_path_factory.mktemp("empty") / "archive") as engine:
         engine.create()
-        page = Page(create_app(engine).test_client().get("/explore").text)
-        assert "This archive is empty" in page.source
-        assert page.faults == []
+        client = create_app(engine).test_client()
+        for address in ("/explore", "/hosts", "/search?q=a", "/trends?q=a", "/words?q=a"):
+            page = Page(client.get(address).text)
+            assert "This archive is empty" in page.source
+            assert page.faults == []
 
 
 def test_an_archive_of_many_sites_makes_no_long_page(
