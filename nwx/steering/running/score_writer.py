@@ -24,6 +24,7 @@ from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineBusyError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
+from nwx.steering.analysis.exploration import EXPLORED, Exploration
 from nwx.steering.analysis.link_learner import LEARNED, LinkFeatures, LinkLearner, link_features
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.running.options import SteeringReport
@@ -133,10 +134,12 @@ class CurrentStatistics:
 
 _T = TypeVar("_T")
 
-_FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 2.0
+_FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 0.5
 _REMEMBERED_URLS = 200_000
 _LEARNED_URLS, _CHANGED_URLS, _NOTABLE = 20_000, 4_000, 0.02
 """So many waiting URLs can be learned from, get a new priority at a time, by at least so much."""
+
+_EXPLORED_URLS = 1_000
 
 _RELEARNED_PAGES = 2_000
 """So many pages of earlier runs are learned from at the start."""
@@ -169,6 +172,8 @@ class ScoreWriter:
         self._since = time.monotonic()
         self._priorities: LRUCache[str, float] = LRUCache(_REMEMBERED_URLS)
         self._waiting: dict[str, LinkFeatures] = {}
+        self._exploration: Exploration[str] = Exploration()
+        self._raised: LRUCache[str, LinkFeatures] = LRUCache(_EXPLORED_URLS)
         self._learner = LinkLearner(specification.thresholds.relevant)
         stored = self._index.document_scores(specification.name, report.version)
         self._learner.learn_stored(islice(stored, _RELEARNED_PAGES))
@@ -196,14 +201,16 @@ class ScoreWriter:
         self._graphs.extend(graphs)
         if not self._scores:
             self._since = time.monotonic()
-        if known := self._waiting.pop(score.url, None):
+        if known := self._waiting.pop(score.url, None) or self._raised.pop(score.url, None):
             self._learner.learn(known, score.score)
+            self._exploration.fetch(self._priorities.get(score.url, EXPLORED))
         links = tuple(self._learned(link, score.url) for link in score.links)
         score = replace(score, links=links)
         self._scores.append(score)
         self._links += len(score.links)
         self._limits.count(score.url)
         self._updates += self._news(place, score)
+        self._updates += self._explored()
         report = self._report
         report.analysed += 1
         report.relevant += score.score >= self._specification.thresholds.relevant
@@ -218,11 +225,21 @@ class ScoreWriter:
         depth, via = link_depth(place.hops) + 1, _encodable(place.url)
         for link in score.links:
             priority = link_rank(link.relevance)
-            if priority > self._priorities.get(link.url, -1.0) and self._is_sent(link, depth):
+            known = self._priorities.get(link.url, -1.0)
+            if priority > known and self._is_sent(link, depth):
                 self._priorities[link.url] = priority
                 if link.relevance is None:
                     self._waiting.pop(link.url, None)
+                elif known < 0:
+                    self._exploration.find(link.url)
                 yield UrlUpdate(link.url, link.relevance, via, self._specification.name)
+
+    def _explored(self) -> Iterator[UrlUpdate]:
+        """Yield an update for a URL to explore, where it is time to."""
+        url = self._exploration.next(self._waiting.__contains__)
+        if url is not None and self._priorities.get(url, 1.0) < EXPLORED:
+            self._priorities[url], self._raised[url] = EXPLORED, self._waiting.pop(url)
+            yield UrlUpdate(url, EXPLORED, crawl=self._specification.name)
 
     def _learned(self, link: LinkScore, page: str) -> LinkScore:
         """Return a link with what was learned as a part of its relevance; its page is learned from.

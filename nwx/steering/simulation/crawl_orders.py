@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from types import MappingProxyType
 
+from nwx.steering.analysis.exploration import EXPLORED, Exploration
 from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner
 from nwx.steering.specifications.specification import Limits
 
@@ -171,6 +172,8 @@ class _Queue:
         self._waiting: dict[int, tuple[float, LinkFeatures | None]] = {}
         self._features: dict[int, LinkFeatures | None] = {}
         self._forbidden: set[int] = set()
+        self._exploration: Exploration[int] = Exploration()
+        self._found: set[int] = set()
 
     def put(self, page: int, relevance: float, features: LinkFeatures | None) -> None:
         """Let a page wait, unless a more relevant link leads to it."""
@@ -179,14 +182,26 @@ class _Queue:
         if page not in self._forbidden and relevance > self._waiting.get(page, _UNKNOWN)[0]:
             self._waiting[page] = relevance, features
             heappush(self._heap, (-relevance, next(self._places), page))
+            if page not in self._found:
+                self._found.add(page)
+                self._exploration.find(page)
 
     def pop(self) -> int | None:
-        """Return the page with the highest priority, None if none waits."""
+        """Return the page with the highest priority, None if none waits.
+
+        With a learner, some are explored.
+        """
+        explored = self._exploration.next(self._waiting.__contains__) if self._learner else None
         while self._heap:
             negative, _, page = heappop(self._heap)
-            if self._waiting.get(page, _UNKNOWN)[0] == -negative:
-                self._features[page] = self._waiting.pop(page)[1]
-                return page
+            if self._waiting.get(page, _UNKNOWN)[0] != -negative:
+                continue
+            if explored is not None and -negative < EXPLORED:
+                heappush(self._heap, (negative, next(self._places), page))
+                page, negative = explored, -EXPLORED
+            self._features[page] = self._waiting.pop(page)[1]
+            self._exploration.fetch(-negative)
+            return page
         return None
 
     def forbid(self, page: int) -> None:

@@ -9,6 +9,7 @@ from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.errors import EngineError
+from nwx.steering.analysis.exploration import EXPLORED
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
@@ -87,6 +88,21 @@ def test_what_is_learned_changes_links_and_waiting_urls(engine: Engine) -> None:
     [stored] = engine.crawl_index().best_links("stones", 1, offset=9)
     assert stored.url == later.url and stored.parts["learned"] < 0
     assert stored.relevance == priorities[later.url]
+
+
+def test_the_url_found_first_is_explored_while_priorities_are_low(engine: Engine) -> None:
+    writer = writer_of(engine)
+    links = [LinkScore(f"http://d.example/{n}", 0.5 - n / 100, "content") for n in range(9)]
+    add(writer, 1, links[::-1])
+    for number, link in enumerate(links[:4], 10):
+        place = PagePlace(str(number), link.url, "20150101000000", "default", "a.gz", number, "")
+        writer.add(
+            place,
+            DocumentScore("stones", VERSION, str(number), link.url, place.timestamp, 0.0),
+        )
+    writer.flush()
+    best = max(queued(engine).items(), key=lambda one: one[1] or 0)
+    assert best == (links[8].url, EXPLORED)
 
 
 def test_a_queue_elsewhere_is_told_through_the_outbox(engine: Engine) -> None:
