@@ -248,13 +248,13 @@ def _print_group(name: str, harvests: Iterable[Harvest]) -> None:
     sums = [sum(one.found[column] for one in group) for column in COLUMNS]
     print(f"{name:54}", *(f"{each:14}" for each in sums))
     for column in COLUMNS[:3]:
-        ratio, least, most = _ratio(group, column)
-        print(f"{'':8}steered / {column}: {ratio:.2f} ({least:.2f} to {most:.2f})")
+        times, least, most = ratio(group, column)
+        print(f"{'':8}steered / {column}: {times:.2f} ({least:.2f} to {most:.2f})")
     worse = [one.name for one in group if one.found["steered"] < one.found["breadth first"]]
     print(f"{'':8}worse than breadth first: {', '.join(worse) or 'none'}\n", flush=True)
 
 
-def _ratio(group: Sequence[Harvest], column: str) -> tuple[float, float, float]:
+def ratio(group: Sequence[Harvest], column: str) -> tuple[float, float, float]:
     """Return the ratio of all pages found, and the bounds of its 95 % interval."""
     chance = random.Random(0)
 
