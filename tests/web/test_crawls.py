@@ -189,7 +189,7 @@ def test_links_come_with_what_made_their_relevance(client: FlaskClient, archive:
     assert "earlier version of the specification" in first
     assert first.index("0.590") < first.index("0.580") < first.index("0.100")
     assert "0.090" not in first
-    assert "document 0.59" in first
+    assert "the page 0.59" in first
     second = client.get("/crawls/votes?page=2").text
     assert "blacklisted" in second
     assert 'href="javascript:' not in second

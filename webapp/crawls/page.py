@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext
+from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
@@ -38,8 +38,14 @@ blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")
 
 SCORED_A_PAGE = 50
 _MEDIA_TYPES = {"toml": "application/toml", "json": "application/json"}
-PARTS = ("document", "near", "role", "preferred", "novelty")
-"""The parts of relevance, in the order of their colours."""
+PARTS = {
+    "document": lazy_gettext("the page"),
+    "near": lazy_gettext("text near the link"),
+    "role": lazy_gettext("kind of the link"),
+    "preferred": lazy_gettext("preferred"),
+    "novelty": lazy_gettext("novelty"),
+}
+"""The parts of relevance, in the order of their colours, and their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,8 @@ def size(length: int | None) -> str:
         value /= 1_000
         if value < 999.5 or unit == _UNITS[-1]:
             break
-    return format_unit(float(f"{value:.3g}"), f"digital-{unit}", "short", locale=locale)
+    text = format_unit(float(f"{value:.3g}"), f"digital-{unit}", "short", locale=locale)
+    return text.replace("kbyte", "kB")  # what CLDR has in German for exactly one
 
 
 @lru_cache(_KEPT)
