@@ -320,7 +320,9 @@ def _show_archives_near(folder: Path) -> None:
     """Tell the whole path of a folder without an archive, and which archives lie beside it."""
     near = sorted(one.parent for one in folder.parent.glob("*/nwx.json"))[:_MOST_NEAR]
     click.echo(f"  {clean(str(folder))} is no archive", err=True)
+    here = Path.cwd()
     for one in near:
+        shown = one.relative_to(here) if one.is_relative_to(here) else one
         click.echo(
-            f"  there is one at {clean(str(one))}: nwx --engine {clean(one.name)} …", err=True
+            f"  there is one at {clean(str(one))}: nwx --engine {clean(str(shown))} …", err=True
         )

@@ -45,7 +45,7 @@ def test_archives_beside_a_missing_one_are_named(nwx: Nwx, tmp_path: Path) -> No
     (tmp_path / "demo/nwx.json").write_text("{}")
     told = nwx("files", code=1).err
     assert f"{tmp_path / 'archive'} is no archive" in told
-    assert f"there is one at {tmp_path / 'demo'}: nwx --engine demo …" in told
+    assert f"there is one at {tmp_path / 'demo'}: nwx --engine {tmp_path / 'demo'} …" in told
 
 
 def test_files_shows_as_many_errors_as_import_reports(nwx: Nwx, tmp_path: Path) -> None:
