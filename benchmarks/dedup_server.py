@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from nwx.dedup.key_store import Keyspace, KeyStore, dedup_file_path
-from nwx.engine.embedded.entries.crawler_keys import KeyKind
+from nwx.engine.embedded.entries.payload_keys import KeyKind
 from tests.crawling.redis_servers import DedupServer, RawClient, redis_server
 
 _VALUE = b"0 20260101000000 http://www.example.org/a/page/of/usual/length 12345"

@@ -21,9 +21,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.checks.holdings import ImportedFile
     from nwx.checks.required_files import MissingFile, NeededFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
-    from nwx.dedup.digest_lists import DigestComparison, DigestReport, Payload
+    from nwx.dedup.digest_lists import DigestComparison, DigestReport, FurtherDigestsReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
-    from nwx.dedup.further_digests import FurtherDigestsReport
     from nwx.engine.capabilities import Upgrade
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.builds.build import FacetBuildReport
@@ -308,7 +307,7 @@ class ArchiveIndices(ArchiveWork):
         Each file is read once: a stopped call goes on where it was.
         """
         from nwx.bulk.pool import hidden_main_module
-        from nwx.dedup.further_digests import add_digests
+        from nwx.dedup.digest_lists import add_digests
 
         with self._writable() as engine, hidden_main_module():
             return add_digests(engine, workers, progress)

@@ -17,8 +17,7 @@ from nwx.facets.builds.counted_facets import (
     combinations_frame,
     labels_json,
 )
-from nwx.facets.codes import LABEL_TABLES
-from nwx.facets.revisits import MonthColumns
+from nwx.facets.codes import LABEL_TABLES, MonthColumns
 from nwx.facets.stored_build import Build
 
 

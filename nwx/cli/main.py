@@ -119,11 +119,14 @@ _FOLDERS = {
 
 _MODULES = {
     "import": "import_",
-    **dict.fromkeys(("stats", "files", "closure", "dump", "reshard", "upgrade"), "indices"),
+    **dict.fromkeys(
+        ("stats", "files", "closure", "dump", "reshard", "upgrade", "enrich"), "indices"
+    ),
     **dict.fromkeys(("restore", "migrate"), "backup"),
     **dict.fromkeys(("trends", "words", "changes", "sql"), "questions"),
     **dict.fromkeys(("judge", "evaluate", "tune"), "rankings"),
-    **dict.fromkeys(("quote", "cite"), "show"),
+    **dict.fromkeys(("show", "quote", "cite"), "search"),
+    "pictures": "render",
     "mcp": "serve",
     "add-dates": "dates",
     "add-digests": "digests",
@@ -136,6 +139,7 @@ _MODULES = {
     "cdx-load": "cdx",
     **dict.fromkeys(("cdx-server", "dedup-server"), "servers"),
     "due": "queue",
+    "heritrix": "steer",
     "compare": "crawls",
 }
 """The modules of commands that are not named after them: most hold `NAME_command` of several."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.base import is_server
-from nwx.engine.embedded.entries.crawler_keys import DEDUP_FORM, KeyKind
+from nwx.engine.embedded.entries.payload_keys import DEDUP_FORM, KeyKind
 from nwx.engine.sqlite_files import connect_sqlite, file_format
 from nwx.errors import NwxError, SettingsError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nwx.dedup.key_store import CommandError, Keyspace
-from nwx.engine.embedded.entries.crawler_keys import KeyKind
+from nwx.engine.embedded.entries.payload_keys import KeyKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobFolder, CapturePlace
 from nwx.engine.work import Work, working
 from nwx.errors import EngineError
-from nwx.facets.codes import ARCHIVE_FILE
+from nwx.facets.codes import ARCHIVE_FILE, MonthColumns
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
@@ -29,7 +29,6 @@ from nwx.facets.question import (
     FacetRow,
     Features,
 )
-from nwx.facets.revisits import MonthColumns
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import Build, current_build, fetched_build, with_fetched
 from nwx.model import Capture, IndexName

@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from nwx.bulk.arrays import Array
 from nwx.engine.work import current_work
+from nwx.facets.codes import MonthColumns
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.question import (
     STORED_FEATURES,
@@ -19,7 +20,6 @@ from nwx.facets.question import (
     Feature,
     Features,
 )
-from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import VARIED_ROWS, Build
 
 _Counts = TypeVar("_Counts")

@@ -20,11 +20,20 @@ from nwx.engine.facet_store import (
     OneOf,
 )
 from nwx.engine.work import current_work
-from nwx.facets.codes import CAPTURE_SCHEMA, CaptureCodes, DenseNumbers, Labels, encode
+from nwx.facets.codes import (
+    CAPTURE_SCHEMA,
+    CaptureCodes,
+    DenseNumbers,
+    Labels,
+    MonthColumns,
+    document_sizes,
+    encode,
+    resolve_revisits,
+    with_own,
+)
 from nwx.facets.columns import FacetColumns
 from nwx.facets.criteria import KNOWN_SIZE, Criterion
 from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow, Features
-from nwx.facets.revisits import MonthColumns, document_sizes, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 
 MOST_LOOKED_UP = 200_000

@@ -16,9 +16,8 @@ from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.entries import EntryColumns, TextsFile
 from nwx.engine.facet_store import BlobStore, StoredBuild
 from nwx.errors import BlobError, EngineVersionError
-from nwx.facets.codes import Labels
+from nwx.facets.codes import Labels, MonthColumns, document_sizes
 from nwx.facets.criteria import CUBE, Criterion
-from nwx.facets.revisits import MonthColumns, document_sizes
 
 VARIED_ROWS = "rows-"
 """What the names of arrays begin with that list captures of documents of several sizes."""

@@ -200,7 +200,7 @@ def with_payloads(rows: "DataFrame") -> "DataFrame":
     """Return rows with the type and size of the referred payload in revisits.
 
     `own_type`, `own_size` and `own_size_bytes` are the revisit's own values, null elsewhere; see
-    `nwx.facets.revisits` for the rule.
+    `nwx.facets.codes` for the rule.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

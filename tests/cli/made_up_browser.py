@@ -8,7 +8,7 @@ from typing import Self
 from unittest.mock import patch
 
 from nwx.cli.main import main
-from nwx.cli.quality.playback_tools import check_arriving_pages
+from nwx.cli.quality.check_playback import check_arriving_pages
 from nwx.quality.browser.targets import ArchivePlayback, PageRender, PlayedResource, RenderTask
 
 COMMAND_LINE = "from tests.cli.made_up_browser import run_with_it; run_with_it()"
@@ -50,7 +50,7 @@ def _made_up() -> Iterator[None]:
         patch("nwx.quality.browser.pool.browser_path", lambda asked: asked),
         patch("nwx.quality.playback.arrivals.BrowserPool", _MadeUpPool),
         patch("nwx.quality.playback.arrivals.browser_path", lambda asked: asked),
-        patch("nwx.cli.quality.playback_tools.playback_target", _no_player),
+        patch("nwx.cli.quality.check_playback.playback_target", _no_player),
         patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
     ):
         yield

@@ -8,7 +8,7 @@ import pytest
 
 from nwx.bulk.child_processes import ChildFunction
 from nwx.captures import PagePlace
-from nwx.cli.quality.playback_tools import PlaybackListener, playback_listener
+from nwx.cli.quality.check_playback import PlaybackListener, playback_listener
 from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions
 from nwx.quality.playback.arrivals import ArrivalSample

@@ -6,7 +6,7 @@ import pytest
 
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup.added_dates import DatesLists, build_dates, orphans
-from nwx.dedup.further_digests import add_digests
+from nwx.dedup.digest_lists import add_digests
 from nwx.engine.base import Engine
 from nwx.engine.document_dates import joining_dates
 from nwx.importing import ImportOptions, import_files

@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.analyzer import tokens
 from nwx.engine.elastic import ElasticServer
-from nwx.engine.search_server.cluster.versions import next_version
+from nwx.engine.search_server.cluster.copies import next_version
 from nwx.engine.search_server.schema import Schema
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

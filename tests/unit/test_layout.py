@@ -69,7 +69,6 @@ TESTED_ELSEWHERE = {
     "nwx/engine/elastic.py": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
-    "nwx/extract/lexbor.py": "tests/unit/extract/test_page.py",
     "nwx/extract/office": "tests/unit/extract/office/test_payload.py",
     "nwx/extract/soup.py": "tests/unit/extract/test_page.py",
     "nwx/facets": "tests/conformance/test_facets.py",

@@ -7,7 +7,7 @@ from flask import request
 
 from nwx.errors import SpecificationError
 from nwx.model import SearchResult
-from nwx.steering.specifications.specification_form import (
+from nwx.steering.specifications.specification_files import (
     FORM_FIELDS,
     SpecificationForm,
     form_of_text,

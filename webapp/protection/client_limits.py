@@ -1,14 +1,20 @@
-"""How much each client may ask for: what requests cost, and whose bucket pays.
+"""How much each client may ask for: what requests cost, and token buckets in a shared file."""
 
-Users and tokens have buckets of their own, larger ones; all others share that of their network,
-an IPv4 address or the /64 of IPv6: whole IPv4 networks are shared by people who do not know of
-each other, and nobody is given one as easily as a /64.
-"""
-
+import ctypes
+import errno
+import fcntl
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+import mmap
+import os
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, current_app, request
@@ -17,9 +23,85 @@ from werkzeug.exceptions import TooManyRequests
 
 from nwx.accounts.logins import client_network
 from webapp.headers import has_token
-from webapp.protection.token_buckets import TokenBuckets
 from webapp.site.viewer import PASS_ENVIRON, PASSES_EXTENSION, VIEWER_EXTENSION, viewer_of
 from webapp.users.proxies import REMOTE_USER
+
+_KEY_BYTES = 16
+_SETS, _WAYS = 8_192, 8
+_SET = struct.Struct("=" + _WAYS * "Qd")
+_NOISE_SECONDS = 1e-6
+_BUCKET = struct.Struct("=Qd")
+
+# `fcntl.flock` gives the interpreter lock away, and may wait for it with the file locked.
+_flock = ctypes.PyDLL(None, use_errno=True).flock
+
+
+class TokenBuckets:
+    """Buckets of clients; those of one file are the same in all processes.
+
+    Its lock is the kernel's: it is released when a process that holds it is killed.
+    `clock` gives seconds, the same in all processes.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._file = path.open("r+b")
+        self._map = mmap.mmap(self._file.fileno(), 0)
+        self._key = self._map[:_KEY_BYTES]
+        self._lock = threading.Lock()
+        self.hash_of = lru_cache(10_000)(self._hash_of)
+
+    @staticmethod
+    def create(path: Path) -> None:
+        """Make a file of full buckets, all of its bytes on the disk: a full one kills who maps."""
+        path.write_bytes(os.urandom(_KEY_BYTES) + bytes(_SETS * _SET.size))
+
+    def take(self, client: str, cost: float, rate: float, burst: float) -> float:
+        """Take `cost` tokens; return 0 if they were there, else the seconds until they will be.
+
+        A bucket holds up to `burst` tokens, and gets `rate` a second.
+        """
+        hashed = self.hash_of(client)
+        start = _KEY_BYTES + hashed % _SETS * _SET.size
+        with self._locked():
+            now = self._clock()
+            values: tuple[Any, ...] = _SET.unpack_from(self._map, start)
+            hashes, times = values[::2], values[1::2]
+            if hashed in hashes:
+                way = hashes.index(hashed)
+                full_at = min(max(times[way], now), now + burst / rate)
+            else:
+                way, full_at = times.index(min(times)), now
+            full_at += cost / rate
+            wait: float = full_at - now - burst / rate
+            wait = wait if wait > _NOISE_SECONDS else 0.0
+            if not wait:
+                _BUCKET.pack_into(self._map, start + way * _BUCKET.size, hashed, full_at)
+        return wait
+
+    def close(self) -> None:
+        """Close the file."""
+        self._map.close()
+        self._file.close()
+
+    def _hash_of(self, client: str) -> int:
+        """Return the hash of a client, by a key: nobody can choose whose bucket to displace."""
+        data = client.encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(data, digest_size=8, key=self._key).digest()
+        return int.from_bytes(digest, "little")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = self._file.fileno()
+        with self._lock:
+            while _flock(descriptor, fcntl.LOCK_EX):
+                if ctypes.get_errno() != errno.EINTR:
+                    raise OSError(ctypes.get_errno(), "cannot lock the token buckets")
+            try:
+                yield
+            finally:
+                _flock(descriptor, fcntl.LOCK_UN)
+
 
 LIMITS_EXTENSION = "nwx-client-limits"
 ROUTE = "nwx.route"

@@ -12,10 +12,9 @@ from nwx import Archive
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import writing
 from nwx.settings import ProtectionSettings
-from webapp.protection.client_limits import ClientLimits, limit_clients
+from webapp.protection.client_limits import ClientLimits, TokenBuckets, limit_clients
 from webapp.protection.metrics import show_metrics
 from webapp.protection.request_counts import RequestCounts, RequestLog
-from webapp.protection.token_buckets import TokenBuckets
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from nwx import Archive
 from nwx.checks.required_files import stored_name
 from nwx.dedup.key_store import CommandError, Keyspace
 from nwx.dedup.redis_commands import run_command
-from nwx.engine.embedded.entries.crawler_keys import KeyKind
+from nwx.engine.embedded.entries.payload_keys import KeyKind
 from nwx.errors import DigestError, NwxError, TimestampError, UrlError, UsageError
 from nwx.model import Capture
 from nwx.values.digests import normal_digest

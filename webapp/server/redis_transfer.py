@@ -11,7 +11,7 @@ from typing import Any
 
 from nwx import Archive
 from nwx.dedup.key_store import Keyspace, KeyStore, dedup_file_path
-from nwx.engine.embedded.entries.crawler_keys import KeyKind
+from nwx.engine.embedded.entries.payload_keys import KeyKind
 from nwx.errors import SourceError, UsageError
 from nwx.values.digests import DigestForm, spell
 from webapp.server.archive_offers import CRAWL, MERGED, ArchiveOffers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.crawl.monitor_options import (
+from nwx.cli.crawl.monitor import (
     monitor_options,
     taken_monitor_choices,
     watched_monitor,
@@ -17,7 +17,7 @@ from nwx.cli.crawl.monitor_options import (
 from nwx.cli.crawl.steering_reports import ToldAnalysis, listening, steer_options, taken_choices
 from nwx.cli.options import external_option, extractor_option, parser_option, verify_option
 from nwx.cli.output import clean, counted, error_line, json_text, size_words, stop_signals, warn
-from nwx.cli.quality.playback_tools import playback_listener
+from nwx.cli.quality.check_playback import playback_listener
 from nwx.errors import UsageError
 from nwx.settings import Settings
 

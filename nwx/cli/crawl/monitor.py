@@ -1,29 +1,198 @@
-"""nwx monitor"""
+"""nwx monitor, and what nwx watch --monitor has in common with it."""
 
+import shlex
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.crawl.monitor_options import (
-    AlertLines,
-    crawl_collection,
-    monitor_options,
-    taken_monitor_choices,
-    tell_problem,
-    without_hidden_hosts,
+from nwx.cli.output import (
+    counted,
+    is_unrestricted,
+    json_text,
+    opened_archive,
+    print_json,
+    stop_signals,
+    warn,
 )
-from nwx.cli.output import counted, json_text, print_json, stop_signals
+from nwx.errors import UsageError
 from nwx.keys import check_collection
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.quality.monitor.monitor import TellProblem, TellReport
-    from nwx.quality.monitor.report import MonitorReport
+    from nwx.quality.monitor.monitor import MonitorOptions, TellProblem, TellReport
+    from nwx.quality.monitor.report import Channel, MonitorReport
+
+
+_SCHEMES = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorChoices:
+    """How a crawl is to be monitored, as options of a command tell it."""
+
+    crawl_log: Path | None = None
+    webhook: str = ""
+    alert_command: str = ""
+    thresholds: Path | None = None
+
+    def options(
+        self,
+        settings: Settings,
+        name: str,
+        collection: str,
+        interval: float,
+        folders: Sequence[Path] = (),
+        *,
+        anew: bool = False,
+    ) -> "MonitorOptions":
+        """Return the options of a monitor; raises UsageError on a name that has no page."""
+        from nwx.quality.monitor.alerts import AlertThresholds, read_thresholds
+        from nwx.quality.monitor.monitor import MonitorOptions
+        from nwx.steering.specifications.parts import name_problem
+
+        if problem := name_problem(name):
+            raise UsageError(problem)
+        place = self.thresholds or settings.alerts.thresholds
+        return MonitorOptions(
+            name,
+            collection,
+            self.crawl_log.absolute() if self.crawl_log else None,
+            interval,
+            read_thresholds(Path(place)) if place else AlertThresholds(),
+            folders,
+            anew,
+        )
+
+    def channels(self, settings: Settings) -> "list[Channel]":
+        """Return where alerts are told; raises UsageError where that makes no sense."""
+        from nwx.quality.monitor.report import AlertCommand, Webhook
+
+        found: list[Channel] = []
+        if webhook := self.webhook or settings.alerts.webhook:
+            if not webhook.startswith(_SCHEMES):
+                raise UsageError("--webhook takes an http:// or https:// address")
+            found.append(Webhook(webhook))
+        if command := self.alert_command or settings.alerts.command:
+            try:
+                arguments = shlex.split(command)
+            except ValueError as error:
+                raise UsageError(f"--alert-command cannot be read: {error}") from error
+            if not arguments:
+                raise UsageError("--alert-command names no program")
+            found.append(AlertCommand(arguments))
+        return found
+
+
+def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
+    """Take the choices out of the arguments of a command, as click names them."""
+    return MonitorChoices(
+        given.pop("crawl_log"),
+        given.pop("webhook"),
+        given.pop("alert_command"),
+        given.pop("thresholds"),
+    )
+
+
+monitor_options = option.option_set(
+    option.file_path(
+        "--crawl-log",
+        "crawl.log of Heritrix to follow as it is written, rotated files included.",
+        metavar="PATH",
+    ),
+    option.string("--webhook", "URL", "Address that gets each alert as JSON."),
+    option.string(
+        "--alert-command", "COMMAND", "Program that gets each alert as JSON on standard input."
+    ),
+    option.value(
+        "--thresholds",
+        click.Path(path_type=Path, exists=True, dir_okay=False),
+        "FILE",
+        "When to alert: the table [alerts] of a TOML file.  [default: NWX_THRESHOLDS]",
+    ),
+)
+"""The options for how a crawl is monitored."""
+
+
+def crawl_collection(settings: Settings, name: str) -> str:
+    """Return the collection of the crawl of a name, "" where there is no such specification."""
+    with opened_archive(settings) as archive:
+        return archive.crawl_collection(name)
+
+
+def tell_problem(text: str) -> None:
+    """Print what went wrong with a monitor, which goes on."""
+    warn(text)
+    sys.stderr.flush()
+
+
+class AlertLines:
+    """Prints alerts when they begin and end, each once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str, str, bool]] = set()
+
+    def tell(self, report: "MonitorReport") -> None:
+        """Print what is new in a report."""
+        now = {(one.kind, one.host, one.since, bool(one.cleared)): one for one in report.alerts}
+        for key in sorted(now.keys() - self._told, key=lambda key: (key[2], key)):
+            alert = now[key]
+            place = f" {alert.host}:" if alert.host else ""
+            if alert.cleared:
+                tell_problem(f"alert is over: {alert.kind}:{place} {alert.message}")
+            else:
+                tell_problem(f"alert: {alert.kind}:{place} {alert.message}")
+        self._told = set(now)
+
+
+def without_hidden_hosts(settings: Settings, report: "MonitorReport") -> "MonitorReport":
+    """Return a report without the hosts that access rules hide; its sums are of all captures."""
+    hosts = {*(one.host for one in report.hosts), *(one.host for one in report.alerts)}
+    with opened_archive(settings) as archive:
+        hidden = archive.hidden_urls({f"http://{host}/" for host in hosts if host})
+    if not hidden:
+        return report
+    return replace(
+        report,
+        hosts=tuple(one for one in report.hosts if f"http://{one.host}/" not in hidden),
+        alerts=tuple(one for one in report.alerts if f"http://{one.host}/" not in hidden),
+    )
+
+
+@contextmanager
+def watched_monitor(
+    settings: Settings,
+    name: str | None,
+    collection: str,
+    interval: float,
+    folders: Sequence[Path],
+    choices: MonitorChoices,
+) -> Iterator[None]:
+    """Monitor a crawl beside nwx watch, where one is named."""
+    if not name:
+        if choices != MonitorChoices():
+            raise UsageError(
+                "--crawl-log, --webhook, --alert-command and --thresholds need --monitor NAME"
+            )
+        yield
+        return
+    from nwx.quality.monitor.monitor import monitor_beside
+
+    options = choices.options(settings, name, collection, interval, folders)
+    lines = AlertLines()
+    is_whole = is_unrestricted()  # asked here: the monitor has a thread of its own
+
+    def tell(report: "MonitorReport") -> None:
+        lines.tell(report if is_whole else without_hidden_hosts(settings, report))
+
+    with monitor_beside(settings, options, choices.channels(settings), tell, tell_problem):
+        yield
 
 
 @click.command("monitor")

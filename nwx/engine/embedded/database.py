@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from nwx.engine.embedded.captures.block_parts import FileNames
+from nwx.engine.embedded.captures.block_lookups import FileNames
 from nwx.engine.embedded.captures.runs import RUN_SCHEMA, RUN_TABLES, CaptureConnection
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError

@@ -7,8 +7,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from nwx.engine.embedded.captures.block_lookups import MONTH
 from nwx.engine.embedded.captures.blocks import BlockColumns
-from nwx.engine.embedded.captures.lookups import MONTH
 from nwx.engine.embedded.captures.runs import (
     START,
     Choose,

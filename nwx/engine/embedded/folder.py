@@ -21,7 +21,7 @@ from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import database
-from nwx.engine.embedded.captures.block_parts import FileNames
+from nwx.engine.embedded.captures.block_lookups import FileNames
 from nwx.engine.embedded.database import add_sums
 from nwx.engine.sqlite_files import transaction
 from nwx.errors import (

@@ -26,8 +26,8 @@ SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
 _OWN_TABLES = {
     IndexName.CRAWLS: "nwx.engine.embedded.entries.crawl_index:EmbeddedCrawlIndex",
     IndexName.QUEUE: "nwx.engine.embedded.entries.crawl_queue:EmbeddedCrawlQueue",
-    IndexName.DIGESTS: "nwx.engine.embedded.entries.digest_pairs:EmbeddedDigestPairs",
-    IndexName.DEDUP: "nwx.engine.embedded.entries.crawler_keys:EmbeddedCrawlerKeys",
+    IndexName.DIGESTS: "nwx.engine.embedded.entries.payload_keys:EmbeddedDigestPairs",
+    IndexName.DEDUP: "nwx.engine.embedded.entries.payload_keys:EmbeddedCrawlerKeys",
     IndexName.PICTURES: "nwx.engine.embedded.entries.picture_index:EmbeddedPictureIndex",
     IndexName.VECTORS: "nwx.engine.embedded.entries.vector_index:EmbeddedVectorIndex",
 }

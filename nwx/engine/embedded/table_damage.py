@@ -10,10 +10,9 @@ import numpy as np
 
 from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.capabilities import RESTORE, ROW, UNCHECKED, Damage
-from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.block_lookups import DIGESTS, MONTH, BlockPart, unpacked
 from nwx.engine.embedded.captures.blocks import STORED_FIELDS, Block, BlockColumns, BlockError
 from nwx.engine.embedded.captures.entries import LOOKUP_KINDS, KeyArray, lookup_entries
-from nwx.engine.embedded.captures.lookups import DIGESTS, MONTH, unpacked
 from nwx.engine.embedded.captures.runs import (
     ORDER_FIELDS,
     RUN_BITS,

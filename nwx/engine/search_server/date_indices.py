@@ -13,12 +13,13 @@ from cachetools import TTLCache
 
 from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
-from nwx.engine.search_server.cluster.copies import block_writes, refresh
-from nwx.engine.search_server.cluster.versions import (
+from nwx.engine.search_server.cluster.copies import (
+    block_writes,
     current_version,
     delete_unplaced,
     index_states,
     next_version,
+    refresh,
     swap_versions,
 )
 from nwx.engine.search_server.date_entries import CHUNK_ENTRIES, MANY, joined_chunks

@@ -24,9 +24,16 @@ from nwx.facets.builds.sources import (
     CaptureSource,
     ParquetSource,
 )
-from nwx.facets.codes import LABEL_TABLES, DenseNumbers, Labels, encode
+from nwx.facets.codes import (
+    LABEL_TABLES,
+    DenseNumbers,
+    Labels,
+    MonthColumns,
+    encode,
+    resolve_revisits,
+    with_own,
+)
 from nwx.facets.criteria import Criterion, month_name
-from nwx.facets.revisits import MonthColumns, resolve_revisits, with_own
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import Build, BuildDraft, current_build, fetched_build, restamped
 from nwx.model import IndexName

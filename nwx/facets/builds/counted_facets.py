@@ -21,10 +21,9 @@ from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.errors import InsteadOf, SourceError
 from nwx.facets.builds.build import BUILDING, WORK_FOLDER, FacetBuildReport
-from nwx.facets.codes import Labels
+from nwx.facets.codes import Labels, MonthColumns, with_own
 from nwx.facets.criteria import CUBE, Criterion, month_name
 from nwx.facets.question import STORED_FEATURES
-from nwx.facets.revisits import MonthColumns, with_own
 from nwx.facets.stored_build import BuildDraft
 from nwx.model import IndexName
 

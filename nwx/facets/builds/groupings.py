@@ -20,10 +20,9 @@ from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.facets.builds import cell_features
 from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore, repeats
-from nwx.facets.codes import Labels, check_bits
+from nwx.facets.codes import Labels, MonthColumns, check_bits
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.question import STORED_FEATURES
-from nwx.facets.revisits import MonthColumns
 from nwx.facets.stored_build import Build, BuildDraft
 
 _FIRST = (

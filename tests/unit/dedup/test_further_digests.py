@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.dedup.further_digests import add_digests
+from nwx.dedup.digest_lists import add_digests
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices import stored_pieces
 from nwx.importing import ImportOptions, import_files

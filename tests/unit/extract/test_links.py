@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.extract.lexbor import read_lexbor
+from nwx.extract.html import read_lexbor
 from nwx.extract.links import Resolver, element_links, outlinks, srcset_candidates
 from nwx.extract.soup import read_soup
 from nwx.model import Link

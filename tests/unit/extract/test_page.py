@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from nwx.extract import extract
-from nwx.extract.lexbor import read_lexbor
+from nwx.extract.html import read_lexbor
 from nwx.extract.page import Outline
 from nwx.extract.soup import read_soup
 from nwx.extract.text import BLOCK, clean_blocks

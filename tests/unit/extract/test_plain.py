@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nwx.extract import PARSERS, ExtractLimits, extract
-from nwx.extract.lexbor import read_lexbor
+from nwx.extract.html import read_lexbor
 from nwx.extract.plain import css_references, inline_links
 from nwx.extract.soup import read_soup
 from nwx.model import Extract, Link

@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nwx.captures import VALUE_FIELDS, CaptureColumns
-from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.block_lookups import (
+    MONTH,
+    PLACES,
+    BlockPart,
+    found_ranks,
+    place_key,
+)
 from nwx.engine.embedded.captures.blocks import (
     BLOCK_CAPTURES,
     STORED_FIELDS,
@@ -30,7 +36,6 @@ from nwx.engine.embedded.captures.entries import (
     swept,
     unpacked_entries,
 )
-from nwx.engine.embedded.captures.lookups import MONTH, PLACES, found_ranks, place_key
 from nwx.engine.embedded.captures.runs import (
     MERGED,
     RUN_BITS,

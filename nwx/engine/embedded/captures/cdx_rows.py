@@ -11,7 +11,7 @@ from itertools import chain, dropwhile, repeat
 from nwx.cdx.layouts import CDX_FIELDS, DIGEST, FILENAME, MIME, STATUS, URL
 from nwx.cdx.rows import REVISIT, CdxRow
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
-from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.block_lookups import BlockPart
 from nwx.engine.embedded.captures.blocks import LINE_FIELDS, BlockColumns, Same
 from nwx.engine.embedded.captures.runs import Choose, captures_between, parts_of_url, snapshot
 

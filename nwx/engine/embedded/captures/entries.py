@@ -7,8 +7,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from nwx.engine.embedded.captures.blocks import BlockColumns
-from nwx.engine.embedded.captures.lookups import (
+from nwx.engine.embedded.captures.block_lookups import (
     BASE_MONTHS,
     BLOCK_BITS,
     DIGESTS,
@@ -20,6 +19,7 @@ from nwx.engine.embedded.captures.lookups import (
     place_key,
     unpacked,
 )
+from nwx.engine.embedded.captures.blocks import BlockColumns
 from nwx.values.zstd import zstd
 
 KeyArray = NDArray[np.uint64]

@@ -12,7 +12,7 @@ from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.captures import DEFAULT_VALUES, VALUE_FIELDS
-from nwx.engine.embedded.captures.block_parts import BlockPart, FileNames
+from nwx.engine.embedded.captures.block_lookups import BlockPart, FileNames
 from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS, BlockColumns
 from nwx.engine.embedded.captures.capture_writer import RunWriter, all_steps
 from nwx.engine.embedded.captures.runs import (

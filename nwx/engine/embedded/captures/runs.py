@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from nwx.engine.embedded.captures.block_parts import BlockPart, FileNames
+from nwx.engine.embedded.captures.block_lookups import BlockPart, FileNames
 from nwx.engine.embedded.captures.blocks import (
     END,
     REST_FIELDS,

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nwx.captures import VALUE_FIELDS, CaptureColumns, capture_of_values
 from nwx.engine.capture_index import COLUMN_ROWS, KeysAtTime, nearest_captures
 from nwx.engine.embedded.captures import cdx_rows
-from nwx.engine.embedded.captures.block_parts import BlockPart
+from nwx.engine.embedded.captures.block_lookups import (
+    DIGESTS,
+    PLACES,
+    BlockPart,
+    digest_key,
+    found_ranks,
+    place_key,
+    rank_moment,
+    rank_parts,
+)
 from nwx.engine.embedded.captures.blocks import (
     BEGINNING,
     END,
     NUMBER_FIELDS,
     BlockColumns,
     Position,
-)
-from nwx.engine.embedded.captures.lookups import (
-    DIGESTS,
-    PLACES,
-    digest_key,
-    found_ranks,
-    place_key,
-    rank_moment,
-    rank_parts,
 )
 from nwx.engine.embedded.captures.runs import (
     START,

@@ -15,14 +15,12 @@ from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.cluster.copies import (
     allow_writes,
     block_writes,
-    refresh,
-    shard_health,
-)
-from nwx.engine.search_server.cluster.versions import (
     current_version,
     delete_unplaced,
     index_states,
     next_version,
+    refresh,
+    shard_health,
     swap_versions,
 )
 from nwx.engine.search_server.date_indices import ServerDatesIndices
