@@ -38,6 +38,9 @@ def version(index: IndexName) -> int:
 FieldValue = str | tuple[str | int, ...]
 """The value of a field that an enricher made."""
 
+OTHER_FIELDS = "other_fields"
+"""The field of the fields that no mapping knows, each value as `name=value`."""
+
 
 @cache
 def enriched_fields(*, searched: bool = False) -> dict[str, str]:

@@ -53,8 +53,8 @@ def extractor_plugin(content_type: str, family: str) -> Callable[..., Any] | Non
 
 
 def enricher_plugins() -> Iterator[Callable[..., Any]]:
-    """Yield what changes the fields of documents, in the order of names."""
+    """Yield the functions that change extracts, in the order of names."""
     for name in plugins("enrichers"):
         found = plugin("enrichers", name)
-        if found is not None:
+        if callable(found):
             yield found

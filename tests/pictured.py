@@ -34,9 +34,13 @@ def drawing(form: str = "PNG", size: tuple[int, int] = (400, 300), turn: int = 0
 
 
 def photograph(
-    latitude: tuple[object, ...], longitude: tuple[object, ...], signs: str = "NE", taken: str = ""
+    latitude: tuple[object, ...],
+    longitude: tuple[object, ...],
+    signs: str = "NE",
+    taken: str = "",
+    of: bytes = b"",
 ) -> bytes:
-    """Return an image with these degrees, minutes and seconds in its EXIF."""
+    """Return an image with these degrees, minutes and seconds in its EXIF, a drawing or another."""
     exif = Image.Exif()
     names = ExifTags.GPS
     exif.get_ifd(ExifTags.IFD.GPSInfo).update(
@@ -50,7 +54,7 @@ def photograph(
     if taken:
         exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = taken
     written = io.BytesIO()
-    Image.open(io.BytesIO(drawing())).save(written, "JPEG", exif=exif)
+    Image.open(io.BytesIO(of or drawing())).save(written, "JPEG", exif=exif)
     return written.getvalue()
 
 

@@ -32,10 +32,12 @@ def warc_bytes(
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
 
 
-def http_response(body: bytes, content_type: str = "text/html; charset=utf-8") -> bytes:
-    """Return the block of a response."""
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+def http_response(
+    body: bytes, content_type: str = "text/html; charset=utf-8", *headers: str
+) -> bytes:
+    """Return the block of a response; further headers as lines."""
+    lines = ("HTTP/1.1 200 OK", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
+    return "\r\n".join((*lines, *headers, "", "")).encode() + body
 
 
 def outlink_lines(*urls: str, context: str = "L a/@href") -> bytes:

@@ -18,7 +18,7 @@ from nwx import mappings
 from nwx.data_classes import dataclass
 from nwx.errors import BlobError
 from nwx.keys import document_id, document_key, id_of_capture, precedence
-from nwx.mappings import FieldValue
+from nwx.mappings import OTHER_FIELDS, FieldValue
 from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
 from nwx.values.records import from_mapping
 from nwx.values.urls import url_parts
@@ -95,17 +95,33 @@ def document_entry(document: Document) -> IndexEntry:
 
 
 def _enriched(fields: Mapping[str, FieldValue]) -> IndexEntry:
-    """Return the fields of enrichers; those that no mapping knows are left out."""
+    """Return the fields of enrichers; those that no mapping knows are values of OTHER_FIELDS."""
     known = mappings.enriched_fields() if fields else ()
-    return {
-        name: clean_text(value) if isinstance(value, str) else list(map(_clean, value))
-        for name, value in fields.items()
-        if name in known
-    }
+    found: IndexEntry = {}
+    for name, value in fields.items():
+        if name in known:
+            found[name] = clean_text(value) if isinstance(value, str) else list(map(_clean, value))
+        else:
+            values = (value,) if isinstance(value, str) else value
+            found.setdefault(OTHER_FIELDS, []).extend(f"{name}={_clean(one)}" for one in values)
+    return found
 
 
 def _clean(value: str | int) -> str | int:
     return clean_text(value) if isinstance(value, str) else value
+
+
+def _fields(entry: Mapping[str, Any]) -> dict[str, FieldValue]:
+    """Return the fields of enrichers in an entry; those that no mapping knows have tuples."""
+    others: dict[str, FieldValue] = {}
+    for pair in entry.get(OTHER_FIELDS, ()):
+        name, _, value = pair.partition("=")
+        others[name] = (*others.get(name, ()), value)
+    return {
+        name: tuple(entry[name]) if isinstance(entry[name], list) else entry[name]
+        for name in mappings.enriched_fields()
+        if name in entry and name != OTHER_FIELDS
+    } | others
 
 
 def hit_from_entry(
@@ -147,11 +163,7 @@ def document_from_entry(entry: Mapping[str, Any]) -> Document:
             )
         ),
         problems=tuple(entry.get("problems", ())),
-        fields={
-            name: tuple(entry[name]) if isinstance(entry[name], list) else entry[name]
-            for name in mappings.enriched_fields()
-            if name in entry
-        },
+        fields=_fields(entry),
     )
     return Document(capture, extract)
 

@@ -1,4 +1,8 @@
-"""Fields of captures beyond text, each made by an enricher of a name; which an import is to run."""
+"""Fields of captures beyond text, each made by an enricher of a name; which an import is to run.
+
+Other packages register an `Enricher` as an entry point of `nwx.enrichers`. Ours are a table, since
+the metadata of packages takes long to read.
+"""
 
 import atexit
 import base64
@@ -19,8 +23,9 @@ from nwx.errors import UsageError
 from nwx.extract.charset import decode
 from nwx.extract.page_fields import PageMarkup, evident_date
 from nwx.extract.text import clean_line
-from nwx.mappings import FieldValue
+from nwx.mappings import FieldValue, enriched_fields
 from nwx.model import Capture
+from nwx.plugins import plugin, plugins
 from nwx.values.http import NO_HEAD, HttpHead
 
 ALL, NONE = "all", "none"
@@ -72,7 +77,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Enricher:
-    """What makes fields of captures.
+    """What makes fields of captures, those of `nwx.mappings.enriched_fields` or others.
 
     `families` are those whose payloads it reads, "" any; one that `heads` or texts are enough for
     runs without a payload too. `package` is one that has to be installed.
@@ -96,16 +101,17 @@ def check_enrichers(names: Iterable[str]) -> tuple[str, ...]:
     """
     names = (names,) if isinstance(names, str) else names
     asked = {name.strip().lower() for text in names for name in text.split(",")} - {""}
-    unknown = sorted(asked - {*ENRICHERS, ALL, NONE})
+    enrichers = known_enrichers()
+    unknown = sorted(asked - {*enrichers, ALL, NONE})
     if unknown or (NONE in asked and len(asked) > 1):
         raise UsageError(
-            f"there is no enricher {unknown[0]!r}; choose of {', '.join(ENRICHERS)}, or {ALL}"
+            f"there is no enricher {unknown[0]!r}; choose of {', '.join(enrichers)}, or {ALL}"
             if unknown
             else f"{NONE} goes with no other enricher"
         )
-    found = tuple(name for name in ENRICHERS if name in asked or ALL in asked)
+    found = tuple(name for name in enrichers if name in asked or ALL in asked)
     for name in found:
-        package = ENRICHERS[name].package
+        package = enrichers[name].package
         if package and find_spec(package) is None:
             raise UsageError(
                 f"the enricher {name!r} needs the package {package}; "
@@ -116,17 +122,23 @@ def check_enrichers(names: Iterable[str]) -> tuple[str, ...]:
 
 def reads_payload(names: Sequence[str], capture: Capture) -> bool:
     """Return whether one of these enrichers reads the payload of a capture."""
-    return any(ENRICHERS[name].reads(capture) for name in names)
+    enrichers = known_enrichers()
+    return any(enrichers[name].reads(capture) for name in names)
 
 
 def enriched(names: Sequence[str], exchange: Exchange) -> dict[str, FieldValue]:
     """Return the fields that enrichers make of a capture; those without a value are left out."""
     found: dict[str, FieldValue] = {}
     for name in names:
-        enricher = ENRICHERS[name]
+        enricher = known_enrichers()[name]
         if enricher.heads or (exchange.data and enricher.reads(exchange.capture)):
             found.update(enricher.make(exchange))
-    return {name: value for name, value in found.items() if value}
+    known = enriched_fields()
+    return {
+        name: (value,) if isinstance(value, str) and name not in known else value
+        for name, value in found.items()
+        if value
+    }
 
 
 def _file_name(url: str) -> str:
@@ -150,12 +162,12 @@ class _ScannedFile:
         folder = tempfile.mkdtemp(prefix="nwx-format-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         self._path, self._links = Path(folder, "payload"), set[str]()
-        self._file = self._path.open("wb", buffering=0)
+        self._file = os.open(self._path, os.O_CREAT | os.O_RDWR)
 
     def write(self, data: bytes, extension: str) -> Path:
         """Write the file anew; return its path with an extension."""
-        os.pwrite(self._file.fileno(), data, 0)
-        os.ftruncate(self._file.fileno(), len(data))
+        os.pwrite(self._file, data, 0)
+        os.ftruncate(self._file, len(data))
         path = self._path.with_suffix(f".{extension or '_'}")
         if extension not in self._links:
             path.symlink_to(self._path)
@@ -288,3 +300,14 @@ ENRICHERS: Mapping[str, Enricher] = {
     "exif": Enricher("place and time of a photograph", _exif, _IMAGES),
 }
 """The enrichers by their names, in the order in which they run."""
+
+
+@cache
+def known_enrichers() -> Mapping[str, Enricher]:
+    """Return the enrichers of nwx, and those of other packages."""
+    found = dict(ENRICHERS)
+    for name in plugins("enrichers"):
+        other: object = plugin("enrichers", name)
+        if isinstance(other, Enricher):
+            found[name] = other
+    return found

@@ -21,6 +21,7 @@ from nwx.facets.definitions import (
     or_unknown,
     quoted_clause,
 )
+from nwx.query.fields import FILTERS, resolve_field
 
 MAX_SIZE = 1 << 40
 """Larger sizes in bytes cannot be true: their category is unknown, and they add no bytes."""
@@ -328,6 +329,13 @@ class Criterion(StrEnum):
         for criterion in cls:
             if name in (criterion.value, criterion.definition.query_filter or criterion.value):
                 return criterion
+        if resolve_field(name):
+            raise UsageError.translated(
+                "captures are not counted by %(text)s, a field of documents: `nwx search --facets` "
+                "counts documents by %(choices)s, `nwx sql` by any field",
+                text=repr(name),
+                choices=", ".join(FILTERS),
+            )
         raise UsageError.translated(
             "there is no criterion %(text)s; use %(choices)s",
             text=repr(text[:80]),

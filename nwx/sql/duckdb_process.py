@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from typing import Any
 
 import duckdb
+from duckdb.func import FunctionNullHandling
 
 from nwx.bulk.child_processes import requests
 from nwx.bulk.process_limits import limit_memory, set_deadline
@@ -85,7 +88,18 @@ def _database(place: str, task: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
         made.execute(f"CREATE TABLE {name} ({listed})")
     for statement in task["views"]:
         made.execute(statement)
+    if find_spec("tlsh"):
+        how = FunctionNullHandling.SPECIAL
+        made.create_function("text_distance", _distance, null_handling=how)
     return made
+
+
+def _distance(one: str | None, other: str | None) -> int | None:
+    """Return how far apart the texts of two fuzzy hashes are, from 0, None of what is no hash."""
+    try:
+        return None if one is None or other is None else int(import_module("tlsh").diff(one, other))
+    except ValueError:
+        return None
 
 
 def _lock(database: duckdb.DuckDBPyConnection) -> None:

@@ -21,7 +21,7 @@ from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.engine.work import current_work
 from nwx.errors import ErrorText, QueryError, QuestionTimeoutError, UsageError
 from nwx.links.archive_links import ArchiveLinks
-from nwx.mappings import enriched_fields
+from nwx.mappings import OTHER_FIELDS, enriched_fields
 from nwx.model import IndexName
 from nwx.sql import serve_sql
 from nwx.values.urls import url_parts
@@ -39,7 +39,7 @@ _POLARS: Mapping[str, pl.DataType] = {
 }
 _ISO = "%Y-%m-%dT%H:%M:%SZ"
 _FIELD_TYPES = {
-    **dict.fromkeys(("keywords", "elements_used"), _TEXTS),
+    **dict.fromkeys(("keywords", "elements_used", OTHER_FIELDS), _TEXTS),
     "elements_counts": _NUMBERS,
     **dict.fromkeys(("publication_date", "last_modified", "exif_date"), _TIME),
 }

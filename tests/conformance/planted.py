@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import NwxError
+from nwx.extract.enrichers import ENRICHERS
 from nwx.importing import ImportOptions, import_files
 from nwx.keys import capture_id
 from nwx.model import Capture, RenderPlace
@@ -23,6 +25,7 @@ from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import new_archive
+from tests.pictured import photograph
 from tests.renders import page_information, picture, render
 from tests.warc_records import http_response, warc_bytes, write_records
 
@@ -53,16 +56,30 @@ HIDDEN_FILE, COLLECTED_FILE = "tapir-file.warc.gz", "tapir.warc.gz"
 
 def page(url: str, date: str, title: str, body: str, **fields: str) -> bytes:
     """Return the record of a page."""
-    told = f"<title>{title}</title><meta property='og:title' content='{title}'>"
+    word = SECRET if SECRET in title.lower() else title.split()[0].lower()
+    told = f"<title>{title}</title><meta property='og:title' content='{title}'>" + "".join(
+        f"<meta name={name} content='{word} 1'>" for name in ("generator", "keywords")
+    )
+    told += f"<link rel=license href='http://{word}.example/terms'>"
     text = f"<html lang=en><head>{told}</head><body>{body}</body></html>"
-    return warc_bytes("response", http_response(text.encode()), id=f"{url} {date}", url=url,
-                      date=date, **fields)  # fmt: skip
+    heads = (f"Server: {word}-{date[:4]}", f"Last-Modified: {date[:4]}-01-0{len(word) % 7 + 1}")
+    block = http_response(text.encode(), "text/html; charset=utf-8", *heads)
+    address = {"WARC_IP_Address": f"192.0.2.{len(word)}"}
+    return warc_bytes("response", block, id=f"{url} {date}", url=url, date=date,
+                      **fields | address)  # fmt: skip
 
 
 def resource(url: str, date: str, body: bytes, content_type: str) -> bytes:
     """Return the record of what a page needs."""
     block = http_response(body, content_type)
     return warc_bytes("response", block, id=f"{url} {date}", url=url, date=date)
+
+
+def photo(url: str, date: str, text: str, latitude: int) -> bytes:
+    """Return the record of a picture with a position."""
+    taken = photograph((latitude, 0, 0), (8, 0, 0), taken=f"2009:01:{latitude} 00:00:00",
+                       of=picture(text=text))  # fmt: skip
+    return resource(url, date, taken, "image/jpeg")
 
 
 def renders(url: str, date: str, text: str) -> list[bytes]:
@@ -86,7 +103,7 @@ SHOWN = [
     page(HOME, LATER, "The quarry", "<p>Marble of the quarry.</p><a href=/about>About us</a>"),
     page(ABOUT, FIRST, "About the quarry", f"<p>Open on Mondays.</p><a href='{HOME}'>Home</a>"),
     resource(f"{HOME}style.css", FIRST, b"body { color: red }", "text/css"),
-    resource(f"{HOME}logo.png", FIRST, picture(text="logo"), "image/png"),
+    photo(f"{HOME}logo.png", FIRST, "logo", 11),
     *renders(HOME, FIRST, "view"),
 ]
 
@@ -96,7 +113,7 @@ def _scoped(name: str) -> list[bytes]:
     body = f"<p>An okapi of the quarry, {name}.</p><a href='{HOME}'>okapi</a><img src=/tapir.png>"
     return [
         page(url, LATER, f"Okapi {name}", body),
-        resource(f"{url}tapir.png", LATER, picture(text=name), "image/png"),
+        photo(f"{url}tapir.png", LATER, name, 22),
         *renders(url, LATER, f"okapi {name}"),
     ]
 
@@ -111,7 +128,7 @@ def _planted() -> Iterator[bytes]:
             f"<a href='{PLANTED[Action.EXCLUDE]}'>okapi inside</a>"
             "<img src=/quagga.png alt=okapi><img src=/quagga-gone.png>",
         )
-        yield resource(f"{url}quagga.png", LATER, picture(text=f"okapi {action}"), "image/png")
+        yield photo(f"{url}quagga.png", LATER, f"okapi {action}", 22)
         yield from renders(url, LATER, f"okapi {action}")
     yield page(UNSEEN, LATER, "Okapi linked", f"<p>okapi</p><a href='{ABOUT}'>okapi</a>")
     yield page(HOME, HIDDEN_DATE, "The okapi quarry", "<p>Okapi news of the quarry.</p>")
@@ -128,6 +145,9 @@ def _digest_rules(archive: Engine) -> list[AccessRule]:
     ]
 
 
+_ENRICHERS = tuple(
+    name for name, one in ENRICHERS.items() if not one.package or find_spec(one.package)
+)
 RULES = (
     AccessRule("", Action.EXCLUDE, Scope(collection=HIDDEN_COLLECTION)),
     AccessRule("", Action.EXCLUDE, Scope(source_file=HIDDEN_FILE)),
@@ -227,7 +247,8 @@ def fill(archive: Archive, files: Sequence[Path]) -> None:
     engine.create()
     for file in files:
         hidden = file.name == COLLECTED_FILE
-        options = ImportOptions(jobs=1, collection=HIDDEN_COLLECTION if hidden else COLLECTION)
+        collection = HIDDEN_COLLECTION if hidden else COLLECTION
+        options = ImportOptions(jobs=1, collection=collection, enrich=_ENRICHERS)
         import_files(engine, settings_of(engine), expand([str(file)]), options)
     engine.refresh()
     captures = [one for one, _ in engine.captures_since("")]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.access.restricted.engine import restricted_to
+from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.importing import ImportOptions, import_files
@@ -81,6 +82,15 @@ def test_fields_are_found_and_counted(engine: Engine, tmp_path: Path, when: str)
     assert fields["publication_date"] == "2014-03-25T12:17:32Z"
     assert fields["license_url"] == "https://creativecommons.org/licenses/by/4.0/"
     assert dict(zip(fields["elements_used"], fields["elements_counts"], strict=True))["meta"] == 3
+
+
+def test_fields_are_columns_of_documents(engine: Engine, tmp_path: Path) -> None:
+    imported(engine, tmp_path, (NAMES,))
+    columns = "generator, server, publication_date, last_modified, keywords, other_fields"
+    query = f"SELECT {columns} FROM documents WHERE list_contains(elements_used, 'table')"
+    dates = ["2014-03-25T12:17:32Z", "2014-12-31T23:00:00Z"]
+    rows = list(Archive.over(engine).sql(query))
+    assert rows == [["WordPress 5.2", "Apache/2.4", *dates, ["tides", "weirs"], None]]
 
 
 def test_enrichers_are_kept_for_later_imports(engine: Engine, tmp_path: Path) -> None:

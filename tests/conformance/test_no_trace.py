@@ -148,6 +148,10 @@ def test_the_option_unrestricted_shows_it(pair: Pair) -> None:
     assert code == 0
     assert all(url in text for url in PLANTED.values())
     assert SECRET not in pair.hidden.nwx("search", SECRET, "--scroll")[1]
+    asked_fields = f"server:{SECRET}* generator:{SECRET}* license:*{SECRET}* ip:192.0.2.5"
+    code, text = pair.hidden.nwx("--unrestricted", "search", asked_fields, "--scroll")
+    assert code == 0 and all(url in text for url in PLANTED.values())
+    assert "22.000000,8.000000" in pair.hidden.nwx("--unrestricted", "dump", "documents")[1]
 
 
 def test_all_commands_are_known() -> None:

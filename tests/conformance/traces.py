@@ -60,6 +60,8 @@ ROUTES: Mapping[str, Sequence[str]] = {
         f"/api/search?q={SECRET}",
         "/api/search?q=digest:%22{digest}%22",
         "/api/search?q=host:{host}",
+        "/api/search?q=&facets=generator,license,puid,published&limit=100",
+        f"/api/search?q=server:{SECRET}+OR+generator:{SECRET}*+OR+license:*{SECRET}*&facets=generator",
     ],
     "api.stats": ["/api/stats"],
     "explore.show": [
@@ -266,7 +268,9 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     ],
     "search": [
         "search quarry",
-        "search quarry --json --facets --collapse none",
+        "search quarry --json --facets generator,license,puid,published --collapse none",
+        "search server:* --json",
+        "search exif_location:* --json",
         f"search {SECRET}",
         "search --scroll --csv",
         "search host:{host}",

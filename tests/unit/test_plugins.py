@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import click
 from nwx.extract import ExtractPayload
+from nwx.extract.enrichers import Enricher
 from nwx.model import Capture, Extract
 
 
@@ -25,6 +26,9 @@ def extract_notes(payload: ExtractPayload) -> Extract:
 
 def name_author(capture: Capture, data: bytes, found: Extract) -> Extract:
     return replace(found, author="somebody") if capture.host == "a.example" else found
+
+
+colour = Enricher("colour", lambda one: {"colour": str(one.data.count(b"a"))}, frozenset({"html"}))
 
 
 def as_markdown(hits, fields):
@@ -43,6 +47,7 @@ ENTRY_POINTS = """
 application/x-notes = nwx_notes:extract_notes
 [nwx.enrichers]
 author = nwx_notes:name_author
+colour = nwx_notes:colour
 [nwx.exporters]
 md = nwx_notes:as_markdown
 [nwx.commands]
@@ -54,7 +59,11 @@ PROGRAM = """
 import json, sys, nwx
 archive = nwx.open(sys.argv[1])
 archive.import_(sys.argv[2], jobs=1)
-found = [(hit.url, hit.title) for hit in archive.search("author:somebody")]
+assert not archive.search("other_fields:*")
+archive.enrich(["colour"])
+assert archive.enrich().documents == 0
+hit = archive.search("author:somebody other_fields:colour=*")[0]
+found = [hit.url, hit.title, archive.document(hit.id).document.extract.fields]
 text = archive.document(archive.search("zebra")[0].id).document.extract.content
 archive.search("zebra").write(sys.argv[3], "md")
 print(json.dumps([found, text]))
@@ -86,7 +95,9 @@ def test_extractors_enrichers_and_exporters(site: Path, tmp_path: Path) -> None:
     warc = write_warc(tmp_path / "a.warc.gz", pages)
     out = tmp_path / "out.md"
     found = run(sys.executable, "-c", PROGRAM, tmp_path / "archive", warc, out)
-    assert json.loads(found.stdout) == [[["http://a.example/", "A"]], "of a zebra"], found.stderr
+    assert not found.returncode, found.stderr
+    page = ["http://a.example/", "A", {"colour": ["4"]}]
+    assert json.loads(found.stdout) == [page, "of a zebra"]
     assert out.read_text() == "- [Notes](http://b.example/n)\n"
 
 

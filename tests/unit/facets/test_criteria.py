@@ -113,6 +113,8 @@ def test_criteria_are_named_as_people_write_them() -> None:
     assert Criterion.named(" TLD ") is Criterion.TLD
     with pytest.raises(UsageError, match="use status, month, year"):
         Criterion.named("colour")
+    with pytest.raises(UsageError, match=r"nwx search --facets.*generator"):
+        Criterion.named("generator")
 
 
 def test_types_are_in_lower_case_and_a_filter_s_name_is_taken() -> None:

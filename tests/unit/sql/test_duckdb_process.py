@@ -154,3 +154,12 @@ def test_what_takes_too_much_ends(archive: Archive, query: str) -> None:
 def test_expressions_cannot_backtrack(archive: Archive) -> None:
     answer = archive.sql("SELECT regexp_matches(repeat('a', 9999), '(a*)*b')", FEW)
     assert list(answer) == [[False]]
+
+
+def test_distances_of_texts(archive: Archive) -> None:
+    tlsh = pytest.importorskip("tlsh")
+    one, other = (tlsh.hash(bytes(range(start, 256)) * 3) for start in (0, 9))
+    query = f"SELECT text_distance('{one}', 'x'), text_distance('{one}', NULL)"
+    assert list(archive.sql(query, FEW)) == [[None, None]]
+    query = f"SELECT text_distance('{one}', '{one}'), text_distance('{one}', '{other}')"
+    assert list(archive.sql(query, FEW)) == [[0, tlsh.diff(one, other)]]
