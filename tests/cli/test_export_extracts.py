@@ -1,5 +1,6 @@
 """nwx export wat and wet, as people run them."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -42,8 +43,11 @@ def records_of(path: Path) -> list[tuple[str, str, bytes]]:
         ]
 
 
+SHUT = "<html lang=fr><p>Les secrets de la carrière sont dans les livres de la bibliothèque."
+
+
 def file_of(tmp_path: Path) -> Path:
-    records = exchange("open", "<title>Slate</title><p>quarry") + exchange("shut", "<p>secret")
+    records = exchange("open", "<title>Slate</title><p>quarry") + exchange("shut", SHUT)
     return write_records(tmp_path / "a.warc.gz", records)
 
 
@@ -60,6 +64,8 @@ def test_files_without_an_archive(nwx: Nwx, tmp_path: Path) -> None:
     nwx("export", "wet", tmp_path / "texts", path)
     texts = records_of(tmp_path / "texts" / "a.warc.wet.gz")
     assert texts[1] == ("conversion", "http://a.example/open", b"Slate\nquarry")
+    packed = (tmp_path / "texts" / "a.warc.wet.gz").read_bytes()
+    assert b"WARC-Identified-Content-Language: fra\r\n" in gzip.decompress(packed)
 
 
 def test_hidden_captures_are_left_out_with_their_requests(nwx: Nwx, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import whole_file, writing
 from nwx.errors import SourceError, TimestampError
+from nwx.exports.cc_index import iso639_3
 from nwx.exports.extracted.inputs import (
     FILE_FAILURES,
     ExtractReport,
@@ -173,7 +174,8 @@ def _wet(records: VisibleRecords, name: str, handle: BinaryIO, report: ExtractRe
                 "WARC-Date": _date(record),
                 "WARC-Refers-To": to_text(get(b"warc-record-id"))
                 or f"<urn:arc:{name}:{record.offset}>",
-                _LANGUAGE: to_text(get(_LANGUAGE.lower().encode())),
+                _LANGUAGE: to_text(get(_LANGUAGE.lower().encode()))
+                or iso639_3(found.content_language),
                 "Content-Type": "text/plain",
             }
             yield "conversion", fields, text.encode("utf-8", "replace")
