@@ -16,7 +16,6 @@ from tests.web.monitored import HOSTILE_HOST, seen_crawl, seen_fetch
 from webapp import create_app
 from webapp.crawls.monitor import (
     MONITOR_CHARTS,
-    WIDE,
     Span,
     is_late,
     merged_minutes,
@@ -144,7 +143,7 @@ def test_minutes_are_merged_where_they_are_many() -> None:
 
 def test_rates_are_none_where_nothing_was_counted() -> None:
     gap = report(MinuteCounts("202603051200", pages=3), MinuteCounts("202603051205", pages=1))
-    spec = monitor_chart(gap, "fetches", Span.ALL, WIDE)
+    spec = monitor_chart(gap, "fetches", Span.ALL, 960)
     pages = [row for row in spec["data"]["values"] if row["series"] == "pages"]
     assert [(row["time"][11:16], row["value"]) for row in pages] == [
         ("12:00", 3.0),

@@ -19,7 +19,7 @@ from nwx.steering.comparison.comparison import CollectionComparison, ComparedCol
 from nwx.steering.comparison.comparison_json import AGES, ages, comparison_json
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
 from nwx.steering.comparison.quality import QualityCounts
-from webapp.explore.charts import PICTURE_WIDTH, asked_picture, with_words
+from webapp.explore.charts import asked_picture, picture_width, with_words
 from webapp.explore.page import chart_values
 from webapp.quality.labels import fault_label
 from webapp.site import parameters
@@ -167,12 +167,12 @@ def _harvest(comparison: CollectionComparison) -> Spec:
         RELEVANT.title: gettext("Relevant pages"),
         "Crawl": gettext("Crawl"),
     }
-    spec: Spec = with_words(harvest_chart(harvests, PICTURE_WIDTH, RELEVANT), words)
+    spec: Spec = with_words(harvest_chart(harvests, picture_width(), RELEVANT), words)
     return spec
 
 
 def _sized(spec: Spec, rows: list[dict[str, Any]], names: int) -> Spec:
-    return specs.sized_spec(specs.spec_with_rows(spec, rows), PICTURE_WIDTH, names)
+    return specs.sized_spec(specs.spec_with_rows(spec, rows), picture_width(), names)
 
 
 blueprint = Blueprint("comparison", __name__, url_prefix="/crawls/compare")

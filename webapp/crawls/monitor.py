@@ -18,7 +18,7 @@ from nwx.errors import TimestampError
 from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport, TypeCounts
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.timestamps import parse_timestamp, to_timestamp
-from webapp.explore.charts import asked_picture
+from webapp.explore.charts import NARROW, PICTURE_WIDTH, asked_picture, picture_width
 from webapp.explore.page import chart_values
 from webapp.site import parameters
 from webapp.site.context import archive, service
@@ -26,9 +26,6 @@ from webapp.site.question_limits import answer_search
 
 MONITOR_CHARTS = ("fetches", "bytes", "documents", "statuses", "types")
 """The names of all charts of a crawl."""
-
-WIDE, NARROW = 960, 460
-"""Widths of pictures: for a desk, and for a phone, where a wide one would be too small to read."""
 
 STATUSES_SHOWN = 20
 TYPES_SHOWN = 12
@@ -339,7 +336,9 @@ def monitor_values(report: MonitorReport) -> dict[str, Any]:
     }
 
 
-def _picture_address(monitor: MonitorView, chart: str, scheme: str, width: int = WIDE) -> str:
+def _picture_address(
+    monitor: MonitorView, chart: str, scheme: str, width: int = PICTURE_WIDTH
+) -> str:
     """Return the address of a picture, another one after each look of the monitor."""
     report = monitor.report
     return url_for(
@@ -372,7 +371,6 @@ def monitored_or_404(name: str) -> MonitorReport:
 def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
     """Return a chart of a crawl as a picture."""
     asked = asked_picture(form)
-    width = NARROW if parameters.text(request.args, "narrow", 1) else WIDE
     span = parameters.choice(request.args, "span", Span.DAY)
     if chart not in MONITOR_CHARTS:
         raise NotFound(
@@ -382,7 +380,9 @@ def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
                 choices=", ".join(MONITOR_CHARTS),
             )
         )
-    return asked.of_chart(monitor_chart(monitored_or_404(name), chart, span, width), chart)
+    return asked.of_chart(
+        monitor_chart(monitored_or_404(name), chart, span, picture_width()), chart
+    )
 
 
 def _hosts(report: MonitorReport, name: str, title: str, order: _Order) -> ListedHosts:

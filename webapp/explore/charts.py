@@ -90,6 +90,11 @@ class AskedPicture:
         return response
 
 
+def picture_width() -> int:
+    """Return the width of the picture that a request asks for."""
+    return NARROW if parameters.text(request.args, "narrow", 1) else PICTURE_WIDTH
+
+
 def asked_picture(form: str) -> AskedPicture:
     """Return the picture that a request asks for; `form` is the end of its address.
 
@@ -118,7 +123,8 @@ TITLES = {
     Chart.HEAT: lazy_gettext("Heat map"),
     Chart.TREEMAP: lazy_gettext("Treemap"),
 }
-PICTURE_WIDTH = 960
+PICTURE_WIDTH, NARROW = 960, 460
+"""Widths of pictures: for a desk, and for a phone, where a wide one would be too small to read."""
 FILLED_YEARS = 40
 _MOST_ROWS = 4_000
 _BARS_BESIDE = 40
@@ -145,7 +151,9 @@ class Drawn:
 
     def picture(self, scheme: str, form: PictureFormat) -> bytes:
         """Return a picture with a painted background; raises DrawingError."""
-        return draw_picture(self._sized(PICTURE_WIDTH), chart_looks(scheme, background=True), form)
+        return draw_picture(
+            self._sized(picture_width()), chart_looks(scheme, background=True), form
+        )
 
     def _sized(self, width: int | str) -> Spec:
         if self.kind is Chart.TREEMAP:

@@ -23,7 +23,7 @@ from nwx.searching.trends import (
 )
 from nwx.values.records import csv_lines
 from nwx.values.timestamps import Period
-from webapp.explore.charts import PICTURE_WIDTH, asked_picture
+from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values
 from webapp.search.addresses import read_question, read_selection
 from webapp.search.api import FILTER_PARAMETERS
@@ -175,7 +175,7 @@ def trends_file(form: str) -> ResponseReturnValue:
         lines = csv_lines(TREND_COLUMNS, found.rows())
         return Response("".join(lines), mimetype="text/csv", headers=headers)
     asked = asked_picture(form)
-    return asked.of_chart(_chart(_found(_queries()), _measure(), PICTURE_WIDTH), "trends")
+    return asked.of_chart(_chart(_found(_queries()), _measure(), picture_width()), "trends")
 
 
 def _measure() -> TrendMeasure:

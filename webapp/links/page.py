@@ -19,7 +19,7 @@ from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
 from nwx.values.records import csv_lines, json_array
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS
-from webapp.explore.charts import PICTURE_WIDTH, asked_picture, chart_looks, with_words
+from webapp.explore.charts import asked_picture, chart_looks, picture_width, with_words
 from webapp.explore.page import chart_values
 from webapp.search.history import year_bars
 from webapp.site import parameters
@@ -102,7 +102,7 @@ class DrawnGraph:
     def picture(self, scheme: str, form: PictureFormat) -> bytes:
         """Return a picture with a painted background; raises DrawingError."""
         looks = chart_looks(scheme, background=True)
-        return draw_picture(sized_link_graph(self.spec, PICTURE_WIDTH), looks, form)
+        return draw_picture(sized_link_graph(self.spec, picture_width()), looks, form)
 
 
 def drawn_graph(found: LinkGraph, *, by_inlinks: bool) -> DrawnGraph:

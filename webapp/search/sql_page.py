@@ -17,7 +17,7 @@ from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import NotBuiltError, QueryError, QuestionTimeoutError
 from nwx.sql.query import SqlLimits, all_columns
 from nwx.values.records import csv_line
-from webapp.explore.charts import PICTURE_WIDTH, asked_picture
+from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values
 from webapp.site import parameters
 from webapp.site.context import archive, service
@@ -150,4 +150,4 @@ def _chart(found: SqlTable) -> Spec | None:
         for row in rows
     ]
     spec = specs.spec_with_rows(specs.bars(category, value), drawn)
-    return specs.sized_spec(spec, PICTURE_WIDTH, 0 if years else len(rows))
+    return specs.sized_spec(spec, picture_width(), 0 if years else len(rows))
