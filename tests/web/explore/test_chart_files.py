@@ -1,6 +1,7 @@
 """Charts of the explorer: their axes, pictures and files."""
 
 import json
+import re
 
 import pytest
 from flask.testing import FlaskClient
@@ -119,3 +120,11 @@ def test_months_between_have_a_place_in_the_chart(client: FlaskClient) -> None:
     assert len(months) == len(set(months))
     assert len(months) >= 12 * (max(years) - min(years) - 1)
     assert months == sorted(months)
+
+
+def test_a_phone_without_scripts_gets_a_narrow_picture(client: FlaskClient) -> None:
+    widths = [
+        int(float(re.findall(r'<svg[^>]* width="([\d.]+)"', client.get(address).text)[0]))
+        for address in ("/explore/chart.svg?narrow=1", "/explore/chart.svg")
+    ]
+    assert widths == [460, 960]
