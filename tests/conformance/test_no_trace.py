@@ -29,7 +29,8 @@ from tests.conformance.trace_answers import (
     is_about_one,
     printed,
 )
-from tests.conformance.traces import COMMANDS, QUIET, ROUTES, WITHOUT_TRACES
+from tests.conformance.trace_commands import COMMANDS, QUIET
+from tests.conformance.traces import ROUTES, WITHOUT_TRACES
 from webapp import create_app
 
 ABOVE_ENGINES = True

@@ -1,12 +1,11 @@
 """Damage of every kind in every file and table of a folder is found by `nwx check`, and named."""
 
 import base64
-import gzip
 import hashlib
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,11 +21,21 @@ from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.conformance.archive import dates_of
 from tests.conformance.planted import HOME, SHOWN, Archive, fill, resource
+from tests.unit.checks.damages import (
+    Damaging,
+    flipped,
+    foreign,
+    in_database,
+    missing,
+    rewritten,
+    sql,
+    truncated,
+    without_trigger,
+)
 from tests.warc_records import http_response, warc_bytes, write_records
 
 pytestmark = pytest.mark.xdist_group("damage")
 
-Damaging = Callable[[Path], None]
 """Damages an archive in the folder `archive`, next to `quarry.warc.gz`."""
 
 BODY = SHOWN[0].split(b"\r\n\r\n", 2)[2].removesuffix(b"\r\n\r\n")
@@ -80,92 +89,6 @@ def copied(whole: Path, tmp_path: Path) -> Iterator[Archive]:
         db.commit()
     with open_engine(Settings(engine=str(folder / "archive")), read_only=True) as engine:
         yield Archive(engine, folder, folder / "triples")
-
-
-def only(folder: Path, pattern: str) -> Path:
-    """Return the largest file of a pattern."""
-    return max(folder.glob(pattern), key=lambda path: path.stat().st_size)
-
-
-def sql(statement: str, file: str = "archive.sqlite", tables: Sequence[str] = ("",)) -> Damaging:
-    """Change rows of a table of SQLite, or of several."""
-
-    def damage(folder: Path) -> None:
-        with closing(sqlite3.connect(only(folder / "archive", file))) as db:
-            db.execute("PRAGMA synchronous = OFF")
-            for table in tables:
-                assert db.execute(statement.format(table)).rowcount
-            db.commit()
-
-    return damage
-
-
-def without_trigger(statement: str) -> Damaging:
-    """Change the log of the index access, which SQLite protects."""
-
-    def damage(folder: Path) -> None:
-        for event in ("UPDATE", "DELETE"):
-            sql(f"DROP TRIGGER log_stays_{event}", "access.db")(folder)
-        sql(statement, "access.db")(folder)
-
-    return damage
-
-
-def flipped(pattern: str, share: float = 0.5) -> Damaging:
-    """Flip a bit in a file."""
-
-    def damage(folder: Path) -> None:
-        path = only(folder, pattern)
-        content = bytearray(path.read_bytes())
-        content[int(len(content) * share)] ^= 1
-        path.write_bytes(content)
-
-    return damage
-
-
-def truncated(pattern: str) -> Damaging:
-    """Cut a file in the middle."""
-
-    def damage(folder: Path) -> None:
-        path = only(folder, pattern)
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-    return damage
-
-
-def missing(pattern: str) -> Damaging:
-    """Delete a file."""
-    return lambda folder: only(folder, pattern).unlink()
-
-
-def foreign(pattern: str, other: str) -> Damaging:
-    """Put another file in the place of a file."""
-
-    def damage(folder: Path) -> None:
-        source = min(folder.glob(other), key=lambda path: path.stat().st_size)
-        shutil.copy(source, only(folder, pattern))
-
-    return damage
-
-
-def in_database(file: str, text: str) -> Damaging:
-    """Change a letter of a text that a file of SQLite stores."""
-
-    def damage(folder: Path) -> None:
-        path = folder / "archive" / file
-        content = path.read_bytes()
-        at = content.rindex(text.encode())
-        path.write_bytes(content[:at] + b"~" + content[at + 1 :])
-
-    return damage
-
-
-def rewritten(folder: Path) -> None:
-    """Store another page in the place of a record."""
-    path = folder / "quarry.warc.gz"
-    records = [gzip.compress(one, 6, mtime=0) for one in SHOWN]
-    other = resource(HOME, "2010-01-01T00:00:00Z", b"other", "text/html")
-    path.write_bytes(gzip.compress(other) + path.read_bytes()[len(records[0]) :])
 
 
 CHANGED = (
