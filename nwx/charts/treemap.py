@@ -131,6 +131,7 @@ _COLOURS = ("#3f8fc0", "#e0a030", "#7a9e3f", "#8a969a")
 _LEAST_POINT, _MOST_POINT = 40, 900
 _NARROW, _WIDE = 320, 640
 _NAME_WIDTH, _LETTER_WIDTH, _NAME_HEIGHT = 150, 6.5, 14
+_SIDE = 0.1
 _COLUMNS = {"columns": {"expr": f"width < {_WIDE} ? 2 : 6"}}
 
 GraphRow = Mapping[str, Any]
@@ -241,7 +242,12 @@ def named_points(rows: Sequence[GraphRow]) -> list[GraphRow]:
             if not any(_overlap(boxes[at], boxes[other]) for other in shown[name]):
                 shown[name].add(at)
     return [
-        {**row, "up": -radii[at] - 5, **{name: at in known for name, known in shown.items()}}
+        {
+            **row,
+            "up": -radii[at] - 5,
+            "align": _align(row),
+            **{name: at in known for name, known in shown.items()},
+        }
         for at, row in enumerate(rows)
     ]
 
@@ -250,7 +256,13 @@ def _name_box(row: GraphRow, radius: float, width: int) -> tuple[float, float, f
     """Return the middle of a name in pixels, and half of its width."""
     across, down = (part / (1 + 2 * _ROOM) for part in (width, HEIGHT))
     half = min(len(row["host"]) * _LETTER_WIDTH, _NAME_WIDTH) / 2
-    return row["x"] * across, -row["y"] * down - radius, half
+    shift = {"left": half, "right": -half}.get(_align(row), 0)
+    return row["x"] * across + shift, -row["y"] * down - radius, half
+
+
+def _align(row: GraphRow) -> str:
+    """Return where a name begins: those of points at the sides stay within the chart."""
+    return "left" if row["x"] < _SIDE else "right" if row["x"] > 1 - _SIDE else "center"
 
 
 def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
@@ -265,6 +277,7 @@ def _names(rows: Sequence[GraphRow]) -> Spec:
         "mark": {
             "type": "text",
             "dy": {"expr": "datum.up"},
+            "align": {"expr": "datum.align"},
             "fontSize": 11,
             "fontWeight": {"expr": "datum.centre ? 700 : 400"},
             "limit": _NAME_WIDTH,
