@@ -28,6 +28,14 @@ FAULT_LABELS: dict[str, tuple[LazyString, LazyString]] = {
         lazy_gettext("Original missing"),
         lazy_gettext("The resource was captured as a revisit only; its original is in no file."),
     ),
+    FaultKind.SHORT: (
+        lazy_gettext("Text cut"),
+        lazy_gettext("The page shows less than half of the text that the crawl's browser showed."),
+    ),
+    FaultKind.STATUS: (
+        lazy_gettext("Wrong status"),
+        lazy_gettext("The page was played with another status than it was captured with."),
+    ),
     FaultKind.LEAK: (
         lazy_gettext("Leak"),
         lazy_gettext("The page asked for something outside the archive; it got nothing."),

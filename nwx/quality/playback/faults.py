@@ -324,6 +324,29 @@ def _of_page(render: PageRender) -> Iterator[Fault]:
         yield Fault(FaultKind.REFUSED, render.task.url, render.status or None, _cut(problem))
 
 
+_REDIRECTS = range(300, 400)
+_LEAST_ALIKE, _LEAST_TEXT = 0.5, 200
+
+
+def wrong_status(render: PageRender, captured: int | None) -> Iterator[Fault]:
+    """Yield a fault if a page was played with another status than it was captured with."""
+    played = render.status if render.capture_timestamp else 0
+    if captured and played and captured != played and captured not in _REDIRECTS:
+        yield Fault(FaultKind.STATUS, render.task.url, played, f"captured with status {captured}")
+
+
+def short_text(render: PageRender, text: str | None, alike: float | None) -> Iterator[Fault]:
+    """Yield a fault if a page shows less than half of the text that the crawl's browser showed.
+
+    `alike` is how alike the texts are; a page that never loaded has other faults.
+    """
+    if not text or alike is None or render.problem or len(text) < _LEAST_TEXT:
+        return
+    if alike < _LEAST_ALIKE and len(render.text) < _LEAST_ALIKE * len(text):
+        detail = f"{len(render.text):,} of {len(text):,} characters"
+        yield Fault(FaultKind.SHORT, render.task.url, render.status or None, detail)
+
+
 def _far(distances: Distances) -> Iterator[Fault]:
     for far in distances.far:
         days = round(abs(far.seconds) / 86_400)

@@ -22,7 +22,9 @@ from nwx.quality.playback.faults import (
     distances,
     page_faults,
     resource_key,
+    short_text,
     suspects,
+    wrong_status,
 )
 from nwx.quality.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.records import copied
@@ -129,7 +131,9 @@ def _picture(stored: StoredRender) -> tuple[bytes, tuple[int, int]]:
     return stored.payload, (width, height)
 
 
-FLAWS = frozenset({FaultKind.LEAK, FaultKind.CONSOLE, FaultKind.FAR, FaultKind.REFUSED})
+FLAWS = frozenset(
+    {FaultKind.STATUS, FaultKind.LEAK, FaultKind.CONSOLE, FaultKind.FAR, FaultKind.REFUSED}
+)
 """Faults beside which a page may look as it should."""
 
 WEIGHTS = {"document": 5, "stylesheet": 8, "script": 4, "media": 3, "image": 2}
@@ -174,7 +178,7 @@ def _weight(types: Iterable[str]) -> int:
     return sum(WEIGHTS.get(type.lower(), 1) for type in types)
 
 
-RULES = "2"
+RULES = "3"
 """The version of the rules for faults and scores: pages are checked again where it is a new one."""
 
 FAR_SECONDS = 30 * 86_400
@@ -212,9 +216,13 @@ class PageCheck:
         ]
         originals = wanted_by_keys(self._engine, unplayed, page.timestamp)
         evidence = PageEvidence(render, crawl.info, suspected.found, statuses, apart, originals)
-        faults = page_faults(evidence)
         likeness = page_likeness(render, crawl.view, crawl.text, crawl.info)
         compared = likeness.comparison
+        faults = [
+            *wrong_status(render, page.status_code),
+            *short_text(render, crawl.text, compared.text),
+            *page_faults(evidence),
+        ]
         missing = (fault.resource for fault in faults if fault.kind == FaultKind.MISSING)
         score = copied(
             PlaybackScore,

@@ -19,6 +19,7 @@ from nwx.engine.embedded.entries.queue_rows import (
     choose_urls,
     entries_of,
     entries_where,
+    name_ports,
     queue_problems,
     write_entries,
 )
@@ -76,7 +77,11 @@ CREATE TABLE IF NOT EXISTS sender (name TEXT NOT NULL);
 """
 
 QUEUE_FORM = DatabaseForm(
-    "queue.db", _SCHEMA, (DURABLE, f"cache_size = -{16 << 10}", JOURNAL_PRAGMA)
+    "queue.db",
+    _SCHEMA,
+    (DURABLE, f"cache_size = -{16 << 10}", JOURNAL_PRAGMA),
+    format=2,
+    steps=(name_ports,),
 )
 
 

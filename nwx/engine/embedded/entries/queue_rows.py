@@ -12,6 +12,7 @@ from nwx.bulk.progress import batches
 from nwx.engine.indices.crawl_queue import LeaseLimits, LimitsOf, UrlState
 from nwx.engine.indices.queue_entries import QueueEntry
 from nwx.engine.sqlite_files import among
+from nwx.values.urls import host_with_port
 
 _CHUNK = 500
 _SELECT = (
@@ -54,12 +55,24 @@ def write_entries(
 
     Called within the transaction that read the known entries.
     """
-    queues = _HostQueues(db, new.values())
-    _write_urls(db, queues, known, new)
     before = [known[id] for id in new if id in known]
+    queues = _HostQueues(db, (*before, *new.values()))
+    _write_urls(db, queues, known, new)
     _count_states(db, before, new.values())
     _count_leases(db, before, new.values())
     _note_queues(db, queues, before, new.values())
+
+
+def name_ports(db: sqlite3.Connection) -> None:
+    """Move URLs with a port of their own from the queue of their bare host to that of the server.
+
+    Formats before 2 had one queue for all ports of a host.
+    """
+    ported = entries_where(db, "WHERE hosts.host NOT LIKE '%:%' AND url GLOB '*://*:[0-9]*'", ())
+    for some in batches(list(ported), _CHUNK):
+        known = dict(some)
+        new = {id: replace(one, host=host_with_port(one.url)) for id, one in known.items()}
+        write_entries(db, known, {id: one for id, one in new.items() if one != known[id]})
 
 
 class _HostQueues:

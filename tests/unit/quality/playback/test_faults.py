@@ -18,7 +18,9 @@ from nwx.quality.playback.faults import (
     page_faults,
     resource_faults,
     resource_key,
+    short_text,
     suspects,
+    wrong_status,
 )
 from nwx.values.render_names import FaultKind
 
@@ -219,6 +221,39 @@ def test_problems_of_the_page_have_their_kinds() -> None:
     for problem, kind in kinds.items():
         (fault,) = _faults(PageRender(TASK, problem=problem))
         assert (fault.kind, fault.resource, fault.detail) == (kind, TASK.url, problem)
+
+
+@pytest.mark.parametrize(
+    ("captured", "played", "timestamp", "kinds"),
+    [
+        (200, 404, "20240101000000", [FaultKind.STATUS]),
+        (404, 404, "20240101000000", []),
+        (301, 200, "20240101000000", []),
+        (200, 404, "", []),
+    ],
+)
+def test_another_status_than_that_of_the_capture_is_told(
+    captured: int, played: int, timestamp: str, kinds: list[str]
+) -> None:
+    render = PageRender(TASK, status=played, capture_timestamp=timestamp)
+    assert [fault.kind for fault in wrong_status(render, captured)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "alike", "problem", "count"),
+    [
+        ("x" * 400, 0.4, "", 1),
+        ("x" * 400, 0.4, "timeout", 0),
+        ("x" * 400, 0.6, "", 0),
+        ("x" * 190, 0.4, "", 0),
+        (None, None, "", 0),
+    ],
+)
+def test_a_page_with_half_of_its_text_is_cut(
+    text: str | None, alike: float | None, problem: str, count: int
+) -> None:
+    faults = list(short_text(PageRender(TASK, text="x" * 150, problem=problem), text, alike))
+    assert [fault.kind for fault in faults] == [FaultKind.SHORT] * count
 
 
 def test_a_leak_counts_once_for_each_address() -> None:

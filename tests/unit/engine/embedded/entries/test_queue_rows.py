@@ -31,3 +31,29 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: str, place: str, words: 
             db.execute(change)
         found = {(one.id, one.kind) for one in check(engine) if words in one.message}
         assert (place, "queue") in found
+
+
+def test_urls_with_a_port_leave_the_queue_of_their_bare_host(tmp_path: Path) -> None:
+    """As files of format 1 had them."""
+    urls = [f"http://a.example{port}/" for port in ("", ":8080", ":81")]
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        queue = engine.crawl_queue()
+        queue.put([UrlUpdate(url, 0.5, crawl="one") for url in urls])
+        queue.lease(1, host="a.example:81")
+    with closing(sqlite3.connect(tmp_path / "archive" / "queue.db")) as db, db:
+        (bare,) = db.execute(
+            "SELECT host_queues.num FROM host_queues JOIN hosts ON hosts.num = host_queues.host"
+            " WHERE hosts.host = 'a.example'"
+        ).fetchone()
+        db.execute("UPDATE urls SET queue = ?", (bare,))
+        db.execute("UPDATE host_queues SET given = num = ?, best = NULL", (bare,))
+        db.execute("UPDATE host_queues SET best = 0.5, first = 1 WHERE num = ?", (bare,))
+        db.execute("UPDATE hosts SET in_flight = host = 'a.example'")
+        db.execute("PRAGMA user_version = 1")
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        queue = engine.crawl_queue()
+        queue.put([UrlUpdate("http://b.example/", 0.1, crawl="one")])
+        assert list(queue.problems()) == []
+        hosts = {one.url: one.host for one in queue.scan("one")}
+        assert [hosts[url] for url in urls] == ["a.example", "a.example:8080", "a.example:81"]
+        assert [one.url for one in queue.lease(1, host="a.example:8080")] == [urls[1]]
