@@ -136,8 +136,8 @@ def _watched(site: ServedWeb, folder: Path, warcs: Path) -> Iterator[Place]:
 
 def heritrix_crawls(site: ServedWeb, folder: Path, given: argparse.Namespace) -> tuple[int, int]:
     """Return the relevant pages of a crawl by Heritrix alone, and of a steered one."""
-    delays = dict.fromkeys(("disposition__minDelayMs", "disposition__maxDelayMs"))
-    hasty = {name: str(round(given.delay * 1000)) for name in delays}
+    delay = str(round(given.delay * 1000))
+    hasty = {"disposition__minDelayMs": delay, "disposition__maxDelayMs": delay}
     with running_heritrix(folder) as heritrix:
         everywhere = folder / "everywhere.txt"
         everywhere.write_text("".join(f"{url}\n" for url in site.hosts))
