@@ -21,6 +21,8 @@ from pathlib import Path
 
 from benchmarks.local_webs import SHAPES, LocalWeb
 from benchmarks.steering_harvest import Harvest, ratio
+from nwx.engine.base import open_engine
+from nwx.settings import Settings
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import write_specification
 from tests.crawling.heritrix.server import running_heritrix, wait_until
@@ -130,6 +132,8 @@ def _watched(site: ServedWeb, folder: Path, warcs: Path) -> Iterator[Place]:
     specification = folder / "made.toml"
     specification.write_text(write_specification(site.specification(), "toml"), encoding="utf-8")
     place = Place(str(folder / "archive"), folder, {"NWX_QUEUE_TOKEN": _TOKEN})
+    with open_engine(Settings(place.engine)) as engine:
+        engine.create()  # what serves the queue may be up before the watch
     with place.started("watch", str(warcs), "--steer", str(specification), "--json"):
         yield place
 
