@@ -28,7 +28,7 @@ from nwx.engine.analyzer import tokens
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.evaluation.judgements import Judgement, qrels_of
-from nwx.evaluation.measures import DEPTH, MeasureValues, evaluations, mean_estimate
+from nwx.evaluation.workbench import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Document
 from nwx.query.question import MAX_LIMIT, Question

@@ -18,8 +18,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdxserver.loaded_lines import Loaded
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison
-    from nwx.checks.holdings import ImportedFile
-    from nwx.checks.required_files import MissingFile, NeededFile
+    from nwx.checks.holdings import ImportedFile, MissingFile, NeededFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, FurtherDigestsReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
@@ -60,7 +59,7 @@ class ArchiveIndices(ArchiveWork):
 
     def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
         """Return a stored file as `relation.requires` names it, None if it was not imported."""
-        from nwx.checks.required_files import required_file
+        from nwx.checks.holdings import required_file
 
         return required_file(self._seen(), collection, name)
 
@@ -134,13 +133,13 @@ class ArchiveIndices(ArchiveWork):
 
     def missing_files(self) -> "list[MissingFile]":
         """Return the files that WACZ files require for their revisits and the archive lacks."""
-        from nwx.checks.required_files import missing_files
+        from nwx.checks.holdings import missing_files
 
         return list(missing_files(self._seen()))
 
     def closure(self, files: Sequence[str]) -> "list[NeededFile]":
         """Return all files that files of the archive need so that their revisits play."""
-        from nwx.checks.required_files import closure
+        from nwx.checks.holdings import closure
 
         return closure(self._seen(), files)
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.engine.access.access_index import AccessChange
     from nwx.engine.access.rules import AccessRule
     from nwx.evaluation.judgements import Judgement, JudgementIndex, Qrels
-    from nwx.evaluation.measures import Agreement, Evaluation
-    from nwx.evaluation.workbench import Tuning
+    from nwx.evaluation.workbench import Agreement, Evaluation, Tuning
     from nwx.query.rankings import Ranking
     from nwx.takedown.purge import Takedown
 
@@ -196,7 +195,7 @@ class ArchiveRules(ArchiveWork):
 
     def agreement(self) -> "list[Agreement]":
         """Return how far each two judges agree on what both judged (Cohen's kappa)."""
-        from nwx.evaluation.measures import agreements
+        from nwx.evaluation.workbench import agreements
 
         return agreements(self.judgements())
 

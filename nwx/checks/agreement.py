@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
-from nwx.checks.required_files import missing_files
+from nwx.checks.holdings import missing_files
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id

@@ -127,7 +127,7 @@ _MODULES = {
     **dict.fromkeys(("judge", "evaluate", "tune"), "rankings"),
     **dict.fromkeys(("show", "quote", "cite"), "search"),
     "pictures": "render",
-    "mcp": "serve",
+    **dict.fromkeys(("mcp", "users"), "serve"),
     "add-dates": "dates",
     "add-digests": "digests",
     **dict.fromkeys(("build-facets", "kibana"), "facets"),

@@ -17,7 +17,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.files import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
-from nwx.checks.required_files import required_files
+from nwx.checks.holdings import required_files
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.exports.wacz_records import HashedFile, WaczWriter, copied_record, new_record

@@ -18,7 +18,7 @@ from nwx.values.codings import INFLATE_ERRORS, salvage
 from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
 
 # isal asks for memory of this size at once, which has to be less than what the system gives and
-# takes back each time (`nwx.bulk.process_limits`)
+# takes back each time (`nwx.bulk.resources`)
 _PIECE_BYTES = 1 << 18
 _SALVAGED_BYTES = 1 << 20
 _PROBE_BYTES = 1 << 14

@@ -49,7 +49,6 @@ TESTED_ELSEWHERE = {
     "nwx/extract/exif.py": "tests/unit/pictures/test_measures.py",
     "nwx/extract/page_fields.py": "tests/unit/extract/test_enrichers.py",
     "nwx/engine/document_dates.py": "tests/conformance/test_joined_dates.py",
-    "nwx/checks/holdings.py": "tests/cli/test_shared_import.py",
     "nwx/values/zstd.py": "tests/unit/warc/test_members.py",
     "nwx/access": "tests/unit/access/restricted/test_engine.py",
     "nwx/answers": "tests/unit/test_archive.py",

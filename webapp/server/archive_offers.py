@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nwx import Archive
-from nwx.checks.required_files import stored_name
+from nwx.checks.holdings import stored_name
 from nwx.dedup.key_store import CommandError, Keyspace
 from nwx.dedup.redis_commands import run_command
 from nwx.engine.embedded.entries.payload_keys import KeyKind

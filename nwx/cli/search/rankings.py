@@ -16,7 +16,7 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.archive import Archive
     from nwx.evaluation.judgements import Qrels
-    from nwx.evaluation.measures import Evaluation, MeanEstimate
+    from nwx.evaluation.workbench import Evaluation, MeanEstimate
     from nwx.model import Hit
 
 _RANKINGS = option.repeated(

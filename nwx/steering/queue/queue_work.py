@@ -27,7 +27,7 @@ from nwx.errors import (
     NwxError,
 )
 from nwx.settings import Settings
-from nwx.steering.adapters.heritrix_job import SeedForm, best_waiting, blacklisted, seed_file
+from nwx.steering.adapters.heritrix_feed import SeedForm, best_waiting, blacklisted, seed_file
 from nwx.steering.adapters.leases import UrlSource, archive_urls
 from nwx.steering.queue.protocol import (
     MOST_REQUEST_BYTES,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import nwx
-from nwx.checks.required_files import stored_name, unmet_requirements
+from nwx.checks.holdings import stored_name, unmet_requirements
 from nwx.errors import UsageError
 from nwx.exports import PackOptions, WaczSelection
 from nwx.model import SourceFile
