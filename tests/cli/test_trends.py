@@ -1,8 +1,8 @@
-"""nwx trends and nwx words."""
+"""nwx trends, words and changes."""
 
 from pathlib import Path
 
-from tests.cli.conftest import run_nwx
+from tests.cli.conftest import Nwx, run_nwx
 
 
 def test_queries_over_time(quarry: Path) -> None:
@@ -33,3 +33,14 @@ def test_words_of_a_selection(quarry: Path) -> None:
 
 def test_what_was_meant(quarry: Path) -> None:
     assert "did you mean" in run_nwx(quarry, "search", "quarri").err
+
+
+def test_watched_sites(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('name = "a"\nkeywords = ["b"]\n')
+    nwx("crawls", "add", tmp_path / "a.toml")
+    assert "need a SITE" in nwx("changes", "--watch", code=2).err
+    assert "is watched" in nwx("changes", "town.test", "--watch").err
+    assert nwx("changes", "--watched", "--csv").out.splitlines()[1].startswith("town.test,")
+    assert "0 pages" in nwx("changes").err
+    assert "is no longer" in nwx("changes", "town.test", "--unwatch").err
+    assert "was not" in nwx("changes", "town.test", "--unwatch").err

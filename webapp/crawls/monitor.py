@@ -15,11 +15,17 @@ from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.charts.specs import TIME, rates
 from nwx.errors import TimestampError
-from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport, TypeCounts
+from nwx.quality.monitor.report import (
+    HostCounts,
+    MinuteCounts,
+    MonitorReport,
+    TypeCounts,
+)
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.explore.charts import NARROW, PICTURE_WIDTH, asked_picture, picture_width
 from webapp.explore.page import chart_values
+from webapp.quality.labels import ALERT_NAMES
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_search
@@ -327,6 +333,7 @@ def monitor_values(report: MonitorReport) -> dict[str, Any]:
         "reload_seconds": RELOADED_SECONDS,
         "narrow": NARROW,
         "spans": tuple(Span),
+        "alert_names": ALERT_NAMES,
         **chart_values(),
         "rate_of": rate_of,
         "status_name": status_name,

@@ -7,6 +7,7 @@ from itertools import groupby
 from babel.units import format_unit
 from flask_babel import LazyString, gettext, lazy_gettext
 
+from nwx.quality.monitor.report import AlertKind
 from nwx.quality.scores import Fault, PlaybackScore
 from nwx.values.render_names import FaultKind
 from webapp.site import words
@@ -213,3 +214,15 @@ def duration(seconds: int) -> str:
 def month_words(month: str) -> str:
     """Return a month, YYYYMM, as it is written in addresses: YYYY-MM."""
     return f"{month[:4]}-{month[4:]}"
+
+
+ALERT_NAMES = {
+    AlertKind.ERRORS: lazy_gettext("errors"),
+    AlertKind.SILENT: lazy_gettext("silent"),
+    AlertKind.ROBOTS: lazy_gettext("denied by robots.txt"),
+    AlertKind.WALL: lazy_gettext("same text everywhere"),
+    AlertKind.TRAP: lazy_gettext("trap"),
+    AlertKind.RATE: lazy_gettext("slower"),
+    AlertKind.DISK: lazy_gettext("disk"),
+}
+"""The kinds of alerts of monitors."""
