@@ -1,9 +1,11 @@
 """Rankings beside each other: known items, judged queries and latency.
 
-    python -m benchmarks.relevance FILE... [--items 300] [--rankings older default] [--judged CSV]
+    python -m benchmarks.relevance FILE... [--items 200] [--rankings older default] [--judged CSV]
+        [--archive FOLDER]
 
-Three archives lack what the queries of their known items are made of: titles that one page has,
-one link to each page that others link to, or `meta` descriptions. Prints by language the mean
+The known items are pages. An archive lacks what their queries are made of: the title of a page that
+no other has, its `meta` description, or one link to it of those that name at most five URLs. It is
+kept in FOLDER, and asked again where it is there. Prints by language the mean
 reciprocal rank and the share of first places with an interval of 95 % (bootstrapped), the change
 against the first ranking, and the time that a search takes. Then the measures of the judged
 queries (`benchmarks/judgements.csv`: query, URL, grade by language) on the whole archive.
@@ -11,12 +13,14 @@ queries (`benchmarks/judgements.csv`: query, URL, grade by language) on the whol
 
 import argparse
 import csv
+import json
 import random
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +34,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.evaluation.judgements import Judgement, qrels_of
 from nwx.evaluation.workbench import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.importing import ImportOptions, import_files
+from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Document
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.query.rankings import BUILT_IN, Ranking
@@ -47,46 +52,77 @@ def main() -> None:
     """Build the archives without the items, and print how well they are found."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("files", nargs="+", type=Path)
-    options.add_argument("--items", type=int, default=300)
+    options.add_argument("--items", type=int, default=200)
     options.add_argument("--rankings", nargs="+", default=["older", "default"])
     options.add_argument("--judged", type=Path, default=_JUDGED)
+    options.add_argument("--archive", type=Path)
     given = options.parse_args()
     rankings = {name: BUILT_IN[name] for name in given.rankings}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.archive or Path(temporary)
+        if not (folder / "items.json").exists():
+            _build(folder, given.files, given.items)
+        drawn = json.loads((folder / "items.json").read_text("utf-8"))
+        with EmbeddedEngine(folder / "without", read_only=True) as engine:
+            for name, items in drawn["items"].items():
+                chosen = [Item(*one) for one in items]
+                compare(name, engine, chosen, drawn["languages"], rankings)
+        with EmbeddedEngine(folder / "whole", read_only=True) as engine:
+            print_judged(engine, given.judged, rankings)
+
+
+def _build(folder: Path, files: Sequence[Path], most: int) -> None:
+    """Write an archive of files, one without what items are asked by, and the items."""
     chance = random.Random(1)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedEngine(Path(folder) / "whole") as engine,
-    ):
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = Settings(str(folder / "whole"))
+    with EmbeddedEngine(folder / "whole") as engine:
         engine.create()
-        settings = Settings(str(Path(folder) / "whole"))
-        import_files(engine, settings, expand(map(str, given.files)), ImportOptions())
+        import_files(engine, settings, expand(map(str, files)), ImportOptions())
         engine.refresh()
-        language = {
-            one.capture.urlkey: one.extract.content_language or "?" for one in documents(engine)
-        }
-        sets = {
-            "titles": _drawn(engine, lambda one: one.extract.title, chance),
-            "anchors": drawn_items(documents(engine), 5, chance),
-            "descriptions": _drawn(engine, lambda one: one.extract.description, chance),
-        }
-        for name, items in sets.items():
-            chosen = items[: given.items]
-            place = Path(folder) / name
-            left_out = chosen if name == "anchors" else ()
-            copy_without(_without(name, documents(engine)), engine, left_out, place)
-            compare(name, place, chosen, language, rankings)
-        print_judged(engine, given.judged, rankings)
-
-
-def _drawn(engine: Engine, of: Callable[[Document], str], chance: random.Random) -> list[Item]:
-    """Return the texts of pages that one URL has, in any order, cut to some words."""
-    pages = [
-        one
-        for one in documents(engine)
-        if not is_below_pages(
-            one.capture.content_type_norm, one.capture.status_code, one.extract.problems
+        invert_links(
+            engine, partial(EmbeddedEngine, folder / "whole", read_only=True), InlinkBuildOptions()
         )
-    ]
+        pages = {one.capture.urlkey: one for one in documents(engine) if _is_page(one)}
+        sets = {
+            "titles": _drawn(pages.values(), lambda one: one.extract.title, chance),
+            "descriptions": _drawn(pages.values(), lambda one: one.extract.description, chance),
+            "anchors": [
+                item for item in drawn_items(documents(engine), 5, chance) if item.target in pages
+            ],
+        }
+        taken: set[str] = set()
+        for name, items in sets.items():  # what one set lacks is there for the others
+            sets[name] = [item for item in items if item.target not in taken][:most]
+            taken |= {item.target for item in sets[name]}
+        lacking = {name: {item.target for item in items} for name, items in sets.items()}
+        found = (_without(lacking, one) for one in documents(engine))
+        copy_without(found, engine, sets["anchors"], folder / "without")
+    written = {
+        "items": {name: list(map(astuple, items)) for name, items in sets.items()},
+        "languages": {key: one.extract.content_language or "?" for key, one in pages.items()},
+    }
+    (folder / "items.json").write_text(json.dumps(written), "utf-8")
+
+
+def _is_page(one: Document) -> bool:
+    capture = one.capture
+    return not is_below_pages(capture.content_type_norm, capture.status_code, one.extract.problems)
+
+
+def _without(lacking: Mapping[str, set[str]], one: Document) -> Document:
+    extract = one.extract
+    if one.capture.urlkey in lacking["titles"]:
+        extract = replace(extract, title="")
+    if one.capture.urlkey in lacking["descriptions"]:
+        extract = replace(extract, description="")
+    return replace(one, extract=extract)
+
+
+def _drawn(
+    pages: Iterable[Document], of: Callable[[Document], str], chance: random.Random
+) -> list[Item]:
+    """Return the texts of pages that one URL has, in any order, cut to some words."""
     texts = {(one.capture.urlkey, _cut(of(one))) for one in pages}
     counts = Counter(text for _, text in texts)
     usable = [Item(*one) for one in sorted(texts) if one[1] and counts[one[1]] == 1]
@@ -98,20 +134,9 @@ def _cut(text: str) -> str:
     return " ".join(tokens(text)[:_DESCRIPTION_WORDS])
 
 
-def _without(name: str, found: Iterable[Document]) -> Iterator[Document]:
-    for one in found:
-        match name:
-            case "titles":
-                yield replace(one, extract=replace(one.extract, title=""))
-            case "descriptions":
-                yield replace(one, extract=replace(one.extract, description=""))
-            case _:
-                yield one
-
-
 def compare(
     name: str,
-    place: Path,
+    engine: Engine,
     items: Sequence[Item],
     language: Mapping[str, str],
     rankings: Mapping[str, Ranking],
@@ -122,13 +147,12 @@ def compare(
         groups["all"].append(number)
         groups[language.get(item.target, "?")].append(number)
     found: dict[str, tuple[MeasureValues, MeasureValues]] = {}
-    with EmbeddedEngine(place, read_only=True) as engine:
-        for item in items:  # what is read for the first time is slower, whoever asks first
-            _first_page(engine, item, Ranking())
-        for title, ranking in rankings.items():
-            ranks = np.array([_rank(engine, item, ranking) for item in items])
-            times = np.array([_first_page(engine, item, ranking) for item in items])
-            found[title] = ranks, times
+    for item in items:  # what is read for the first time is slower, whoever asks first
+        _first_page(engine, item, Ranking())
+    for title, ranking in rankings.items():
+        ranks = np.array([_rank(engine, item, ranking) for item in items])
+        times = np.array([_first_page(engine, item, ranking) for item in items])
+        found[title] = ranks, times
     base, usual = (np.array(one) for one in next(iter(found.values())))
     for title, (ranks, times) in found.items():
         for group, numbers in groups.items():

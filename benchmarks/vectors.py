@@ -1,8 +1,10 @@
 """Search by meaning: recall, bytes a passage, and the time of hybrid searches.
 
-    python -m benchmarks.vectors TEXTS [--documents 100000] [--archive FOLDER] [--questions 200]
+    python -m benchmarks.vectors [--texts FILE] [--documents 100000] [--archive FOLDER]
+        [--questions 200]
 
-TEXTS is a file with a text of a document in each line (UTF-8). Prints how many of the ten nearest
+FILE has the text of a document in each line (UTF-8); without it texts are made of the words of the
+model, each about a few subjects. Prints how many of the ten nearest
 passages by exact comparison the index finds as searches ask it: of the vectors that it holds, and
 of the model's own with all dimensions; the bytes of the index; and what searches take by words,
 meaning and both.
@@ -12,7 +14,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
@@ -37,12 +39,15 @@ _WORDS = 3
 def main() -> None:
     """Make or open an archive, and print the figures."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("texts", type=Path)
+    options.add_argument("--texts", type=Path)
     options.add_argument("--documents", type=int, default=100_000)
     options.add_argument("--archive", default="")
     options.add_argument("--questions", type=int, default=200)
     given = options.parse_args()
-    texts = given.texts.read_text("utf-8").splitlines()[: given.documents]
+    if given.texts:
+        texts = given.texts.read_text("utf-8").splitlines()[: given.documents]
+    else:
+        texts = _made_texts(given.documents)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(given.archive or f"{folder}/archive")
         with open_engine(settings) as engine:
@@ -60,6 +65,30 @@ def main() -> None:
             questions = _questions(texts, given.questions)
             _print_recall(engine, questions)
             _print_times(engine, settings, questions)
+
+
+def _made_texts(count: int) -> list[str]:
+    """Return texts of 2 to 6 passages: frequent words, and words of two subjects of 300."""
+    chance = Random(29)
+    vocabulary = wordllama.WordLlama.load(
+        cache_dir=Path(wordllama.__file__).parent, disable_download=True
+    ).tokenizer.get_vocab()
+    pieces = sorted(piece for piece in vocabulary if piece[0] == "\u2581")  # begins a word
+    known = [piece[1:] for piece in pieces if piece[1:].isalpha() and piece[1:].islower()]
+    words = [one for one in known if one.isascii() and len(one) > 2]
+    chance.shuffle(words)
+    frequent = words[:2_000]
+    weights = list(accumulate(1 / rank for rank in range(1, len(frequent) + 1)))
+    subjects = [chance.sample(words, 60) for _ in range(300)]
+    texts = []
+    for _ in range(count):
+        size = chance.randint(180, 540)
+        own = [*chance.choice(subjects), *chance.choice(subjects), *chance.sample(words, 20)]
+        drawn = chance.choices(frequent, cum_weights=weights, k=size // 2)
+        drawn += chance.choices(own, k=size - size // 2)
+        chance.shuffle(drawn)
+        texts.append(" ".join(drawn))
+    return texts
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Batch]:
@@ -100,7 +129,7 @@ def _print_recall(engine: Engine, questions: Sequence[str]) -> None:
         began = time.perf_counter()
         near = index.nearest(vector, FEW_PASSAGES)[:_TEN]
         took.append(1_000 * (time.perf_counter() - began))
-        found = [places[one.document, one.start] for one in near]
+        found = [places[one.document, one.span[0]] for one in near]
         of_held += _as_near(cosines(vector, held), found)
         of_whole += _as_near(whole @ model.embed([question], norm=True)[0], found)
     most = _TEN * len(questions)

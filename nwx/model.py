@@ -276,7 +276,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """Parts of a hit's score: the higher of `text` and `anchor`, times `inlink_factor`.
+    """Parts of a score: the higher of `text` and `anchor` with a part of the lower, times a factor.
 
     `text` is the score of its own words, `anchor` the weighted one of the anchor texts of links to
     it; 0 without a match. `inlink_factor` depends on the number of linking domains.

@@ -83,12 +83,14 @@ class RankingSettings:
     """Weights of links in the order of results (`nwx.engine.inlinks.anchor_scores`).
 
     The score of anchor texts is multiplied by `anchor_weight`, as a title's is by 3; at 0 anchors
-    find nothing and do not count. A page's score is multiplied by 1 + `inlink_weight` * log10(1 +
+    find nothing and do not count. Where words match too, the part `lower` of the lower score is
+    added to the higher. A page's score is multiplied by 1 + `inlink_weight` * log10(1 +
     linking domains). With both at 0 links do not affect the order.
     """
 
     anchor_weight: float = 2.0
     inlink_weight: float = 0.1
+    lower: float = 0.5
 
     @property
     def are_set(self) -> bool:

@@ -13,6 +13,7 @@ from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, Se
 
 if TYPE_CHECKING:
     from nwx.engine.indices.vector_index import VectorIndex
+    from nwx.engine.near_search import NearPassages
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
 
@@ -40,6 +41,15 @@ class DocumentIndex(ABC):
         that only this filter leaves out. Raises WindowError beyond RESULT_WINDOW, and the errors of
         `nwx.query.question.resolve`; QueryError also if the engine cannot compile the query.
         """
+
+    def search_near(self, question: "Question", near: "NearPassages") -> SearchResult:
+        """Answer a question by the documents of passages, or by these and by words.
+
+        Filters, dates and rules hold, words need not match.
+        """
+        from nwx.engine.near_search import search_near_ids
+
+        return search_near_ids(self, question, near)
 
     def search_state(self) -> str:
         """Return a text that stays the same as long as each question finds the same.

@@ -26,7 +26,8 @@ class SearchBy(StrEnum):
 class Ranking:
     """Weights of the fields of a word, of links, and of words that stand next to each other.
 
-    `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). `phrase`
+    `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). Of the
+    scores of words and of anchors the higher counts, and the part `lower` of the other. `phrase`
     weighs the first words of a query where two neighbours stand next to each other. What is no page
     (files, errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where
     no document has all words of a query, those with most of them are found, unless `most_words` is
@@ -39,6 +40,7 @@ class Ranking:
     url: float = 3.0
     anchors: float | None = None
     inlinks: float | None = None
+    lower: float = 0.5
     phrase: float = 0.5
     below_pages: float = 0.01
     most_words: float = 1.0
@@ -59,6 +61,7 @@ class Ranking:
         return RankingSettings(
             usual.anchor_weight if self.anchors is None else self.anchors,
             usual.inlink_weight if self.inlinks is None else self.inlinks,
+            self.lower,
         )
 
     def weights(self) -> dict[str, float]:
@@ -78,7 +81,7 @@ class Ranking:
 
 DEFAULT = Ranking()
 
-OLDER = Ranking(url=1.0, phrase=0.0, most_words=0.0, name="older")
+OLDER = Ranking(url=1.0, lower=0.0, phrase=0.0, most_words=0.0, name="older")
 """The weights that were fixed before rankings had names."""
 
 BUILT_IN: Mapping[str, Ranking] = {"default": DEFAULT, "older": OLDER}

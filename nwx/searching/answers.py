@@ -283,5 +283,5 @@ def score_words(hit: Hit) -> str:
     domains = f"{parts.linking_domains:,} linking {'domain' if one else 'domains'}"
     return (
         f"score {hit.score:.2f} = the higher of text {parts.text:.2f} and anchors "
-        f"{parts.anchor:.2f}, × {parts.inlink_factor:.3f} for {domains}"
+        f"{parts.anchor:.2f}, with a part of the lower, × {parts.inlink_factor:.3f} for {domains}"
     )

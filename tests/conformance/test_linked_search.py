@@ -151,14 +151,17 @@ def test_a_document_found_by_links_alone_says_so(linked: Engine) -> None:
     assert [one.found_by_links for one in dated] == [None, FoundByLinks("Annual report 2009", 3)]
 
 
-def test_the_score_is_the_higher_of_two_times_a_factor(linked: Engine) -> None:
+def test_the_score_is_the_higher_of_two_with_half_of_the_lower_times_a_factor(
+    linked: Engine,
+) -> None:
     for query in ("quarry", "museum", "annual", "anchor:museum", "title:quarry"):
         found = search(linked, parse_query(query)).hits
         assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
         for hit in found:
             parts = hit.score_parts
             assert parts is not None
-            expected = max(parts.text, parts.anchor) * parts.inlink_factor
+            both = parts.text, parts.anchor
+            expected = (max(both) + 0.5 * min(both)) * parts.inlink_factor
             assert hit.score == pytest.approx(expected, rel=1e-3)
 
 

@@ -45,6 +45,9 @@ from nwx.values.urlkeys import urlkey, with_scheme
 
 if TYPE_CHECKING:
     from nwx.engine.indices.vector_index import VectorIndex
+    from nwx.engine.near_search import NearPassages
+    from nwx.model import SearchResult
+    from nwx.query.question import Question
 
 
 class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
@@ -188,6 +191,10 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     def picture_index(self) -> RestrictedPictureIndex:
         """Return the visible images with what visible pages say of them."""
         return RestrictedPictureIndex(self._engine, self, self._hidden.current)
+
+    def search_near(self, question: "Question", near: "NearPassages") -> "SearchResult":
+        """Answer a question from those visible documents that are near to it."""
+        return self._engine.search_near(replace(question, hidden=self._hidden.current()), near)
 
     def vector_index(self) -> "VectorIndex":
         """Return the passages, those of hidden documents too: a search decides what is shown."""

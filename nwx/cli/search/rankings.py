@@ -38,7 +38,8 @@ def rankings_command(
 ) -> None:
     """List the rankings of results by name, or store one.
 
-    Weights are title, headings, text, url, anchors, inlinks, phrase, below_pages
+    Weights are title, headings, text, url, anchors, inlinks, lower, phrase,
+    below_pages
     and most_words (0 or 1). Those that are not given are as by default.
     `nwx search --ranking NAME` orders results by it.
     """

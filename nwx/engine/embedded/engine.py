@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
     from nwx.engine.embedded.writer import ArchiveWriter, EmbeddedPurger
+    from nwx.engine.near_search import NearPassages
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
@@ -212,6 +213,10 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
     def search(self, question: "Question") -> "SearchResult":
         with self._folder.our_errors():
             return self._searches.search(self.widened(question))
+
+    def search_near(self, question: "Question", near: "NearPassages") -> "SearchResult":
+        with self._folder.our_errors():
+            return self._searches.search_near(self.widened(question), near)
 
     def search_state(self) -> str:
         with self._folder.our_errors():

@@ -179,11 +179,13 @@ class LinkedSearch:
         nums: Ints,
         groups: Ints | None,
         wanted: int,
+        texts_of: Callable[[Ints], Mapping[int, float]],
     ) -> list[OrderedHits]:
         """Return the first hits by their scores, including hits found by anchors.
 
         `listed` are the first hits by their own words, one per group, at least FACTOR_WINDOW of
-        them if that many exist. `nums` are all documents of the result.
+        them if that many exist. `nums` are all documents of the result; `texts_of` gives the scores
+        of further ones by their words.
         """
         own = np.array([one.num for one in listed], dtype=np.int64)
         further = self._further(found, own, nums)
@@ -191,13 +193,21 @@ class LinkedSearch:
         texts = np.zeros(len(every))
         texts[: len(own)] = [one.score for one in listed]
         targets = self._documents.targets[every]
-        scores = np.maximum(texts, self._anchor_scores(found, every))
+        anchors = self._anchor_scores(found, every)
+        lower = min(1.0, self._ranking.lower)
+        if lower and len(further):
+            best = len(own) + np.argsort(-anchors[len(own) :], kind="stable")[:_AT_ONCE]
+            scored = self._weighted(texts_of(every[best]))
+            texts[best] = [scored.get(num, 0.0) for num in every[best].tolist()]
+        scores = np.maximum(texts, anchors) + lower * np.minimum(texts, anchors)
         first = _firsts(every, groups, _in_order(columns, every, scores))
         window = first[:FACTOR_WINDOW]
         scores[window] *= self._ranking.factors(targets[window])
         window = window[np.argsort(-scores[window], kind="stable")]
         shown = np.concatenate([window, first[FACTOR_WINDOW:]])[:wanted]
-        self._texts = dict(zip(every[: len(own)].tolist(), texts.tolist(), strict=False))
+        self._texts = {
+            num: text for num, text in zip(every.tolist(), texts.tolist(), strict=True) if text
+        }
         known = {one.num: one.address for one in listed}
         return [
             OrderedHits(num, score, known.get(num))
@@ -255,10 +265,8 @@ class LinkedSearch:
         targets = self._documents.targets[np.array(nums, dtype=np.int64)]
         anchors = self._anchor_scores(found, np.array(nums, dtype=np.int64))
         texts = self._texts
-        listed = np.array([num for num in nums if num not in texts], dtype=np.int64)
-        if unknown := listed[_among(listed, by_words)].tolist():
-            scored = {} if query is None else _text_scores(view, query, unknown)
-            texts = texts | self._weighted(scored)
+        unknown = np.array([num for num in nums if num not in texts], dtype=np.int64)
+        texts = texts | self._weighted(own_scores(view, query, by_words, unknown))
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
         columns = (one.tolist() for one in (targets, anchors, factors, domains))
         return {
@@ -319,9 +327,12 @@ def _among(nums: Ints, others: Ints) -> Bools:
     return found
 
 
-def _text_scores(view: ArchiveView, query: Query, nums: Sequence[int]) -> dict[int, float]:
-    """Return the scores of the documents that match by their own words."""
-    if not nums:
+def own_scores(
+    view: ArchiveView, query: Query | None, by_words: Ints, asked: Ints
+) -> dict[int, float]:
+    """Return the scores of those of some documents that match by their own words."""
+    nums = asked[_among(asked, by_words)].tolist()
+    if not nums or query is None:
         return {}
     inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
     hits = view.searcher.search(all_of([query, inside]), len(nums), count=False).hits

@@ -24,12 +24,51 @@ class DocumentPassages:
 
 
 class FoundPassage(NamedTuple):
-    """A passage near to a vector; `score` is the cosine of both, 1 for the same meaning."""
+    """A passage near to a vector; `score` is the cosine of both, 1 for the same meaning.
+
+    It is one of the `spans` of a document, which are unpacked when they are needed.
+    """
 
     document: str
-    start: int
-    end: int
     score: float
+    number: int
+    spans: bytes
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and last+1 character."""
+        return unpacked_spans(self.spans)[self.number]
+
+
+def packed_spans(spans: Sequence[tuple[int, int]]) -> bytes:
+    """Return spans as the gaps and lengths of passages, in steps of 7 bits."""
+    numbers, last = [], 0
+    for start, end in spans:
+        numbers += [start - last, end - start]
+        last = end
+    packed = bytearray()
+    for number in numbers:
+        while number >= 0x80:
+            packed.append(number & 0x7F | 0x80)
+            number >>= 7
+        packed.append(number)
+    return bytes(packed)
+
+
+def unpacked_spans(packed: bytes) -> tuple[tuple[int, int], ...]:
+    """Return the spans that were packed."""
+    numbers, number, shift = [], 0, 0
+    for byte in packed:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            numbers.append(number)
+            number = shift = 0
+    spans, last = [], 0
+    for gap, length in zip(numbers[::2], numbers[1::2], strict=True):
+        spans.append((last + gap, last + gap + length))
+        last += gap + length
+    return tuple(spans)
 
 
 class VectorIndex(ABC):
@@ -107,6 +146,6 @@ def passage_entries(document: DocumentPassages) -> Iterator[IndexEntry]:
 def best_of_documents(passages: Iterable[FoundPassage]) -> list[FoundPassage]:
     """Return the nearest passage of each document, the nearest first; ties by id."""
     best: dict[str, FoundPassage] = {}
-    for one in sorted(passages, key=lambda one: (-one.score, one.document, one.start)):
+    for one in sorted(passages, key=lambda one: (-one.score, one.document, one.number)):
         best.setdefault(one.document, one)
     return list(best.values())

@@ -1,8 +1,8 @@
 """Links in search: query words looked up in anchor texts, and link weights in the ranking.
 
 A hit's score is the higher of two: the score of its own words, and the score of the anchor
-texts of its inlinks, times a weight. It is multiplied by 1 + weight * log10(1 + linking
-domains), for the first FACTOR_WINDOW hits.
+texts of its inlinks, times a weight; a part of the lower is added. It is multiplied by 1 + weight *
+log10(1 + linking domains), for the first FACTOR_WINDOW hits.
 """
 
 import math
@@ -269,6 +269,11 @@ class LinkRanking:
         self.table = table
         self._weights = weights
         self._words = None if table is None else AnchorWords(table)
+
+    @property
+    def lower(self) -> float:
+        """The part of the lower score, of words and of anchors, that counts."""
+        return self._weights.lower
 
     @property
     def ranks(self) -> bool:

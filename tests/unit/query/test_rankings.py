@@ -25,7 +25,7 @@ def test_most_words_are_asked_for_where_all_must_match() -> None:
 def test_links_weigh_as_the_settings_say_unless_a_ranking_does() -> None:
     usual = RankingSettings(4.0, 0.5)
     assert DEFAULT.links(usual) == usual
-    assert Ranking(anchors=1.0, inlinks=0.0).links(usual) == RankingSettings(1.0, 0.0)
+    assert Ranking(anchors=1.0, inlinks=0.0).links(usual) == RankingSettings(1.0, 0.0, 0.5)
 
 
 def test_unknown_and_wild_weights_are_refused() -> None:

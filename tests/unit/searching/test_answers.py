@@ -119,7 +119,8 @@ def test_what_a_score_is_made_of() -> None:
     assert score_words(LINKED_HIT) == ""
     made = replace(LINKED_HIT, score_parts=ScoreParts(12.0, 3.5, 1.03, 1))
     assert score_words(made) == (
-        "score 12.36 = the higher of text 12.00 and anchors 3.50, × 1.030 for 1 linking domain"
+        "score 12.36 = the higher of text 12.00 and anchors 3.50, with a part of the lower, "
+        "× 1.030 for 1 linking domain"
     )
     made = replace(LINKED_HIT, score_parts=ScoreParts(12.0, 3.5, 1.03, 1_000))
     assert score_words(made).endswith("for 1,000 linking domains")

@@ -40,9 +40,17 @@ from nwx.values.timestamps import Period, TrendPoint
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _KEPT = 8
+_ID_DIGITS = 16
+"""The hexadecimal digits of an id that `id_start` is made of."""
+
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 Others = Callable[[int, dict[str, int]], Sequence[Seen]]
 """What reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
+
+
+def id_start_of(id: str) -> int:
+    """Return the beginning of an id, as columns have it."""
+    return int(id[:_ID_DIGITS], 16) >> 1
 
 
 class DocumentColumns:
@@ -114,6 +122,20 @@ class DocumentColumns:
     def id_start(self) -> Ints:
         """What orders documents as their ids do."""
         return self.stored.documents["id_start"]
+
+    @cached_property
+    def _by_id(self) -> Ints:
+        return np.argsort(self.id_start, kind="stable")
+
+    def nums_of(self, ids: Sequence[str]) -> Ints:
+        """Return the numbers of documents by their ids, -1 for those that do not exist."""
+        if not ids or not self.size:
+            return np.full(len(ids), -1, dtype=np.int64)
+        written = "".join(id[:_ID_DIGITS] for id in ids)
+        starts = (np.frombuffer(bytes.fromhex(written), ">u8") >> np.uint64(1)).astype(np.int64)
+        places = np.searchsorted(self.id_start, starts, side="right", sorter=self._by_id) - 1
+        nums: Ints = self._by_id[places]
+        return np.where((self.id_start[nums] == starts) & self.is_document[nums], nums, -1)
 
     def codes(self, facet: str) -> Ints:
         """Return the codes of a facet's values, or of sets of them."""

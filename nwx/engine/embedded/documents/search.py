@@ -20,6 +20,7 @@ from nwx.engine.embedded.documents.counts import (
     read_facets,
 )
 from nwx.engine.embedded.documents.groups import Folds
+from nwx.engine.embedded.documents.hits import hit_of, read_hits
 from nwx.engine.embedded.documents.order import (
     OrderedHits,
     Step,
@@ -36,13 +37,13 @@ from nwx.engine.embedded.linked_search import (
     DocumentJoin,
     LinkedSearch,
     joined,
+    own_scores,
     rank_weights,
     scored_among,
 )
-from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
-from nwx.engine.snippets import Highlighter, Piece
+from nwx.engine.near_search import NearPassages
 from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition
@@ -56,7 +57,7 @@ _FAR_BELOW = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundDocuments:
     """Documents that a plan finds: a query that covers them, and their numbers.
 
     `bonus` finds those of a higher score. `allowed` restricts the query if it finds more; it
@@ -91,6 +92,12 @@ class DocumentSearches:
         """Answer a question, as `Engine.search` does."""
         return search_documents(*self._searched(self._views.view(), question), question)
 
+    def search_near(self, question: Question, near: NearPassages) -> SearchResult:
+        """Answer a question by meaning, as `Engine.search_near` does."""
+        from nwx.engine.embedded.documents.near import near_documents
+
+        return near_documents(*self._searched(self._views.view(), question), question, near)
+
     def search_state(self) -> str:
         """Return a text that stays the same as long as each question finds the same."""
         return self._searched(self._views.view(), Question())[1].state
@@ -123,13 +130,13 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
     started = time.perf_counter()
     check_window(question)
     plan = plan_search(question)
-    found = _find(view, plan, links, scores=question.sort in BY_SCORE)
+    found = documents_found(view, plan, links, scores=question.sort in BY_SCORE)
     folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
     if question.offset < total and question.limit:
-        page = _first(view, plan, found, links, folds)[question.offset : plan.wanted]
-    hits = _hits(view, plan, page, found.nums, folds)
+        page = first_hits(view, plan, found, links, folds)[question.offset : plan.wanted]
+    hits = read_hits(view, plan, page, found.nums, folds)
     return SearchResult(
         total=Total(total),
         documents=Total(len(found.nums)),
@@ -142,7 +149,7 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
 def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> Iterator[Hit]:
     """Stream every hit, as `Engine.scroll` does."""
     plan = plan_search(question)
-    found = _find(view, plan, links)
+    found = documents_found(view, plan, links)
     nums = iter(found.nums.tolist())
     while chunk := list(islice(nums, _SCROLL_CHUNK)):
         current_work().check()
@@ -156,7 +163,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
             weights = rank_weights(view, question)[numbers]
         for num, weight, (score, address) in zip(numbers, weights.tolist(), hits, strict=True):
             score *= weight
-            yield _hit(
+            yield hit_of(
                 view.columns,
                 OrderedHits(num, score),
                 tantivy_index.head_of(view.searcher.doc(address)),
@@ -168,14 +175,19 @@ def trend_of_documents(
 ) -> list[TrendPoint]:
     """Return when documents were captured, as `Engine.trends` does."""
     plan = plan_search(question)
-    found = _find(view, plan, links, scores=False)
+    found = documents_found(view, plan, links, scores=False)
     return view.columns.trend(found.nums, period, plan.dates or DateCondition())
 
 
-def _find(
-    view: ArchiveView, plan: SearchPlan, links: LinkedSearch, *, scores: bool = True
-) -> _Found:
-    """Return the documents of a plan, from tantivy and the columns."""
+def documents_found(
+    view: ArchiveView,
+    plan: SearchPlan,
+    links: LinkedSearch,
+    *,
+    scores: bool = True,
+    within: Ints | None = None,
+) -> FoundDocuments:
+    """Return the documents of a plan, or those among some, from tantivy and the columns."""
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     exact = compile_node(plan.text, replace(known, scored=False))
     ranked, bonus = exact, None
@@ -183,7 +195,8 @@ def _find(
         ranked = compile_node(plan.text, known)
         bonus = compile_node(Bool(should=plan.bonus), known) if plan.bonus else None
     filters = [values_query(name, values) for name, values in plan.filters.items()]
-    by_words = _filtered(view.columns, view.matching(plan.text, exact), plan)
+    matching = view.matching(plan.text, exact) if within is None else within
+    by_words = _filtered(view.columns, matching, plan)
     anchors = links.found(plan.tree)
     nums = by_words
     if anchors is not None:
@@ -203,7 +216,7 @@ def _find(
     query = all_of([ranked, *filters])
     if bonus is not None:
         query = Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)])
-    return _Found(known, query, bonus, filters, numbers, allowed, anchors, by_words)
+    return FoundDocuments(known, query, bonus, filters, numbers, allowed, anchors, by_words)
 
 
 def _both(one: Bools | None, other: Bools | None) -> Bools | None:
@@ -285,9 +298,14 @@ def _own_shown(view: ArchiveView, query: Query) -> Query:
     return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
 
 
-def _first(
-    view: ArchiveView, plan: SearchPlan, found: _Found, links: LinkedSearch, folds: Folds | None
+def first_hits(
+    view: ArchiveView,
+    plan: SearchPlan,
+    found: FoundDocuments,
+    links: LinkedSearch,
+    folds: Folds | None,
 ) -> list[OrderedHits]:
+    """Return the first documents of a plan in its order, one of each fold."""
     groups, wanted = None if folds is None else folds.groups, plan.wanted
     sort = plan.question.sort
     if sort is Sort.INLINKS:
@@ -303,11 +321,12 @@ def _first(
         listed = [replace(one, score=0.0) for one in listed]
     if not links.ranks:
         return listed
-    return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted)
+    texts_of = partial(own_scores, view, found.query if plan.is_scored else None, found.by_words)
+    return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted, texts_of)
 
 
 def _by_score(
-    view: ArchiveView, plan: SearchPlan, found: _Found, groups: Ints | None, most: int
+    view: ArchiveView, plan: SearchPlan, found: FoundDocuments, groups: Ints | None, most: int
 ) -> list[OrderedHits]:
     """Return the first hits by score; with pages first, what ranks below is looked for apart."""
     if not plan.pages_first:
@@ -325,7 +344,9 @@ def _by_score(
     return firsts(sorted(listed, key=lambda one: -one.score), groups, most)
 
 
-def _steps(view: ArchiveView, plan: SearchPlan, found: _Found, *further: Query) -> list[Step]:
+def _steps(
+    view: ArchiveView, plan: SearchPlan, found: FoundDocuments, *further: Query
+) -> list[Step]:
     first = None
     if found.bonus is not None:
         first = all_of([found.query, Query.const_score_query(found.bonus, 0.0), *further])
@@ -333,7 +354,7 @@ def _steps(view: ArchiveView, plan: SearchPlan, found: _Found, *further: Query) 
     return list(steps(plan.text, filters, view.searcher, len(found.nums), weights, first))
 
 
-def _is_ranked(plan: SearchPlan, found: _Found) -> bool:
+def _is_ranked(plan: SearchPlan, found: FoundDocuments) -> bool:
     is_scored = plan.is_scored or found.anchors is not None
     return plan.question.sort in BY_SCORE and is_scored
 
@@ -341,7 +362,7 @@ def _is_ranked(plan: SearchPlan, found: _Found) -> bool:
 def _with_link_parts(
     view: ArchiveView,
     plan: SearchPlan,
-    found: _Found,
+    found: FoundDocuments,
     links: LinkedSearch,
     page: Sequence[OrderedHits],
     hits: Iterator[tuple[int, Hit]],
@@ -360,40 +381,3 @@ def _with_link_parts(
         )
         for num, hit in hits
     )
-
-
-def _hits(
-    view: ArchiveView,
-    plan: SearchPlan,
-    page: Sequence[OrderedHits],
-    nums: Ints,
-    folds: Folds | None,
-) -> Iterator[tuple[int, Hit]]:
-    unplaced = [one.num for one in page if one.address is None]
-    addresses = tantivy_index.addresses(view.searcher, unplaced)
-    versions = {} if folds is None else folds.versions([one.num for one in page], nums)
-    highlighter = Highlighter(plan.tree) if plan.question.snippets else None
-    work = current_work()
-    for one in page:
-        work.check()
-        address = one.address or addresses.get(one.num)
-        if address is None:
-            continue  # deleted a moment ago
-        document = view.searcher.doc(address)
-        head = tantivy_index.head_of(document)
-        snippet: tuple[Piece, ...] = ()
-        if highlighter is not None:
-            text = tantivy_index.content_of(document) or head.get("description", "")
-            snippet = highlighter.snippet(text)
-        yield one.num, _hit(view.columns, one, head, versions.get(one.num, 1), snippet)
-
-
-def _hit(
-    columns: DocumentColumns,
-    listed: OrderedHits,
-    head: IndexEntry,
-    versions: int = 1,
-    snippet: tuple[Piece, ...] = (),
-) -> Hit:
-    dates, collections = columns.dates(listed.num)
-    return hit_from_entry(head, dates, collections, listed.score, snippet, versions)

@@ -14,7 +14,7 @@ from tantivy import FieldType, Occur, Order, Query
 
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, id_start_of
 from nwx.engine.embedded.documents.compile import all_of, any_field_query, below_pages_query
 from nwx.engine.embedded.documents.stored_columns import (
     Ints,
@@ -55,9 +55,6 @@ from nwx.model import Dates
 from nwx.query.question import HiddenDocuments, SeenDate
 from nwx.query.tree import All, Node, joined_leaves
 
-_ID_DIGITS = 16
-"""The hexadecimal digits of an id that `id_start` is made of."""
-
 
 class RestrictedColumns(DocumentColumns):
     """Columns as if hidden documents and dates did not exist.
@@ -94,7 +91,7 @@ def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
     gone = np.zeros(columns.size, dtype=bool)
     gone[_nums(columns, hidden.documents)] = True
     found |= gone[seen.nums]
-    dates = {_start(id): some for id, some in hidden.dates.items()}
+    dates = {id_start_of(id): some for id, some in hidden.dates.items()}
     for num in _nums(columns, hidden.dates).tolist():
         _mark(found, columns, num, dates[int(columns.id_start[num])])
     return found
@@ -114,13 +111,9 @@ def _nums(columns: DocumentColumns, ids: Collection[str]) -> Ints:
     """Return the numbers of the documents that exist."""
     if not ids:
         return np.zeros(0, dtype=np.int64)
-    starts = np.fromiter((_start(id) for id in ids), dtype=np.int64, count=len(ids))
+    starts = np.fromiter((id_start_of(id) for id in ids), dtype=np.int64, count=len(ids))
     there = np.isin(columns.id_start, starts) & columns.is_document
     return np.flatnonzero(there)
-
-
-def _start(id: str) -> int:
-    return int(id[:_ID_DIGITS], 16) >> 1
 
 
 _MOST_LISTED = 262_144

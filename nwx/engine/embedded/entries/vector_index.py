@@ -1,5 +1,6 @@
 """The vectors of passages in a folder: graphs of usearch in a SQLite file, in memory to search."""
 
+import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -25,7 +26,9 @@ from nwx.engine.indices.vector_index import (
     Vectors,
     best_of_documents,
     cosines,
+    packed_spans,
     passage_entries,
+    unpacked_spans,
 )
 from nwx.engine.sqlite_files import among
 from nwx.errors import EngineError, UsageError
@@ -33,8 +36,14 @@ from nwx.errors import EngineError, UsageError
 GRAPH_PASSAGES = 1 << 17
 """A graph is read and written as a whole; searches ask each."""
 
+_COMPARED = 1 << 14
+"""So many passages are compared one by one: as fast as their graph, and exact."""
+
 _NEIGHBOURS = 6
-_EFFORT_ADDING, _EFFORT_SEARCHING = 128, 256
+_EFFORT_ADDING, _EFFORT_SEARCHING = 192, 1_200
+_LEAST_EFFORT = 512
+"""What the graphs share of the effort, and each at least: the nearest ten are in several."""
+
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS documents (
     first INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, passages INTEGER NOT NULL,
@@ -46,7 +55,11 @@ INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 {STATES_TABLE}"""
 _COLUMNS = "first, id, passages, spans"
 _LAST = "SELECT coalesce(max(first + passages), 0) FROM documents"
-_OF_PASSAGE = f"SELECT {_COLUMNS} FROM documents WHERE first <= ? ORDER BY first DESC LIMIT 1"
+_OF_PASSAGES = """
+    SELECT asked.value, first, documents.id, passages, spans
+    FROM json_each(?) AS asked
+    LEFT JOIN documents ON first = (SELECT max(first) FROM documents WHERE first <= asked.value)
+    ORDER BY asked.key"""
 
 _Row = tuple[int, bytes, int, bytes]
 
@@ -54,7 +67,9 @@ _Row = tuple[int, bytes, int, bytes]
 class EmbeddedVectorIndex(OwnIndex, VectorIndex):
     """Passages are numbered; a graph holds the vectors of GRAPH_PASSAGES numbers."""
 
-    form = DatabaseForm("vectors.db", _SCHEMA, (FAST, CACHE_PRAGMA, JOURNAL_PRAGMA))
+    form = DatabaseForm(
+        "vectors.db", _SCHEMA, (FAST, CACHE_PRAGMA, JOURNAL_PRAGMA), keeps_reader=True
+    )
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         super().__init__(database, declared)
@@ -66,7 +81,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
             (number,) = db.execute(_LAST).fetchone()
             numbers = []
             for one in documents:
-                row = (number, bytes.fromhex(one.id), len(one.spans), _packed(one.spans))
+                row = (number, bytes.fromhex(one.id), len(one.spans), packed_spans(one.spans))
                 db.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", row)
                 numbers.append(np.arange(number, number + len(one.spans), dtype=np.uint64))
                 number += len(one.spans)
@@ -118,12 +133,11 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
                 index = self._graph(db, number)
                 if index is None or index.ndim != len(vector):
                     continue
-                # Comparing all of one graph takes a few ms, and finds all.
-                is_exact, wanted = len(numbers) == 1, min(most, len(index))
+                index.expansion_search = max(_LEAST_EFFORT, _EFFORT_SEARCHING // len(numbers))
+                is_exact, wanted = len(index) <= _COMPARED, min(most, len(index))
                 near = index.search(vector, wanted, threads=1, exact=is_exact)
                 found += zip(near.distances.tolist(), near.keys.tolist(), strict=True)
-            passages = (_passage(db, key, distance) for distance, key in sorted(found)[:most])
-            return [one for one in passages if one]
+            return list(_passages(db, sorted(found)[:most]))
 
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
         with self._guard, self.database.reading() as db:
@@ -131,8 +145,8 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
             for row in _rows(db, ids):
                 document = self._document(db, row)
                 scores = cosines(vector, document.vectors).tolist()
-                for (start, end), score in zip(document.spans, scores, strict=True):
-                    found.append(FoundPassage(document.id, start, end, score))
+                for number, score in enumerate(scores):
+                    found.append(FoundPassage(document.id, score, number, row[3]))
             return best_of_documents(found)
 
     def _document(self, db: sqlite3.Connection, row: _Row) -> DocumentPassages:
@@ -151,7 +165,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
                     reason="vectors are missing",
                 )
             parts.append(np.asarray(vectors, dtype=np.int8).reshape(len(keys), -1))
-        return DocumentPassages(id.hex(), _unpacked(spans), np.concatenate(parts))
+        return DocumentPassages(id.hex(), unpacked_spans(spans), np.concatenate(parts))
 
     def remove(self, ids: Collection[str]) -> int:
         if not self.is_made():
@@ -192,7 +206,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
                     db.execute(f"DELETE FROM {table}")
 
     def entries(self) -> Iterator[IndexEntry]:
-        with self.database.reading() as db:
+        with self.database.streaming() as db:
             for row in db.execute(f"SELECT {_COLUMNS} FROM documents ORDER BY id").fetchall():
                 with self._guard:
                     document = self._document(db, row)
@@ -228,7 +242,6 @@ def _new_graph(dimensions: int) -> Any:
         dtype="i8",
         connectivity=_NEIGHBOURS,
         expansion_add=_EFFORT_ADDING,
-        expansion_search=_EFFORT_SEARCHING,
     )
 
 
@@ -242,7 +255,7 @@ def _read_graph(content: bytes) -> Any:
     index: Any = Index.restore(content)
     if index is None:
         raise ValueError("a graph cannot be read")
-    index.expansion_add, index.expansion_search = _EFFORT_ADDING, _EFFORT_SEARCHING
+    index.expansion_add = _EFFORT_ADDING
     return index
 
 
@@ -256,40 +269,9 @@ def _rows(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[_Row]:
     yield from among(db, command, map(bytes.fromhex, ids))
 
 
-def _passage(db: sqlite3.Connection, number: int, distance: float) -> FoundPassage | None:
-    row = db.execute(_OF_PASSAGE, (number,)).fetchone()
-    if row is None or number >= row[0] + row[2]:
-        return None
-    first, id, _, spans = row
-    start, end = _unpacked(spans)[number - first]
-    return FoundPassage(id.hex(), start, end, 1.0 - distance)
-
-
-def _packed(spans: Sequence[tuple[int, int]]) -> bytes:
-    """Return spans as the gaps and lengths of passages, in steps of 7 bits."""
-    numbers, last = [], 0
-    for start, end in spans:
-        numbers += [start - last, end - start]
-        last = end
-    packed = bytearray()
-    for number in numbers:
-        while number >= 0x80:
-            packed.append(number & 0x7F | 0x80)
-            number >>= 7
-        packed.append(number)
-    return bytes(packed)
-
-
-def _unpacked(packed: bytes) -> tuple[tuple[int, int], ...]:
-    numbers, number, shift = [], 0, 0
-    for byte in packed:
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            numbers.append(number)
-            number = shift = 0
-    spans, last = [], 0
-    for gap, length in zip(numbers[::2], numbers[1::2], strict=True):
-        spans.append((last + gap, last + gap + length))
-        last += gap + length
-    return tuple(spans)
+def _passages(db: sqlite3.Connection, near: Sequence[tuple[float, int]]) -> Iterator[FoundPassage]:
+    """Yield the passages of distances and numbers, with one look-up for all of them."""
+    rows = db.execute(_OF_PASSAGES, (json.dumps([number for _, number in near]),))
+    for (distance, _), (number, first, id, passages, spans) in zip(near, rows, strict=True):
+        if first is not None and number < first + passages:
+            yield FoundPassage(id.hex(), 1.0 - distance, number - first, spans)

@@ -53,6 +53,7 @@ class LinkedQuery(DocumentQuery):
     found: tuple[ScoredUrls, ...] = ()
     rest: Node = field(default_factory=All)
     scored: bool = True
+    lower: float = 0.0
     hidden: HiddenParts = NOTHING_HIDDEN
 
     def with_found(self, words: Query, rest: Query) -> Query:
@@ -66,7 +67,7 @@ class LinkedQuery(DocumentQuery):
             for one in self.found
         ]
         linked = {"bool": {"must": [{"dis_max": {"queries": levels}}], "filter": [rest]}}
-        return {"dis_max": {"queries": [words, linked]}}
+        return {"dis_max": {"queries": [words, linked], "tie_breaker": self.lower}}
 
 
 def urls_query(urlkeys: Sequence[str]) -> Query:
@@ -139,6 +140,7 @@ class LinkedSearch:
             ),
             rest=query.tree if self._found is None else self._found.rest,
             scored=has_scores(query.tree),
+            lower=min(1.0, ranking.lower),
             hidden=hidden,
         )
 

@@ -11,6 +11,7 @@ from nwx.engine.indices.vector_index import (
     Vectors,
     best_of_documents,
     cosines,
+    packed_spans,
     passage_entries,
 )
 from nwx.engine.search_server.cluster.copies import refresh
@@ -129,7 +130,8 @@ class ServerVectorIndex(VectorIndex):
 
 
 def _passage(entry: Body, score: float) -> FoundPassage:
-    return FoundPassage(entry["document"], entry["start"], entry["end"], score)
+    spans = packed_spans([(entry["start"], entry["end"])])
+    return FoundPassage(entry["document"], score, 0, spans)
 
 
 def _codes(vector: Sequence[int]) -> str:

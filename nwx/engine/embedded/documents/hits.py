@@ -1,0 +1,58 @@
+"""The hits of a page: documents read by their numbers, with snippets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.groups import Folds
+from nwx.engine.embedded.documents.order import OrderedHits
+from nwx.engine.embedded.documents.plan import SearchPlan
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.entries import IndexEntry, hit_from_entry
+from nwx.engine.indices.vector_index import FoundPassage
+from nwx.engine.near_search import passage_snippet
+from nwx.engine.snippets import Highlighter, Piece
+from nwx.engine.work import current_work
+from nwx.model import Hit
+
+
+def read_hits(
+    view: ArchiveView,
+    plan: SearchPlan,
+    page: Sequence[OrderedHits],
+    nums: Ints,
+    folds: Folds | None,
+    passages: Mapping[int, FoundPassage] = MappingProxyType({}),
+) -> Iterator[tuple[int, Hit]]:
+    """Yield the hits of a page; those found by passages show these."""
+    unplaced = [one.num for one in page if one.address is None]
+    addresses = tantivy_index.addresses(view.searcher, unplaced)
+    versions = {} if folds is None else folds.versions([one.num for one in page], nums)
+    highlighter = Highlighter(plan.tree) if plan.question.snippets else None
+    work = current_work()
+    for one in page:
+        work.check()
+        address = one.address or addresses.get(one.num)
+        if address is None:
+            continue  # deleted a moment ago
+        document = view.searcher.doc(address)
+        head = tantivy_index.head_of(document)
+        snippet: tuple[Piece, ...] = ()
+        if highlighter is not None:
+            text = tantivy_index.content_of(document) or head.get("description", "")
+            near = passages.get(one.num)
+            snippet = passage_snippet(text, near) if near else highlighter.snippet(text)
+        yield one.num, hit_of(view.columns, one, head, versions.get(one.num, 1), snippet)
+
+
+def hit_of(
+    columns: DocumentColumns,
+    listed: OrderedHits,
+    head: IndexEntry,
+    versions: int = 1,
+    snippet: tuple[Piece, ...] = (),
+) -> Hit:
+    dates, collections = columns.dates(listed.num)
+    return hit_from_entry(head, dates, collections, listed.score, snippet, versions)
