@@ -303,7 +303,7 @@ class Hit:
     `dates` are all its timestamps, in order. `snippet` is pieces of text and whether each is a
     match. `versions` counts the documents of the query folded into this hit (1 without collapsing).
     `score_parts` is set by a search by relevance in an archive with inlinks; `found_by_links` marks
-    a hit whose own words do not match.
+    a hit whose own words do not match. `signature` is equal for nearly equal texts.
     """
 
     id: str
@@ -324,6 +324,7 @@ class Hit:
     content_length: int | None = None
     score_parts: ScoreParts | None = None
     found_by_links: FoundByLinks | None = None
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)

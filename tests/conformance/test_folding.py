@@ -42,6 +42,9 @@ def test_near_identical_texts_are_one_hit(archive: Engine) -> None:
     assert found.total == Total(6)
     assert found.documents == Total(7)
     assert sorted(hit.versions for hit in found.hits) == [1, 1, 1, 1, 1, 2]
+    (folded,) = (hit for hit in found.hits if hit.versions == 2)
+    same = search(archive, Term("signature", folded.signature), collapse=Collapse.NONE)
+    assert same.total == Total(2) and {hit.signature for hit in same.hits} == {SAME}
 
 
 def test_texts_without_signature_are_not_alike(archive: Engine) -> None:

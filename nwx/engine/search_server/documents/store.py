@@ -137,6 +137,7 @@ SOURCE = [
     "content_language",
     "content_length",
     "problems",
+    "signature",
 ]
 """What of a document a hit is made from."""
 
