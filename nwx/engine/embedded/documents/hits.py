@@ -54,5 +54,6 @@ def hit_of(
     versions: int = 1,
     snippet: tuple[Piece, ...] = (),
 ) -> Hit:
+    """Return the hit of a document that is listed, from its head and columns."""
     dates, collections = columns.dates(listed.num)
     return hit_from_entry(head, dates, collections, listed.score, snippet, versions)
