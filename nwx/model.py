@@ -278,8 +278,7 @@ class Total:
 class ScoreParts:
     """Parts of a score: the higher of `text` and `anchor` with a part of the lower, times a factor.
 
-    `text` is the score of its own words, `anchor` the weighted one of the anchor texts of links to
-    it; 0 without a match. `inlink_factor` depends on the number of linking domains.
+    `text` is that of its own words, `anchor` that of the anchor texts of links to it, or 0.
     """
 
     text: float

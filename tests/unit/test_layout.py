@@ -40,6 +40,7 @@ TESTED_ELSEWHERE = {
     "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
     "nwx/searching/watched_sites.py": "tests/conformance/test_page_changes.py",
     "nwx/vectors/questions.py": "tests/conformance/test_vectors.py",
+    "nwx/engine/near_search.py": "tests/conformance/test_vectors.py",
     "nwx/exports/extracted": "tests/cli/test_export_extracts.py",
     "nwx/checks/backups.py": "tests/cli/test_backup.py",
     "nwx/dedup/key_store.py": "tests/cli/test_dedup_server.py",
