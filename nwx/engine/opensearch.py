@@ -32,27 +32,21 @@ class OpenSearchServer(Server):
         super().__init__(address, settings)
         self._is_checked = False
 
-    def perform(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        kind: str,
-        params: Mapping[str, Any] | None,
-        seconds: float,
+    def _request(
+        self, method: str, path: str, body: Body | bytes | None, params: Mapping[str, Any] | None
     ) -> Body:
         """Return the response to one request; the first call also checks the server's product."""
         if not self._is_checked:
-            self._check(seconds)
+            self._check()
             self._is_checked = True
-        return super().perform(method, path, body, kind, params, seconds)
+        return super()._request(method, path, body, params)
 
-    def _check(self, seconds: float) -> None:
+    def _check(self) -> None:
         """Raise EngineError if the server is another product, or access to its info is denied.
 
         Users need the right `cluster:monitor/main`.
         """
-        version = super().perform("GET", "/", None, "json", None, seconds).get("version", {})
+        version = super()._request("GET", "/", None, None).get("version", {})
         if not isinstance(version, Mapping) or version.get("distribution") != "opensearch":
             raise another_product(self.product, self._plain)
 

@@ -181,46 +181,25 @@ class Server(ABC):
     def _request(
         self, method: str, path: str, body: Body | bytes | None, params: Mapping[str, Any] | None
     ) -> Body:
-        kind = "x-ndjson" if isinstance(body, bytes) else "json"
-        data = body if body is None or isinstance(body, bytes) else to_json(body)
-        work = current_work()
-        work.check()
-        return self.perform(method, path, data, kind, params, self._seconds(work))
-
-    def _seconds(self, work: Work) -> float:
-        """Return the timeout of a response in seconds.
-
-        The server cancels a search whose connection is closed.
-        """
-        remaining = work.remaining_seconds()
-        if remaining is None or remaining >= self.timeout_seconds:
-            return self.timeout_seconds
-        return max(remaining, _LEAST_SECONDS)
-
-    def perform(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        kind: str,
-        params: Mapping[str, Any] | None,
-        seconds: float,
-    ) -> Body:
         """Return the response to one request; errors of the transport are raised as errors of nwx.
 
-        `kind` is the content type of the body after `application/`. Raises ServerBusyError if the
-        same request may succeed later.
+        Raises ServerBusyError if the same request may succeed later.
         """
+        work = current_work()
+        work.check()
         headers = {"accept": self.media_type.format("json")}
-        if body is not None:
-            headers["content-type"] = self.media_type.format(kind)
+        if isinstance(body, bytes):
+            headers["content-type"] = self.media_type.format("x-ndjson")
+        elif body is not None:
+            headers["content-type"] = self.media_type.format("json")
+            body = to_json(body)
         target = f"{path}?{urlencode(params, quote_via=quote)}" if params else path
         try:
             meta, answer = self._transport.perform_request(
-                method, target, body=body, headers=headers, request_timeout=seconds
+                method, target, body=body, headers=headers, request_timeout=self._seconds(work)
             )
         except ConnectionTimeout as error:
-            current_work().check()
+            work.check()
             raise unanswered(self.place, self.timeout_seconds) from error
         except TransportConnectionError as error:
             raise unreachable(self.product, self._plain, error) from error
@@ -232,6 +211,16 @@ class Server(ABC):
         if not is_own or not isinstance(answer, dict):
             raise another_product(self.product, self._plain, meta.status, meta.mimetype)
         return answer
+
+    def _seconds(self, work: Work) -> float:
+        """Return the timeout of a response in seconds.
+
+        The server cancels a search whose connection is closed.
+        """
+        remaining = work.remaining_seconds()
+        if remaining is None or remaining >= self.timeout_seconds:
+            return self.timeout_seconds
+        return max(remaining, _LEAST_SECONDS)
 
     @abstractmethod
     def _is_own(self, meta: ApiResponseMeta, answer: object) -> bool:
