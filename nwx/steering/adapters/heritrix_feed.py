@@ -161,13 +161,14 @@ def seed_file(urls: Iterable[QueuedUrl], form: SeedForm, crawl: str) -> Iterator
     A crawler that reads it fetches each page with its resources, and follows no links: nwx reads
     these from the WARC files.
     """
+    entries = [line for each in urls for line in _entry(form, each)]
     yield from _heads(form, crawl)
-    for each in urls:
-        try:
-            url = clean_url(each.url)
-        except UrlError:
-            continue
-        yield from _entry(form, url, clean_via(each.via) or url)
+    if form in _YAML:
+        yield "seeds:" if entries else "seeds: []"
+    yield from entries
+
+
+_YAML = (SeedForm.BROWSERTRIX, SeedForm.BROZZLER)
 
 
 def _heads(form: SeedForm, crawl: str) -> Iterator[str]:
@@ -175,22 +176,25 @@ def _heads(form: SeedForm, crawl: str) -> Iterator[str]:
         case SeedForm.BROWSERTRIX:
             yield f"collection: {_quoted(crawl or 'nwx')}"
             yield "scopeType: page"
-            yield "seeds:"
         case SeedForm.BROZZLER:
             yield f"id: {_quoted(crawl or 'nwx')}"
             yield "scope:"
             yield "  max_hops: 0"
-            yield "seeds:"
 
 
-def _entry(form: SeedForm, url: str, via: str) -> Iterator[str]:
+def _entry(form: SeedForm, queued: QueuedUrl) -> Iterator[str]:
+    """Yield the line of a URL, none if it is invalid."""
+    try:
+        url = clean_url(queued.url)
+    except UrlError:
+        return
     match form:
         case SeedForm.URLS:
             yield url
         case SeedForm.BROWSERTRIX | SeedForm.BROZZLER:
             yield f"  - url: {_quoted(url)}"
         case SeedForm.HERITRIX_SCHEDULE:
-            yield f"F+ {url} L {via}"
+            yield f"F+ {url} L {clean_via(queued.via) or url}"
         case SeedForm.HERITRIX_INCLUDE:
             yield f"F+ {url}"
 

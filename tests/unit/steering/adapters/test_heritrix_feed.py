@@ -397,3 +397,8 @@ def test_each_crawler_gets_its_form(form: SeedForm, lines: list[str]) -> None:
 
 def test_what_is_no_url_is_left_out() -> None:
     assert list(seed_file([QueuedUrl(" ", "", 1.0)], SeedForm.URLS, "")) == []
+
+
+def test_an_empty_list_is_a_list() -> None:
+    *_, last = seed_file([], SeedForm.BROWSERTRIX, "floods")
+    assert last == "seeds: []"
