@@ -22,7 +22,7 @@ from nwx.errors import SourceConflictError, SourceError
 from nwx.warc.checksums import checksum
 from nwx.warc.sources import OPEN_SUFFIX, ArchiveSource, is_archive_name
 
-_GROWING_SECONDS, _WRITTEN_SECONDS = 0.5, 60.0
+_GROWING_SECONDS, _WRITTEN_SECONDS = 0.25, 60.0
 """How often files are read while they are written, and until how long after their last change."""
 
 

@@ -134,7 +134,7 @@ class CurrentStatistics:
 
 _T = TypeVar("_T")
 
-_FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 0.5
+_FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 0.25
 _REMEMBERED_URLS = 200_000
 _LEARNED_URLS, _CHANGED_URLS, _NOTABLE = 20_000, 4_000, 0.02
 """So many waiting URLs can be learned from, get a new priority at a time, by at least so much."""
