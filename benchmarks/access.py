@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.corpus import Words
 from benchmarks.process_family import family_seconds
 from benchmarks.searching import FACETS, archive, draw, fill
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxLineForm, exactly

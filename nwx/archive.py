@@ -175,7 +175,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
         None without captures. Raises HiddenError if captures exist but may not be shown.
         """
-        from nwx.access.restricted.engine import check_url_shown
+        from nwx.access.restricted_engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
         from nwx.engine.capture_index import KeysAtTime
         from nwx.values.urlkeys import urlkey, with_scheme

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.monitor.report import MonitorReport
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
-    from nwx.steering.comparison.harvest import CrawlHarvest
+    from nwx.steering.comparison.counts import CrawlHarvest
     from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import DeliveryReport, QueuedUpdates
     from nwx.steering.running.listener import SteeringListener
@@ -91,7 +91,7 @@ class ArchiveCrawls(ArchiveWork):
 
     def crawl_harvest(self, name: str, version: str = "") -> "CrawlHarvest":
         """Return how many pages of a crawl are relevant, its best hosts, and what was learned."""
-        from nwx.steering.comparison.harvest import crawl_harvest
+        from nwx.steering.comparison.counts import crawl_harvest
         from nwx.steering.specifications.specification_store import specification_at
 
         crawls = self._seen().crawl_index()

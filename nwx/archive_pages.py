@@ -88,7 +88,7 @@ class ArchivePages(ArchiveWork):
 
     def stored_document(self, id: str) -> "Document | None":
         """Return a document without its dates and captures; raises HiddenError."""
-        from nwx.access.restricted.engine import check_document_shown
+        from nwx.access.restricted_engine import check_document_shown
 
         engine = self._seen()
         found = engine.documents([id]).get(id)
@@ -230,7 +230,7 @@ class ArchivePages(ArchiveWork):
 
     def check_shown(self, url: str) -> None:
         """Raise HiddenError if captures of a URL exist but may not be shown."""
-        from nwx.access.restricted.engine import check_url_shown
+        from nwx.access.restricted_engine import check_url_shown
 
         check_url_shown(self._seen(), url)
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, RenderTask
     from nwx.quality.playback.check import PlaybackReport
     from nwx.quality.playback.page_choice import PageChoice
-    from nwx.searching.page_changes import SiteChange, SiteChanges
-    from nwx.searching.watched_sites import WatchedSite
+    from nwx.searching.page_changes import SiteChange, SiteChanges, WatchedSite
     from nwx.steering.queue.queue_work import QueuedUpdates
 
 
@@ -101,13 +100,13 @@ class ArchiveRenders(ArchiveWork):
 
     def watched_sites(self) -> "Rows[WatchedSite]":
         """Return the sites and URLs that are watched, by name."""
-        from nwx.searching.watched_sites import WatchedSite, watch_index
+        from nwx.searching.page_changes import WatchedSite, watch_index
 
         return Rows(WatchedSite, watch_index(self._seen()).sites)
 
     def watch_site(self, site: str, *, webhook: str = "", by: str = "") -> "WatchedSite":
         """Report changes of a site, a URL or a beginning of URLs from now on."""
-        from nwx.searching.watched_sites import new_watch, watch_index
+        from nwx.searching.page_changes import new_watch, watch_index
 
         watched = new_watch(self._seen(), site, webhook, by)
         with self._writable() as engine:
@@ -116,7 +115,7 @@ class ArchiveRenders(ArchiveWork):
 
     def unwatch_site(self, site: str) -> bool:
         """Report changes of a site no more; return whether it was watched."""
-        from nwx.searching.watched_sites import watch_index
+        from nwx.searching.page_changes import watch_index
 
         with self._writable() as engine:
             return watch_index(engine).remove(site)
@@ -129,8 +128,7 @@ class ArchiveRenders(ArchiveWork):
         `tell` is given each such site with its changes; unless it returns True they stay for the
         next call.
         """
-        from nwx.searching.page_changes import SiteChange
-        from nwx.searching.watched_sites import newest_change, watch_index
+        from nwx.searching.page_changes import SiteChange, newest_change, watch_index
 
         def found() -> "Iterator[SiteChange]":
             shown = {one.site for one in self.watched_sites()}
@@ -225,7 +223,7 @@ class ArchiveRenders(ArchiveWork):
 
     def hidden_urls(self, urls: Collection[str]) -> Collection[str]:
         """Return which URLs access rules hide from the viewer."""
-        from nwx.access.restricted.engine import RestrictedEngine
+        from nwx.access.restricted_engine import RestrictedEngine
 
         engine = self._seen()
         return engine.hidden_urls(urls) if isinstance(engine, RestrictedEngine) and urls else ()

@@ -17,14 +17,14 @@ from nwx.settings import Settings
 if TYPE_CHECKING:  # a program loads the areas that it uses
     import polars as pl
 
-    from nwx.access.restricted.engine import RestrictedEngines
+    from nwx.access.restricted_engine import RestrictedEngines
     from nwx.cdx.inputs import CdxSource
     from nwx.engine.base import Engine
     from nwx.engine.file_places import FilePlaces
     from nwx.exports import PackReport
+    from nwx.exports.archive_inputs import ExtractReport
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
-    from nwx.exports.extracted.inputs import ExtractReport
     from nwx.exports.hosts import HostExportReport
     from nwx.exports.links import LinkExportReport
     from nwx.facets.builds.build import FacetBuildReport
@@ -124,7 +124,7 @@ class ArchiveWork:
             return engine
         if self._shown is None:
             # Imported here: most archives have no rules, and this loads all their readers.
-            from nwx.access.restricted.engine import RestrictedEngines
+            from nwx.access.restricted_engine import RestrictedEngines
 
             self._shown = RestrictedEngines(engine)
         return self._shown.for_viewer(self.viewer)
@@ -357,9 +357,9 @@ class ArchiveWork:
         Without `files` from those of the archive, as the viewer sees them. WAT and WET files that
         the folder has already are left as they are.
         """
-        from nwx.exports.extracted.derivatives import export_derivatives
-        from nwx.exports.extracted.file_exports import export_files
-        from nwx.exports.extracted.inputs import given_inputs, ledger_inputs
+        from nwx.exports.archive_inputs import given_inputs, ledger_inputs
+        from nwx.exports.derivatives import export_derivatives
+        from nwx.exports.file_exports import export_files
 
         if files:
             inputs = given_inputs(files)

@@ -11,7 +11,7 @@ from flask_babel import get_locale
 
 import nwx
 from nwx import Archive
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.accounts.account_store import AccountFile, account_file_path
 from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from nwx.answers.tables import ResultTable
-from nwx.engine.work import Work, working
+from nwx.engine.document_index import Work, working
 
 if TYPE_CHECKING:
     import polars as pl

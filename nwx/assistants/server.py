@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from cachetools import LRUCache
 
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.archive import Archive
 from nwx.assistants.questions import INSTRUCTIONS, fitted, json_of, schema_of, without_hidden_signs
 from nwx.assistants.tools import TOOLS, Tool
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.work import Work, working
+from nwx.engine.document_index import Work, working
 from nwx.errors import NwxError, SourceError, UsageError
 from nwx.settings import Settings
 

@@ -13,7 +13,7 @@ from nwx.cdx.files import compression
 from nwx.cdx.layouts import Layout, parse_header
 from nwx.cdx.rows import CdxRow, is_revisit_row, row_parser
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import CdxError, CdxQueryError, SourceError
 from nwx.values.urlkeys import urlkey
 from nwx.zipnum.cluster import open_cluster

@@ -17,14 +17,14 @@ from nwx.access.date_decisions import (
     span_is_touched,
     visible_rows,
 )
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow, row_is_capture
 from nwx.cdxserver.sorted_sources import CdxFileSource, ClusterSource
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import CaptureIndexError, FormatError, SourceError
 from nwx.model import DEFAULT_COLLECTION
 

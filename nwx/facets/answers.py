@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nwx.access.restricted.built_stores import RestrictedFacetStore
+from nwx.access.restricted_stores import RestrictedFacetStore
 from nwx.bulk.arrays import Array
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
+from nwx.engine.document_index import Work, working
 from nwx.engine.facet_store import BlobFolder, CapturePlace
-from nwx.engine.work import Work, working
 from nwx.errors import EngineError
 from nwx.facets.codes import ARCHIVE_FILE, MonthColumns
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows

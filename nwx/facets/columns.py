@@ -9,7 +9,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from nwx.bulk.arrays import Array
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.facets.codes import MonthColumns
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
 from nwx.facets.question import (

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.question import Features
 

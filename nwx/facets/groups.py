@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.counts import MARKED_FROM, PIECE, count_features, sums, together, varied_bytes

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from nwx.bulk.arrays import Array
+from nwx.engine.document_index import current_work
 from nwx.engine.facet_store import (
     ALL,
     AllOf,
@@ -19,7 +20,6 @@ from nwx.engine.facet_store import (
     Not,
     OneOf,
 )
-from nwx.engine.work import current_work
 from nwx.facets.codes import (
     CAPTURE_SCHEMA,
     CaptureCodes,

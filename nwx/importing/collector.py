@@ -303,7 +303,7 @@ class Collector:
         """Return an extract with the fields of the enrichers of this import."""
         if not self._enrichers:
             return found
-        from nwx.importing.enriched_record import enriched_record
+        from nwx.importing.enrichment import enriched_record
 
         try:
             fields = enriched_record(self._enrichers, record, payload, found.content)

@@ -1,4 +1,4 @@
-"""Fields of enrichers, added to documents that are in an archive already."""
+"""Fields of enrichers: of a record, and of documents that are in an archive already."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,12 +10,28 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.indices.stored_pieces import StoredFilesReport, StoredPiece, read_stored_files
 from nwx.extract.enrichers import Exchange, check_enrichers, enriched, reads_payload
-from nwx.importing.enriched_record import enriched_record
 from nwx.importing.late_outlinks import possible_ids
 from nwx.keys import makes_document
 from nwx.mappings import FieldValue
 from nwx.model import Batch, Capture, Document, ReadError, SourceFile
-from nwx.warc.reader import StoredPayload
+from nwx.values.http import to_text
+from nwx.warc.reader import CaptureRecord, StoredPayload
+
+
+def enriched_record(
+    names: Sequence[str], record: CaptureRecord, payload: StoredPayload, content: str = ""
+) -> dict[str, FieldValue]:
+    """Return the fields that enrichers make of a record, and of the text of its payload."""
+    exchange = Exchange(
+        record.capture,
+        bytes(payload.data),
+        charset=payload.charset,
+        head=record.head,
+        ip_address=to_text(record.ip_address),
+        content=content,
+    )
+    return enriched(names, exchange)
+
 
 _DOCUMENTS_AT_ONCE = 200
 NO_PAYLOAD = StoredPayload(b"")

@@ -131,14 +131,14 @@ def version_at(engine: Engine, url: str, timestamp: str) -> Document:
 def _check_document_shown(engine: Engine, id: str) -> None:
     if engine.hidden_key:
         # Imported here: most engines hide nothing, and this loads all that restricts one.
-        from nwx.access.restricted.engine import check_document_shown
+        from nwx.access.restricted_engine import check_document_shown
 
         check_document_shown(engine, id)
 
 
 def _check_url_shown(engine: Engine, url: str) -> None:
     if engine.hidden_key:
-        from nwx.access.restricted.engine import check_url_shown
+        from nwx.access.restricted_engine import check_url_shown
 
         check_url_shown(engine, url)
 

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from nwx.engine.base import Engine
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import UsageError
 from nwx.keys import capture_key, document_id
 from nwx.model import Capture, Collapse, Document
@@ -223,7 +223,7 @@ def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
             captures[one.document_id].append(one)
     if not captures:
         # Imported here: most URLs have captures, and this loads all that restricts an engine.
-        from nwx.access.restricted.engine import check_url_shown
+        from nwx.access.restricted_engine import check_url_shown
 
         check_url_shown(engine, url)
     ids = iter(captures)

@@ -10,8 +10,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from nwx.engine.base import Engine
+from nwx.engine.document_index import current_work
 from nwx.engine.entries import url_words
-from nwx.engine.work import current_work
 from nwx.errors import UsageError
 from nwx.model import Collapse
 from nwx.query.question import Question

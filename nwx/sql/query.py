@@ -17,8 +17,8 @@ import polars as pl
 from nwx.bulk.child_processes import ChildProcess, Death
 from nwx.bulk.whole_files import parquet_bytes, writing
 from nwx.engine.base import Engine
+from nwx.engine.document_index import current_work
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
-from nwx.engine.work import current_work
 from nwx.errors import ErrorText, QueryError, QuestionTimeoutError, UsageError
 from nwx.links.archive_links import ArchiveLinks
 from nwx.mappings import OTHER_FIELDS, enriched_fields

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.engine.access.access_index import rule_entry
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.bulk.child_processes import Death, KeptProcess, requests
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import SourceError, UsageError
 
 _Floats = npt.NDArray[np.float32]

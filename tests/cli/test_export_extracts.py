@@ -12,7 +12,7 @@ from PIL import Image
 from pyarrow import parquet
 from warcio.archiveiterator import ArchiveIterator
 
-from nwx.exports.extracted.derivatives import DERIVATIVES
+from nwx.exports.derivatives import DERIVATIVES
 from tests.cli.conftest import Nwx
 from tests.warc_records import http_response, warc_bytes, write_records
 

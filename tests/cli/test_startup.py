@@ -27,7 +27,7 @@ OURS = tuple(
         "engine.indices.crawl_queue",
         "engine.facet_store",
         "engine.embedded.writer",
-        "access.restricted.engine",
+        "access.restricted_engine",
         "searching.answers",
     )
 )
@@ -82,7 +82,7 @@ def test_searches_load_neither_pages_nor_formats_nor_the_other_engine(
         "rich.progress",
         "luqum.parser",
         "nwx.engine.embedded.writer",
-        "nwx.access.restricted.engine",
+        "nwx.access.restricted_engine",
     }
     assert loaded(quarry, *command) & (others | unused) == set()
 

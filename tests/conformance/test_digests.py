@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import islice
 
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.checks.agreement import check
 from nwx.engine.access.aclj import digest_scope, scope_of
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action

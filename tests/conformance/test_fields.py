@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine

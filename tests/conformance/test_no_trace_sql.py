@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine
 from nwx.sql.query import SQL_TABLES, all_columns, table_frames, view_statements

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from nwx import Archive
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.searching.page_changes import SiteChange, site_changes
-from nwx.searching.watched_sites import WatchedSite
+from nwx.searching.page_changes import SiteChange, WatchedSite, site_changes
 from tests.conformance.archive import batch, page
 
 _SITE = "http://www.town.test"

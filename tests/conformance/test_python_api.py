@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.hidden_urls import HiddenError
+from nwx.access.hidden_urls import HiddenError
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from tests.conformance.archive import settings_of

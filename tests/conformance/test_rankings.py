@@ -3,7 +3,7 @@
 import pytest
 from pytest import approx
 
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.answers.hits import Hits
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx import Archive
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import review_index

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nwx import Archive
-from nwx.access.restricted.engine import restricted_to
+from nwx.access.restricted_engine import restricted_to
 from nwx.engine import near_search
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.engine.work import MAX_TERMS
+from nwx.engine.document_index import MAX_TERMS
 from nwx.query import cost, escapes
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.settings import DEFAULT_SEARCH_SECONDS

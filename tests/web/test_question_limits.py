@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.work import current_work
 from nwx.errors import QuestionTimeoutError
 from nwx.model import SearchResult
 from nwx.query.question import Question

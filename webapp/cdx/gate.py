@@ -15,7 +15,7 @@ from flask import Flask
 
 from nwx.cdxserver.query_model import DIALECTS, IA, PYWB, Parameters, dialect_named, parameters_of
 from nwx.cdxserver.server import Answer, CdxServer
-from nwx.engine.work import working
+from nwx.engine.document_index import working
 from nwx.errors import NwxError
 from webapp.cdx.service import SPELLINGS, CdxService, origin_headers
 from webapp.cdx.streams import (

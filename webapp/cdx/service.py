@@ -10,7 +10,7 @@ from cachetools import LRUCache, TTLCache
 from flask import Flask, current_app, request
 from werkzeug.exceptions import NotFound
 
-from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngine, RestrictedEngines
 from nwx.cdx.rows import CdxRow
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import restricted_sources

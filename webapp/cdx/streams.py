@@ -11,7 +11,7 @@ from isal import isal_zlib
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
-from nwx.engine.work import Work, working
+from nwx.engine.document_index import Work, working
 from nwx.errors import EngineBusyError, QuestionTimeoutError
 from webapp.cdx.service import cdx_service, origin_headers
 from webapp.site.question_limits import client_waits

@@ -14,7 +14,7 @@ from werkzeug.exceptions import Forbidden
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineConflictError, ErrorText, SpecificationError, WithheldError
 from nwx.quality.monitor.report import MonitorReport
-from nwx.steering.comparison.harvest import CrawlHarvest
+from nwx.steering.comparison.counts import CrawlHarvest
 from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_files import read_specification, write_specification

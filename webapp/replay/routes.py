@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
-from nwx.access.restricted.engine import check_url_shown
+from nwx.access.restricted_engine import check_url_shown
 from nwx.engine.capture_index import exactly
 from nwx.errors import ErrorText, UsageError
 from nwx.values.urlkeys import urlkey

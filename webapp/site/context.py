@@ -14,7 +14,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
 from nwx import Archive
-from nwx.access.restricted.engine import RestrictedEngine, RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngine, RestrictedEngines
 from nwx.engine.base import Engine
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineBusyError, EngineUnavailableError, ErrorText, FormatError

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from flask import Flask, current_app, request
 
-from nwx.engine.work import Work, timed_out, working
+from nwx.engine.document_index import Work, timed_out, working
 from nwx.errors import EngineBusyError, ErrorText, QuestionTimeoutError
 from nwx.settings import DEFAULT_SEARCH_SECONDS
 

@@ -10,7 +10,7 @@ from flask_babel import LazyString, gettext, lazy_gettext
 from isal import igzip
 from werkzeug.exceptions import HTTPException, NotFound
 
-from nwx.access.restricted.hidden_urls import HiddenError
+from nwx.access.hidden_urls import HiddenError
 from nwx.charts.pictures import DrawingBusyError
 from nwx.errors import (
     CaptureIndexError,

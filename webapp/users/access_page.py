@@ -19,7 +19,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.access.rule_requests import AskedCapture
 from nwx.engine.access.access_index import ChangeKind
 from nwx.engine.access.aclj import scope_words

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from nwx.archive import Archive
     from nwx.bulk.progress import ShowProgress
     from nwx.exports import PackReport
+    from nwx.exports.archive_inputs import ExtractReport
     from nwx.exports.captures import ExportReport
     from nwx.exports.cc_index_files import CcIndexReport
-    from nwx.exports.extracted.inputs import ExtractReport
     from nwx.exports.hosts import HostExportReport
     from nwx.exports.links import LinkExportReport
 

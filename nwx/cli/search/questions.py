@@ -28,8 +28,7 @@ from nwx.values.timestamps import Period
 
 if TYPE_CHECKING:  # help is printed without reading pages
     from nwx.answers.tables import Rows
-    from nwx.searching.page_changes import SiteChange
-    from nwx.searching.watched_sites import WatchedSite
+    from nwx.searching.page_changes import SiteChange, WatchedSite
 
 
 @click.command("trends")

@@ -112,14 +112,14 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.CRAWLS,
-        visible="nwx.access.restricted.crawls:VisibleCrawlEntries",
+        visible="nwx.access.restricted_crawls:VisibleCrawlEntries",
         undeletable="entries of the index crawls cannot be deleted one by one; "
         "`nwx crawls remove` removes a crawl specification with its scores",
     ),
     IndexDeclaration(
         IndexName.QUEUE,
         shown={"kind": "url"},
-        visible="nwx.access.restricted.crawls:VisibleQueueEntries",
+        visible="nwx.access.restricted_crawls:VisibleQueueEntries",
         undeletable="entries of the index queue cannot be deleted; "
         "`nwx queue blacklist` takes a URL out",
     ),
@@ -133,7 +133,7 @@ _DECLARED = (
             table="scores",
             is_durable=False,
         ),
-        visible="nwx.access.restricted.entry_store:VisibleScores",
+        visible="nwx.access.restricted_entries:VisibleScores",
     ),
     IndexDeclaration(
         IndexName.ACCESS,
@@ -148,14 +148,14 @@ _DECLARED = (
     ),
     IndexDeclaration(
         IndexName.PICTURES,
-        visible="nwx.access.restricted.built_stores:VisiblePictureEntries",
+        visible="nwx.access.restricted_stores:VisiblePictureEntries",
         entries_each=0.2,
         entry_bytes=500,
         made_by="delete the file, and run `nwx build-pictures`",
     ),
     IndexDeclaration(
         IndexName.VECTORS,
-        visible="nwx.access.restricted.entry_store:VisiblePassages",
+        visible="nwx.access.restricted_entries:VisiblePassages",
         undeletable="entries of the index vectors cannot be deleted; a purge of captures does it",
         entries_each=2.0,
         entry_bytes=400,
@@ -189,14 +189,14 @@ _DECLARED = (
             filtered=("capture", "collection", "reviewer", "verdict"),
             orders=((OrderField("value"),), (OrderField("reviewed", descending=True),)),
         ),
-        visible="nwx.access.restricted.entry_store:VisibleReviews",
+        visible="nwx.access.restricted_entries:VisibleReviews",
     ),
     IndexDeclaration(
         IndexName.JUDGEMENTS,
         fields=EntryFields(filtered=("kind",)),
-        visible="nwx.access.restricted.entry_store:VisibleJudgements",
+        visible="nwx.access.restricted_entries:VisibleJudgements",
     ),
-    IndexDeclaration(IndexName.WATCHES, visible="nwx.access.restricted.entry_store:VisibleWatches"),
+    IndexDeclaration(IndexName.WATCHES, visible="nwx.access.restricted_entries:VisibleWatches"),
     IndexDeclaration(IndexName.FILES, IndexKind.IMPORTED),
 )
 

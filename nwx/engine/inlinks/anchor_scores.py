@@ -14,8 +14,8 @@ import numpy as np
 
 from nwx.bulk.arrays import Array
 from nwx.data_classes import dataclass
+from nwx.engine.document_index import current_work
 from nwx.engine.inlinks.anchor_table import NO_TARGET, AnchorTable, Scores, TargetNumbers
-from nwx.engine.work import current_work
 from nwx.model import FoundByLinks
 from nwx.query.fields import ANCHOR, INLINK_COUNTS
 from nwx.query.tree import (

@@ -10,13 +10,13 @@ import numpy as np
 from cachetools import TTLCache
 
 from nwx.engine.document_dates import Chosen, DateNumbers, DateRows
+from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
 from nwx.engine.search_server.pages import Search, search_each, search_page, walk, within
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.work import current_work
 from nwx.model import IndexName
 from nwx.query.question import DateCondition, HiddenSpan, SeenDate
 from nwx.values.timestamps import Period

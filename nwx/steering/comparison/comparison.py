@@ -14,7 +14,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.cdx.rows import CdxRow
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import TimestampError, UrlError, UsageError
 from nwx.keys import document_id, document_key
 from nwx.steering.comparison.counts import (

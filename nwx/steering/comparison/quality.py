@@ -14,8 +14,8 @@ import msgspec
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.engine.base import Engine
+from nwx.engine.document_index import current_work
 from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
-from nwx.engine.work import current_work
 from nwx.steering.comparison.counts import Overlap
 
 QUALITY_BINS = 10

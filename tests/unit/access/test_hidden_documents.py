@@ -15,7 +15,7 @@ from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates
 from nwx.query.question import HiddenDocuments, Question
 from tests.conformance.archive import capture, document
-from tests.unit.access.restricted.archives import archive_of_pages
+from tests.unit.access.archives import archive_of_pages
 
 _URLS = [f"http://{host}.example/{path}" for host in "abc" for path in ("", "x", "x/y", "z?q=1")]
 _SCOPES = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngines
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.cdx.inputs import CdxSource
 from nwx.dedup import added_dates
 from nwx.dedup.added_dates import (
@@ -24,7 +24,7 @@ from nwx.keys import document_id
 from nwx.model import Dates
 from nwx.query.question import Question
 from nwx.settings import Settings
-from tests.unit.access.restricted.archives import archive_of_pages
+from tests.unit.access.archives import archive_of_pages
 
 SHA1 = "sha1:HWPS2CRKHHSMHYFG5DRL2OFUXG4KJJ6B"
 LINES = f"2010 {SHA1} http://a/\n2011 {SHA1} http://a/\nbroken\n2012 {SHA1} http://b/\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from nwx.access.restricted.entry_store import RestrictedStore
+from nwx.access.restricted_entries import RestrictedStore
 from nwx.engine import base
 from nwx.engine.capabilities import Ledger
 from nwx.engine.capture_index import CaptureIndex

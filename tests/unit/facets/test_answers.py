@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
+from nwx.engine.document_index import Work, working
 from nwx.engine.embedded.engine import EmbeddedEngine
-from nwx.engine.work import Work, working
 from nwx.errors import QuestionTimeoutError
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets

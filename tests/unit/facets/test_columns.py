@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nwx.engine.work import Work, working
+from nwx.engine.document_index import Work, working
 from nwx.errors import QuestionTimeoutError
 from nwx.facets.columns import FacetColumns, KeptCounts, candidate_rows
 from nwx.facets.criteria import Criterion

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.engine.work import Work, working
+from nwx.engine.document_index import Work, working
 from nwx.errors import EngineError, QuestionTimeoutError
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.counts import count_features, sums, varied_bytes

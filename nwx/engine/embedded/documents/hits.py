@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.groups import Folds
@@ -14,7 +15,6 @@ from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.indices.vector_index import FoundPassage
 from nwx.engine.near_search import passage_snippet
 from nwx.engine.snippets import Highlighter, Piece
-from nwx.engine.work import current_work
 from nwx.model import Hit
 
 

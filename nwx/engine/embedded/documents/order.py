@@ -10,13 +10,13 @@ from tantivy import DocAddress, Query
 
 from nwx.data_classes import dataclass
 from nwx.engine.analyzer import tokens
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import all_of, boosted
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.tantivy_index import DOCUMENT_FIELDS, DocumentSearcher, schema
 from nwx.engine.embedded.documents.view import ArchiveView
-from nwx.engine.work import current_work
 from nwx.model import Sort
 from nwx.query.tree import Bool, Node, Phrase, Term
 

@@ -10,7 +10,7 @@ import numpy as np
 from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.document_index import check_window
+from nwx.engine.document_index import check_window, current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
@@ -44,7 +44,6 @@ from nwx.engine.embedded.linked_search import (
 from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
 from nwx.engine.near_search import NearPassages
-from nwx.engine.work import current_work
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition
 from nwx.query.tree import BELOW_PAGES, All, Bool, DateRange, Leaf

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 from tantivy import FieldType, Occur, Order, Query
 
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.dates.attached import Attached
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, id_start_of
@@ -50,7 +51,6 @@ from nwx.engine.embedded.documents.word_sets import (
     words_in,
 )
 from nwx.engine.embedded.folder import Folder
-from nwx.engine.work import current_work
 from nwx.model import Dates
 from nwx.query.question import HiddenDocuments, SeenDate
 from nwx.query.tree import All, Node, joined_leaves

@@ -14,6 +14,7 @@ from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
 from nwx.engine.analyzer import tokens
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.tantivy_index import (
     VALUES_APART,
@@ -21,7 +22,6 @@ from nwx.engine.embedded.documents.tantivy_index import (
     DocumentSearcher,
     schema,
 )
-from nwx.engine.work import current_work
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves
 from nwx.query.words import most_edits, nearest_words, stand_near

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from nwx.engine.document_index import Work, current_work
 from nwx.engine.embedded.entries import picture_rows
 from nwx.engine.embedded.entries.own_database import (
     CACHE_PRAGMA,
@@ -35,7 +36,6 @@ from nwx.engine.indices.picture_index import (
     picture_from_entry,
 )
 from nwx.engine.sqlite_files import among
-from nwx.engine.work import Work, current_work
 from nwx.errors import WindowError
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments

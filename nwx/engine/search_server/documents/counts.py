@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.date_entries import FIRST_ENTRIES, FIRST_OF_MANY
 from nwx.engine.search_server.date_indices import ServerDatesIndices
@@ -27,7 +28,6 @@ from nwx.engine.search_server.pages import (
 )
 from nwx.engine.search_server.schema import COLLECTIONS, NUMBER, YEARS, Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.work import current_work
 from nwx.model import FacetValue, IndexName
 from nwx.query.question import DocumentQuery
 

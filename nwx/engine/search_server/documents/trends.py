@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
 
+from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.date_entries import FIRST_ENTRIES, MANY, ONCE, document_of
 from nwx.engine.search_server.date_indices import ServerDatesIndices
@@ -32,7 +33,6 @@ from nwx.engine.search_server.pages import (
 )
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.work import current_work
 from nwx.model import IndexName
 from nwx.query.question import DateCondition
 from nwx.values.timestamps import Period, TrendPoint

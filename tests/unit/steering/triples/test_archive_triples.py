@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, Triple
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.bulk.progress import WorkProgress
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import open_engine
@@ -35,7 +35,7 @@ from nwx.steering.triples.triple_store import (
     TripleStoreError,
 )
 from nwx.warc.sources import expand
-from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
+from tests.unit.access.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
 from tests.warcs import Page, html, write_warc
 
 ADA = b"""<script type="application/ld+json">{"@context": "http://schema.org",

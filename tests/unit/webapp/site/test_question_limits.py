@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nwx.engine.work import current_work
+from nwx.engine.document_index import current_work
 from nwx.errors import EngineBusyError, QueryError, QuestionTimeoutError
 from webapp.site import question_limits
 from webapp.site.question_limits import QuestionPool

@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 import tantivy
 
-from nwx.engine import work as work_of_questions
+from nwx.engine import document_index as work_of_questions
 from nwx.engine.analyzer import ANALYZER, text_analyzer
+from nwx.engine.document_index import Work, working
 from nwx.engine.embedded.documents import compile
 from nwx.engine.embedded.documents.compile import (
     between_query,
@@ -18,7 +19,6 @@ from nwx.engine.embedded.documents.compile import (
 )
 from nwx.engine.embedded.documents.tantivy_index import DocumentSearcher, schema
 from nwx.engine.embedded.documents.word_sets import Terms
-from nwx.engine.work import Work, working
 from nwx.errors import QueryError
 
 FIELD = "digest"

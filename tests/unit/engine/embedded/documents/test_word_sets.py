@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nwx.bulk.arrays import read_arrays
+from nwx.engine.document_index import MAX_TERMS, Work, working
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import columns, word_sets
 from nwx.engine.embedded.documents.stored_columns import Ints
@@ -26,7 +27,6 @@ from nwx.engine.embedded.documents.word_sets import (
     stored_sets,
     words_in,
 )
-from nwx.engine.work import MAX_TERMS, Work, working
 from nwx.errors import QueryError
 from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates, IndexName

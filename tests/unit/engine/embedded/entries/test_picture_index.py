@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.document_index import Work, working
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.picture_index import Picture, PictureQuestion
-from nwx.engine.work import Work, working
 from nwx.errors import QuestionTimeoutError
 from nwx.keys import document_id
 

@@ -18,7 +18,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import parquet_bytes, whole_folder
 from nwx.errors import FormatError, TimestampError, UrlError
-from nwx.exports.extracted.inputs import (
+from nwx.exports.archive_inputs import (
     FILE_FAILURES,
     ExtractReport,
     InputFile,
@@ -26,7 +26,7 @@ from nwx.exports.extracted.inputs import (
     Visibility,
     VisibleRecords,
 )
-from nwx.exports.extracted.wat import page_text
+from nwx.exports.wat import page_text
 from nwx.extract import extract
 from nwx.model import Extract, ReadError
 from nwx.quality.images import opened

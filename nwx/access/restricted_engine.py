@@ -12,12 +12,8 @@ from cachetools import LRUCache
 
 from nwx.access.date_decisions import DateDecisions, is_all_hidden
 from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.restricted.built_stores import (
-    RestrictedFacetStore,
-    RestrictedInlinkIndex,
-    RestrictedPictureIndex,
-)
-from nwx.access.restricted.captures import (
+from nwx.access.hidden_urls import HiddenError, HiddenUrls
+from nwx.access.restricted_captures import (
     RestrictedCaptures,
     RestrictedDocuments,
     forwarded,
@@ -25,9 +21,13 @@ from nwx.access.restricted.captures import (
     visible_entries,
     writing_refused,
 )
-from nwx.access.restricted.crawls import RestrictedCrawlIndex, RestrictedCrawlQueue
-from nwx.access.restricted.entry_store import RestrictedStore, VisibleEntries
-from nwx.access.restricted.hidden_urls import HiddenError, HiddenUrls
+from nwx.access.restricted_crawls import RestrictedCrawlIndex, RestrictedCrawlQueue
+from nwx.access.restricted_entries import RestrictedStore, VisibleEntries
+from nwx.access.restricted_stores import (
+    RestrictedFacetStore,
+    RestrictedInlinkIndex,
+    RestrictedPictureIndex,
+)
 from nwx.engine.access.decisions import AccessRules, Decision, Decisions
 from nwx.engine.access.rules import EVERYBODY, Action, Viewer
 from nwx.engine.base import Engine

@@ -15,8 +15,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import whole_file, writing
 from nwx.errors import SourceError, TimestampError
-from nwx.exports.cc_index import iso639_3
-from nwx.exports.extracted.inputs import (
+from nwx.exports.archive_inputs import (
     FILE_FAILURES,
     ExtractReport,
     InputFile,
@@ -24,8 +23,9 @@ from nwx.exports.extracted.inputs import (
     Visibility,
     VisibleRecords,
 )
-from nwx.exports.extracted.wat import extract_page, page_text, pairs_of, wat_entry
+from nwx.exports.cc_index import iso639_3
 from nwx.exports.wacz_records import new_record
+from nwx.exports.wat import extract_page, page_text, pairs_of, wat_entry
 from nwx.model import ReadError
 from nwx.values.digests import digest_of
 from nwx.values.http import to_text, unfolded_lines

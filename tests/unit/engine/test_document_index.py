@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.engine.work import MAX_TERMS, Work, current_work, timed_out, working
+from nwx.engine.document_index import MAX_TERMS, Work, current_work, timed_out, working
 from nwx.errors import QueryError, QuestionTimeoutError
 
 

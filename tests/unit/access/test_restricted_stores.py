@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngine, restricted_to
+from nwx.access.restricted_engine import RestrictedEngine, restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nwx.access.restricted.captures import reading_only
-from nwx.access.restricted.hidden_urls import key_of
+from nwx.access.hidden_urls import key_of
+from nwx.access.restricted_captures import reading_only
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import (
@@ -27,7 +27,7 @@ from nwx.keys import id_of_capture
 from nwx.model import Capture, IndexStats
 
 if TYPE_CHECKING:
-    from nwx.access.restricted.engine import RestrictedEngine
+    from nwx.access.restricted_engine import RestrictedEngine
 
 
 _AT_ONCE = 500

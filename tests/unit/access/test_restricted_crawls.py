@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.model import IndexName
-from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
+from tests.unit.access.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
 
 BOTH, LESS, ALONE = (f"http://linked.test/{name}" for name in ("both", "less", "alone"))
 LINKS = {

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted import hidden_urls
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access import hidden_urls
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.model import Link
 from tests.conformance.archive import batch, page
-from tests.unit.access.restricted.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
+from tests.unit.access.archives import HIDDEN, PAGES, SHOWN, archive_of_pages, hiding
 
 _FIRST = PAGES[f"{SHOWN}1"].capture
 

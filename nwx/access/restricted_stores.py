@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nwx.access.date_decisions import HiddenPlaces
-from nwx.access.restricted.captures import forwarded, writing_refused
-from nwx.access.restricted.entry_store import VisibleEntries
-from nwx.access.restricted.hidden_urls import HiddenUrls
+from nwx.access.hidden_urls import HiddenUrls
+from nwx.access.restricted_captures import forwarded, writing_refused
+from nwx.access.restricted_entries import VisibleEntries
 from nwx.engine.access.decisions import Decisions
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry

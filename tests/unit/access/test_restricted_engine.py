@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import (
+from nwx.access.hidden_urls import HiddenError
+from nwx.access.restricted_engine import (
     RestrictedEngines,
     check_document_shown,
     check_url_shown,
     restricted_to,
 )
-from nwx.access.restricted.hidden_urls import HiddenError
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxLineForm, CdxSpan, KeysAtTime, exactly

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import groupby, islice
 
-from nwx.access.restricted.captures import forwarded, writing_refused
-from nwx.access.restricted.entry_store import VisibleEntries
-from nwx.access.restricted.hidden_urls import HiddenUrls
+from nwx.access.hidden_urls import HiddenUrls
+from nwx.access.restricted_captures import forwarded, writing_refused
+from nwx.access.restricted_entries import VisibleEntries
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_index import (

@@ -14,7 +14,7 @@ from nwx.access.date_decisions import (
     visible_rows,
 )
 from nwx.access.hidden_documents import HiddenDocumentSet
-from nwx.access.restricted.hidden_urls import DECIDED, NAMING, HiddenUrls
+from nwx.access.hidden_urls import DECIDED, NAMING, HiddenUrls
 from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions

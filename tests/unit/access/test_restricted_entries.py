@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nwx.access.restricted.engine import RestrictedEngine
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.rules import Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import (
@@ -18,7 +18,7 @@ from nwx.engine.indices.quality_index import (
 )
 from nwx.errors import WithheldError
 from nwx.model import IndexName
-from tests.unit.access.restricted.archives import (
+from tests.unit.access.archives import (
     HIDDEN,
     PAGES,
     SHOWN,

@@ -4,8 +4,8 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-from nwx.exports.extracted.inputs import SEES_ALL, VisibleRecords
-from nwx.exports.extracted.wat import wat_entry
+from nwx.exports.archive_inputs import SEES_ALL, VisibleRecords
+from nwx.exports.wat import wat_entry
 from nwx.warc.sources import ArchiveSource
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 

@@ -1,1 +1,0 @@
-"""What is extracted from the records of archive files: metadata (WAT), texts (WET), tables."""
