@@ -36,7 +36,7 @@ from nwx.errors import EngineError, UsageError
 GRAPH_PASSAGES = 1 << 17
 """A graph is read and written as a whole; searches ask each."""
 
-_COMPARED = 1 << 14
+_COMPARED = 1 << 16
 """So many passages are compared one by one: as fast as their graph, and exact."""
 
 _NEIGHBOURS = 6
