@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.importing.test_archive_file import Archive
 
 from nwx.importing.collector import Lookups
 from nwx.importing.extracted import loaded_parts
@@ -19,6 +18,7 @@ from nwx.keys import document_id, document_key, precedence
 from nwx.model import Capture, SourceFile
 from tests.conformance.archive import capture
 from tests.documents_files import messages_of, write_documents
+from tests.unit.importing.test_worker import Archive
 from tests.warc_records import FIELDS, http_response, outlink_lines, warc_bytes, write_records
 from tests.warcs import Page, html, many_pages, write_warc
 
