@@ -36,7 +36,7 @@ import nwx
 from benchmarks.endurance_kills import SAMPLE, KilledWork
 from benchmarks.endurance_store import KilledStore
 from benchmarks.mutated_files import MutatedFiles
-from nwx.bulk.resources import limit_memory, set_deadline
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from tests.cli.conftest import Ran, run_nwx
 
 MEMORY_BYTES = 3 << 30

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory, rare_collections
 from nwx.bulk.progress import Note, ShowProgress, Tally, no_progress
-from nwx.bulk.resources import keep_memory, processors, rare_collections, temporary_folder
+from nwx.bulk.resources import processors, temporary_folder
 from nwx.bulk.sorted_runs import SortedRun, joined_runs, read_runs
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.layouts import CDX9, CDX11, Layout, format_header

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from nwx.bulk.resources import forbid_core_dumps
+from nwx.bulk.process_limits import forbid_core_dumps
 from nwx.data_classes import dataclass
 
 _LAST_BYTES = 4096

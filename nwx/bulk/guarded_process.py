@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from nwx.bulk.child_processes import Death, death_of, last_line
-from nwx.bulk.resources import (
+from nwx.bulk.process_limits import (
     collect_rarely,
     forbid_core_dumps,
     leave_signals_to_parent,

@@ -20,8 +20,9 @@ import numpy as np
 
 from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments, segments_by_part
 from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import MEMORY_BYTES, Resources, keep_memory, temporary_folder, workers_for
+from nwx.bulk.resources import MEMORY_BYTES, Resources, temporary_folder, workers_for
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns

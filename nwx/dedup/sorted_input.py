@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.bulk.resources import MEMORY_BYTES, keep_memory, temporary_folder
+from nwx.bulk.resources import MEMORY_BYTES, temporary_folder
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks, start_of

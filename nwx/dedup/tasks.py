@@ -15,8 +15,9 @@ import numpy as np
 
 from nwx.bulk.arrays import ENTRIES_AT_ONCE, Entries, EntrySpill, Segment, read_segments
 from nwx.bulk.pool import Pool, TaskResult
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress
-from nwx.bulk.resources import PROCESS_BYTES, Resources, keep_memory
+from nwx.bulk.resources import PROCESS_BYTES, Resources
 from nwx.bulk.whole_files import writing
 from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import Bytes, CdxColumns, Integers, Mask, load_columns

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from tempfile import TemporaryFile
 from typing import IO
 
-from nwx.bulk import resources
+from nwx.bulk import process_limits
 from nwx.bulk.child_processes import Death
 from nwx.data_classes import dataclass
 from nwx.errors import UsageError
@@ -33,7 +33,7 @@ _WAIT_SECONDS = 0.005
 _LARGEST_FILE = 1 << 30
 # Sets the limits and becomes the command: a function run between fork and exec may
 # deadlock where there are threads. The command ends with the process that waits for it.
-_START = (sys.executable, "-I", "-S", resources.__file__)
+_START = (sys.executable, "-I", "-S", process_limits.__file__)
 
 
 @dataclass(frozen=True, slots=True)

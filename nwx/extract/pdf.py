@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nwx.bulk.child_processes import Death, KeptProcess, requests
-from nwx.bulk.resources import WAITED, limit_memory, set_item_deadline
+from nwx.bulk.process_limits import WAITED, limit_memory, set_item_deadline
 from nwx.data_classes import dataclass
 from nwx.extract.page import MIB, ExtractPayload
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of

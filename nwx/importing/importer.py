@@ -11,8 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from nwx.bulk.process_limits import rare_collections, return_large_blocks
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress, retry_unavailable
-from nwx.bulk.resources import rare_collections, return_large_blocks, temporary_folder
+from nwx.bulk.resources import temporary_folder
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.document_dates import join_dates, joining_dates

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from nwx.archive_cdx import IndexLineForm, IndexOptions, header_of, index_of
+from nwx.bulk.process_limits import keep_memory, rare_collections
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import keep_memory, rare_collections
 from nwx.bulk.whole_files import is_address
 from nwx.errors import UsageError
 from nwx.importing.extracted.extraction import (

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from nwx.bulk.arrays import KEY, Entries
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import keep_memory
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import (
     CdxSource,

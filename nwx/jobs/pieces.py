@@ -28,8 +28,8 @@ import pyarrow.parquet as pq
 
 from nwx.bulk.child_processes import Death
 from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
+from nwx.bulk.process_limits import forbid_core_dumps
 from nwx.bulk.progress import Note, ShowProgress, WorkProgress, meanwhile
-from nwx.bulk.resources import forbid_core_dumps
 from nwx.errors import JobError, NwxError
 from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.model import ReadError

@@ -19,7 +19,7 @@ import duckdb
 from duckdb.func import FunctionNullHandling
 
 from nwx.bulk.child_processes import requests
-from nwx.bulk.resources import limit_memory, set_deadline
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from nwx.errors import ErrorText, QueryError
 
 _Answer = dict[str, Any]

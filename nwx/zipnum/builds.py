@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nwx.bulk.pool import Pool
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import Resources, keep_memory, temporary_folder, workers_for
+from nwx.bulk.resources import Resources, temporary_folder, workers_for
 from nwx.bulk.sorted_file import Distinct, LineBatch
 from nwx.bulk.sorted_runs import ExternalSort, SortedRun, joined_runs, read_runs, split_points
 from nwx.bulk.whole_files import done_once, is_address

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from nwx.bulk.process_limits import keep_memory
 from nwx.bulk.progress import ShowProgress, no_progress
-from nwx.bulk.resources import Resources, keep_memory
+from nwx.bulk.resources import Resources
 from nwx.bulk.sorted_file import Distinct, LineBatch, merged_lines
 from nwx.bulk.sorted_runs import SortedRun, read_runs
 from nwx.bulk.whole_files import done_once, whole_file

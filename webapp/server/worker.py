@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from uvicorn import Config, Server
 
-from nwx.bulk.resources import collect_rarely
+from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
 from webapp.headers import ROBOTS, Application, ShortAnswers, is_host, is_known_host
 from webapp.protection.request_counts import RequestCounts

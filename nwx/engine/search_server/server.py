@@ -20,7 +20,7 @@ from elastic_transport import (
 from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport.client_utils import basic_auth_to_header, url_to_node_config
 
-from nwx.bulk.resources import rare_collections
+from nwx.bulk.process_limits import rare_collections
 from nwx.engine.document_index import Work, current_work
 from nwx.engine.search_server.cluster.partial_answers import check_whole
 from nwx.engine.search_server.refusals import (

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nwx.bulk.resources import leave_signals_to_parent
+from nwx.bulk.process_limits import leave_signals_to_parent
 from nwx.quality.browser.gateway import Gateway
 from nwx.quality.browser.page_visit import PageVisit
 from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarget, RenderTask

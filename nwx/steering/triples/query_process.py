@@ -15,7 +15,7 @@ import pyoxigraph
 from pyoxigraph import NamedNode
 
 from nwx.bulk.child_processes import ChildProcess, Death, requests
-from nwx.bulk.resources import limit_memory, set_deadline
+from nwx.bulk.process_limits import limit_memory, set_deadline
 from nwx.errors import ErrorText
 from nwx.steering.triples.triple_store import (
     QueryAnswer,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.child_processes import ChildProcess, Death, KeptProcess, death_of, requests
-from nwx.bulk.resources import limit_memory, set_deadline
+from nwx.bulk.process_limits import limit_memory, set_deadline
 
 SECONDS = 60.0
 

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import chain, islice
 from typing import Protocol
 
-from nwx.bulk.resources import rare_collections
+from nwx.bulk.process_limits import rare_collections
 from nwx.captures import CaptureColumns
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded.captures.cdx_order import incoming_columns

@@ -1,0 +1,62 @@
+"""Cycles are looked for less often for a while, and large blocks go back to the system."""
+
+import ctypes
+import gc
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+from nwx.bulk.process_limits import keep_memory, rare_collections, return_large_blocks
+
+GROWN = """
+from pathlib import Path
+from nwx.bulk.process_limits import return_large_blocks
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+print(return_large_blocks())
+for _ in range(4):
+    bytearray(24 << 20)
+before = held()
+blocks = [bytearray(1 << 20) for _ in range(40)]
+kept = blocks.pop(), bytes(1000)
+del blocks
+print(held() - before < 8 << 20)
+"""
+
+
+def test_the_thresholds_of_before_come_back() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(ValueError, match="no"), rare_collections():
+        assert gc.get_threshold()[0] > before[0]
+        raise ValueError("no")
+    assert gc.get_threshold() == before
+
+
+def test_they_come_back_when_the_last_of_several_threads_has_ended() -> None:
+    before = gc.get_threshold()
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(rare_collections())
+    second.enter_context(rare_collections())
+    first.close()
+    assert gc.get_threshold()[0] > before[0]
+    second.close()
+    assert gc.get_threshold() == before
+
+
+def test_what_was_freed_is_held_no_longer() -> None:
+    ran = subprocess.run([sys.executable, "-c", GROWN], capture_output=True, check=True, text=True)
+    assert ran.stdout.split() == ["True", "True"]
+
+
+def test_other_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    assert return_large_blocks() is False
+
+
+def test_memory_is_kept_once() -> None:
+    keep_memory()
+    keep_memory()
