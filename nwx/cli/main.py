@@ -20,7 +20,7 @@ GROUPS = {
         "import": "Import WARC, ARC and WACZ files.",
         "enrich": "Make fields of the payloads of an archive, to search and count by.",
         "migrate": "Take over the collections, archive files and rules of another service.",
-        "watch": "Import archive files from folders as a crawler closes them.",
+        "watch": "Import archive files from folders as a crawler writes them.",
         "files": "List the imported files, those being imported, and those that could not be read.",
         "closure": "List all files that FILES need so that their revisits play.",
         "stats": "Show the size of each index, and on a search server how its shards do.",

@@ -1,4 +1,4 @@
-"""Watching: loading archive files into an archive as a crawler closes them.
+"""Watching: loading archive files into an archive as a crawler writes them.
 
 `folders` finds complete files and moves loaded ones, `watcher` loads them, and `events` defines
 the reported events.

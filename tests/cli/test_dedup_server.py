@@ -339,6 +339,7 @@ def test_a_port_of_a_network_needs_a_token(tmp_path: Path) -> None:
         run_nwx(archive, "dedup-server", "--database", wrong, code=2)
     ran = run_nwx(archive, "dedup-server", code=2, NWX_DEDUP_SCOPE="all")
     assert "NWX_DEDUP_SCOPE is 'all'; it takes archive or collection" in ran.err
-    ran = run_nwx(archive, "dedup-server", "--dedup-file", tmp_path / "no/file", code=2)
+    missing = tmp_path / "no" / "file"
+    ran = run_nwx(archive, "dedup-server", "--port", 0, "--dedup-file", missing, code=2)
     assert "cannot be used for the keys" in ran.err
     assert "no archive" in run_nwx(tmp_path / "none", "dedup-server", "--port", 0, code=1).err
