@@ -169,6 +169,7 @@ class DocumentAnswer:
     favicon_hash: OptionalText = UNSET
     exif_date: OptionalText = UNSET
     exif_location: OptionalText = UNSET
+    other_fields: OptionalTexts = UNSET
 
 
 @dataclass(frozen=True, slots=True)

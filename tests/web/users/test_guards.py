@@ -152,6 +152,7 @@ WITH_ROLE = {
     "crawl_editor.save_new_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.save_crawl": RouteGuard(Role.CURATOR, takes_token=True),
     "crawl_editor.restore_version": RouteGuard(Role.CURATOR, takes_token=True),
+    "changes.watch": RouteGuard(Role.CURATOR, takes_token=True),
     "judging.save": RouteGuard(Role.CURATOR, takes_token=True),
     "reviews.save": RouteGuard(Role.CURATOR, takes_token=True),
     "sql.show": RouteGuard(Role.READER),
