@@ -19,6 +19,7 @@ SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 _LONG_GROUPS = ("spark", "crawling", "browser", "replay", "test_no_trace")
 _LONG_FOLDERS = ("rendering", "packaging")
+_LONGEST_NAME = 60
 
 
 @pytest.hookimpl(wrapper=True)
@@ -33,6 +34,16 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Return the beginning of a long text as the name of its case.
+
+    Processes send each other the names of all tests, and some texts have megabytes.
+    """
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
+        return f"{val[:_LONGEST_NAME]!a}.. {len(val)}"
+    return None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
