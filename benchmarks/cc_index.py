@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, required=True)
     asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
     source, table = asked.folder / f"{asked.lines}.cdx", asked.folder / f"index-{time.time_ns()}"
     if not source.exists():
         make(source, asked.lines)
