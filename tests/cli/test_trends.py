@@ -39,6 +39,7 @@ def test_watched_sites(nwx: Nwx, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('name = "a"\nkeywords = ["b"]\n')
     nwx("crawls", "add", tmp_path / "a.toml")
     assert "need a SITE" in nwx("changes", "--watch", code=2).err
+    assert "no watched sites" in nwx("changes").err
     assert "is watched" in nwx("changes", "town.test", "--watch").err
     assert nwx("changes", "--watched", "--csv").out.splitlines()[1].startswith("town.test,")
     assert "0 pages" in nwx("changes").err

@@ -126,6 +126,8 @@ def changes_command(
         raise UsageError("--watch and --unwatch need a SITE")
     failed = list[str]()
     with opened_archive(settings) as archive:
+        if not site and not archive.watched_sites():
+            click.echo("no watched sites; `nwx changes SITE --watch` adds one", err=True)
         if watch:
             archive.watch_site(site, webhook=webhook)
             click.echo(f"{clean(site)} is watched; `nwx changes` reports what changes", err=True)
