@@ -70,8 +70,8 @@ def test_only_so_many_are_answered_at_once(held: Held) -> None:
 
 
 def test_the_deadline_holds_where_nothing_can_be_interrupted(held: Held) -> None:
-    pool = QuestionPool(1, 0.01)
-    with pytest.raises(QuestionTimeoutError, match=r"0\.01 s"):
+    pool = QuestionPool(1, 0.5)  # enough to begin, on a busy machine too
+    with pytest.raises(QuestionTimeoutError, match=r"0\.5 s"):
         pool.answer(held)
     with pytest.raises(EngineBusyError):
         pool.answer(lambda: 1)
