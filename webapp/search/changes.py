@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from heapq import nlargest
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from xml.sax.saxutils import escape, quoteattr
 
@@ -96,10 +96,14 @@ def change_watched() -> ResponseReturnValue:
 def feed() -> ResponseReturnValue:
     """Return the last changes of a site or URL, else of all watched sites, the newest first."""
     asked = _asked(request.args)
-    sites = [asked["site"]] if asked["site"] else [one.site for one in archive().watched_sites()]
-    every = (page for site in sites for page in _found(asked | {"site": site}, latest=True).pages)
-    found = nlargest(_FEED_ENTRIES, every, key=attrgetter("after"))
-    lines = _feed_lines(asked["site"], found)
+    own = archive()
+
+    def found() -> list[SiteChange]:
+        sites = [asked["site"]] if asked["site"] else [one.site for one in own.watched_sites()]
+        pages = (own.site_changes(**asked | {"site": one}, latest=True).pages for one in sites)
+        return nlargest(_FEED_ENTRIES, chain.from_iterable(pages), key=attrgetter("after"))
+
+    lines = _feed_lines(asked["site"], answer_search(found))  # one deadline for all sites
     return Response("\n".join(lines), mimetype="application/atom+xml")
 
 
@@ -111,8 +115,8 @@ def _is_latest(arguments: Arguments) -> bool:
     return bool(parameters.number_parameter(arguments, "latest", 0, 0, 1))
 
 
-def _found(asked: Mapping[str, str], *, latest: bool = False) -> SiteChanges:
-    own, is_latest = archive(), latest or _is_latest(request.args)
+def _found(asked: Mapping[str, str]) -> SiteChanges:
+    own, is_latest = archive(), _is_latest(request.args)
     return answer_search(lambda: own.site_changes(**asked, latest=is_latest))
 
 
