@@ -130,17 +130,17 @@ class ArchiveRenders(ArchiveWork):
         """
         from nwx.searching.page_changes import SiteChange, newest_change, watch_index
 
-        def found() -> "Iterator[SiteChange]":
-            shown = {one.site for one in self.watched_sites()}
-            for one in watch_index(self._whole()).sites() if shown else ():
-                pages = self.site_changes(one.site, latest=True).pages if one.site in shown else ()
-                changes = [page for page in pages if page.after > one.told]
-                if changes and tell(one, changes):
-                    with self._writable() as engine:
-                        watch_index(engine).set_told(one.site, newest_change(changes))
-                yield from changes
-
-        return Rows(SiteChange, found)
+        shown = {one.site for one in self.watched_sites()}
+        sites = watch_index(self._whole()).sites() if shown else []
+        found: list[SiteChange] = []
+        for one in (site for site in sites if site.site in shown):
+            pages = self.site_changes(one.site, latest=True).pages
+            changes = [page for page in pages if page.after > one.told]
+            if changes and tell(one, changes):
+                with self._writable() as engine:
+                    watch_index(engine).set_told(one.site, newest_change(changes))
+            found += changes
+        return Rows(SiteChange, lambda: found)
 
     def _reviews(self) -> "ReviewIndex":
         from nwx.engine.indices.quality_index import review_index

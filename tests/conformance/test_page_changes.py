@@ -92,7 +92,7 @@ def test_watched_sites_report_each_change_once(engine: Engine) -> None:
     engine.write(batch([page(f"{_SITE}/new", "2016", "now the ferry is here")]))
     engine.refresh()
     for _ in range(3):
-        list(own.report_changes(take))
+        own.report_changes(take)  # tells at once
     assert told == [f"town.test {_SITE}/new"] * 2
 
     engine.access_index().put([AccessRule("", Action.EXCLUDE, Scope(prefix="test,town)/hid"))], "")
