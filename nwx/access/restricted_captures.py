@@ -168,16 +168,12 @@ class RestrictedCaptures:
         return [name for name in self._engine.collections() if self._shows_some(name)]
 
     def _shows_some(self, collection: str) -> bool:
-        if not self._hides_some(collection):
+        if not any(
+            rule.scope.collection in ("", collection) for rule in self._decisions.restricting
+        ):
             return True
         captures = self._engine.captures_since("", collection=collection)
         return any(not self._decisions.hides(capture) for capture, _ in captures)
-
-    def _hides_some(self, collection: str) -> bool:
-        """Return whether a rule may hide a whole collection."""
-        return any(
-            rule.scope.collection in ("", collection) for rule in self._decisions.restricting
-        )
 
     def url_decisions(self, urlkey: str, timestamp: str = "") -> Iterator[Decision]:
         """Stream the decision for each capture of a urlkey or date, hidden ones included.

@@ -145,13 +145,9 @@ def _frame(block: bytes, columns: Sequence[str]) -> "pl.DataFrame":
         quote_char=None,
         new_columns=list(columns),
         schema=schema,
-        null_values=_missing(columns),
+        null_values={name: "-" for name in columns if name in _NUMBERS},
         encoding="utf8-lossy",
     )
-
-
-def _missing(columns: Sequence[str]) -> dict[str, str]:
-    return {name: "-" for name in columns if name in _NUMBERS}
 
 
 def _column_type(name: str) -> "pl.DataType":

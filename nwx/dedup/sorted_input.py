@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nwx.bulk.arrays import KEY, EntrySpill, Segment, read_segments
 from nwx.bulk.process_limits import keep_memory
@@ -168,12 +167,8 @@ def same_as_before(columns: CdxColumns) -> Mask:
     return same
 
 
-def _whole_words() -> NDArray[np.uint64]:
-    """Return for each count of compared words a mask with one byte of 1 per word."""
-    return np.array([(1 << 8 * words) - 1 for words in range(_WORD + 1)], np.uint64) & _FULL
-
-
-_WHOLE_WORDS = _whole_words()
+_WHOLE_WORDS = np.array([(1 << 8 * words) - 1 for words in range(_WORD + 1)], np.uint64) & _FULL
+"""For each count of compared words a mask with one byte of 1 per word."""
 
 
 _SHOWN_EVERY = 1_000

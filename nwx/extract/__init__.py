@@ -20,7 +20,7 @@ __all__ = ["PARSERS", "ExtractLimits", "ExtractPayload", "extract", "extractable
 
 def _extract_office(payload: ExtractPayload) -> Extract:
     # takes 5 ms to load, and is rarely needed
-    from nwx.extract.office.payload import extract_office
+    from nwx.extract.office.open_formats import extract_office
 
     return extract_office(payload)
 

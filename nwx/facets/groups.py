@@ -79,7 +79,7 @@ def count_groups(
     scratch: _Scratch = {}
     pieces = [
         _one_group(columns, part, by, cards)
-        if _are_periods(by)
+        if all(name.source is Criterion.MONTH for name in by)
         else _many_groups(columns, part, by, cards, scratch)
         for part in _parts(columns, selected, by)
     ]
@@ -91,11 +91,6 @@ def count_groups(
         for name in STORED_FEATURES
     }
     return Grouped(by, codes, features)
-
-
-def _are_periods(by: Sequence[Criterion]) -> bool:
-    """Return whether the captures of a month have the same values of all criteria."""
-    return all(name.source is Criterion.MONTH for name in by)
 
 
 def _parts(

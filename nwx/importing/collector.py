@@ -103,17 +103,6 @@ def _problems(payload: StoredPayload) -> Iterator[str]:
         yield f"size: the payload is too long, its first {len(payload.data)} bytes were read"
 
 
-def _with_text(found: Extract, told: Extract) -> Extract:
-    """Return the extract of a payload with the text that a command extracted."""
-    return replace(
-        found,
-        content=told.content,
-        content_language=told.content_language,
-        signature=told.signature,
-        problems=found.problems + told.problems,
-    )
-
-
 class Memory:
     """The most recent documents and their precedence, to avoid repeated engine lookups.
 
@@ -338,7 +327,13 @@ class Collector:
             left = self._options.item_seconds * _SHARE_OF_TIME - (time.thread_time() - started)
             memory = self._options.item_bytes
             told = extract_by_command(extractor, payload.data, seconds=left, memory_bytes=memory)
-            found = _with_text(found, told)
+            found = replace(
+                found,
+                content=told.content,
+                content_language=told.content_language,
+                signature=told.signature,
+                problems=found.problems + told.problems,
+            )
         for enrich in enricher_plugins():
             found = enrich(capture, payload.data, found)
         problems = (*_problems(payload), *found.problems)

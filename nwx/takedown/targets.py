@@ -115,14 +115,10 @@ class ScopeCaptures:
         if self._scope.source_file:
             return
         for dates in self._engine.scan_dates(place):
-            if self._may_be_of_host(dates.key):
+            if self._host in dates.key.lower() or not dates.key.isascii() or "%" in dates.key:
                 seen = purged_seen(self._rules, dates)
                 if seen:
                     yield Dates(dates.key, seen)
-
-    def _may_be_of_host(self, key: str) -> bool:
-        """Return whether a urlkey may contain the host: a quick test that excludes most keys."""
-        return self._host in key.lower() or not key.isascii() or "%" in key
 
 
 def _host_of(scope: Scope) -> str:

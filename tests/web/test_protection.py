@@ -19,7 +19,7 @@ from nwx import Archive
 from nwx.engine.base import Engine
 from tests.cli.conftest import COMMAND, environment
 from webapp import create_app
-from webapp.protection.metrics import show_metrics
+from webapp.protection.shared import show_metrics
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 LOOK_UP = "/cdx?url=http://www.example.org/"

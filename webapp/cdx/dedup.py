@@ -84,7 +84,7 @@ def _fetched(digest: str) -> Fetched:
             digest=normal_digest(digest),
             timestamp=_moment(parameters.text(request.args, "at", 30)),
             url=parameters.url(request.args),
-            content_type=_mime(parameters.text(request.args, "mime")),
+            content_type=parameters.text(request.args, "mime").partition(";")[0].strip().lower(),
             content_length=None if size < 0 else size,
         )
     except (DigestError, TimestampError) as error:
@@ -93,11 +93,6 @@ def _fetched(digest: str) -> Fetched:
 
 def _moment(text: str) -> str:
     return normal_timestamp(text) if text else to_timestamp(datetime.now(UTC))
-
-
-def _mime(text: str) -> str:
-    """Return the type of a Content-Type, without its parameters."""
-    return text.partition(";")[0].strip().lower()
 
 
 def _policy(fetched: Fetched) -> Policy:

@@ -1,20 +1,204 @@
 """What the processes of a service share for its protection, and how each opens it."""
 
-from collections.abc import Iterable
+import ipaddress
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-from flask import Flask
+from flask import Blueprint, Flask, Response, current_app, request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+from werkzeug.exceptions import Forbidden
 
 from nwx import Archive
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import writing
+from nwx.engine.access.rules import Role
+from nwx.errors import EngineError
 from nwx.settings import ProtectionSettings
+from webapp.headers import has_token
 from webapp.protection.client_limits import ClientLimits, TokenBuckets, limit_clients
-from webapp.protection.metrics import show_metrics
-from webapp.protection.request_counts import RequestCounts, RequestLog
+from webapp.protection.request_counts import BOUNDS, RequestCounts, RequestLog
+from webapp.site.viewer import PASS_ENVIRON
+from webapp.users.login_page import has_role
+from webapp.users.proxies import FORWARDED
+
+blueprint = Blueprint("metrics", __name__)
+
+_EXTENSION = "nwx-metrics"
+_LEAST_SECONDS, _SHARE = 5.0, 20
+"""What the archive tells is kept for so long, and so many times as long as it took."""
+
+_UPPER = (*map(str, BOUNDS), "+Inf")
+_FINISHED, _IMPORTING, _STOPPED = "finished", "importing", "stopped"
+
+
+@blueprint.get("/metrics")
+def show() -> Response:
+    """Answer with the metrics.
+
+    They are for administrators, whoever has the token for them, and this machine: not for those
+    for whom a proxy on it asks, by a public address, another host name or a header.
+    """
+    found: ServiceMetrics = current_app.extensions[_EXTENSION]
+    proxied = found.is_public or PASS_ENVIRON in request.environ or FORWARDED in request.environ
+    names = request.remote_addr, urlsplit(f"//{request.host}").hostname
+    near = not proxied and all(map(_is_loopback, names))
+    by_token = has_token(request.headers.get("Authorization", ""), found.token)
+    if not (near or by_token or has_role(Role.ADMINISTRATOR)):
+        raise Forbidden("metrics are for administrators, and who has the token NWX_METRICS_TOKEN")
+    return Response(generate_latest(found.registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _is_loopback(name: str | None) -> bool:
+    try:
+        return name == "localhost" or ipaddress.ip_address(name or "").is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMetrics:
+    """What a service tells of itself, and to whom; `is_public` where it has a public address."""
+
+    token: str
+    is_public: bool
+    registry: CollectorRegistry = field(default_factory=lambda: CollectorRegistry())
+
+
+def show_metrics(
+    app: Flask,
+    archive: Archive | None,
+    counts: RequestCounts | None,
+    token: str = "",
+    *,
+    is_public: bool = False,
+) -> None:
+    """Let an application tell its metrics: of the archive, and of all processes of the service."""
+    found = ServiceMetrics(token, is_public)
+    if archive is not None:
+        found.registry.register(_Kept(lambda: _archive_families(archive)))
+    if counts is not None:
+        found.registry.register(_Requests(counts))
+    app.extensions[_EXTENSION] = found
+    app.register_blueprint(blueprint)
+
+
+class _Requests(Collector):
+    """The requests of all processes, and the files that these have open."""
+
+    def __init__(self, counts: RequestCounts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("nwx_requests", "Requests", labels=("route", "status"))
+        seconds = HistogramMetricFamily(
+            "nwx_request_seconds", "Time to answer, to the last byte", labels=("route",)
+        )
+        by_route: dict[str, tuple[float, list[int]]] = {}
+        for (route, status), times in sorted(self._counts.sums().items()):
+            requests.add_metric((route, status), sum(times.numbers))
+            so_far, numbers = by_route.get(route, (0.0, [0] * len(_UPPER)))
+            both = [a + b for a, b in zip(numbers, times.numbers, strict=True)]
+            by_route[route] = so_far + times.seconds, both
+        for route, (total, numbers) in by_route.items():
+            buckets = list(zip(_UPPER, map(float, accumulate(numbers)), strict=True))
+            seconds.add_metric((route,), buckets, total)
+        yield from (requests, seconds)
+        yield from _open_files(self._counts.processes())
+
+
+def _open_files(processes: Iterator[int]) -> Iterator[Metric]:
+    """Yield how many files processes have open, and how many they are; not without /proc."""
+    number = files = 0
+    for process in processes:
+        try:
+            files += sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
+        except OSError:
+            continue
+        number += 1
+    if number:
+        yield GaugeMetricFamily("nwx_processes", "Processes that answer", number)
+        yield GaugeMetricFamily("nwx_open_files", "Files and connections open in them", files)
+
+
+class _Kept(Collector):
+    """Metrics that take a while, kept so that asking for them again and again costs little."""
+
+    def __init__(self, collect: Callable[[], list[Metric]]) -> None:
+        self._collect = collect
+        self._lock = Lock()
+        self._until = 0.0
+        self._found: list[Metric] = []
+
+    def collect(self) -> list[Metric]:
+        with self._lock:
+            started = time.monotonic()
+            if started >= self._until:
+                self._found = self._collect()
+                now = time.monotonic()
+                self._until = now + max(_LEAST_SECONDS, _SHARE * (now - started))
+            return self._found
+
+    def describe(self) -> list[Metric]:
+        """Return nothing: asked when registered, an archive that is away would end the service."""
+        return []
+
+
+def _archive_families(archive: Archive) -> list[Metric]:
+    """Return the metrics of an archive; of one that is away, that it is."""
+    try:
+        found = [
+            *(
+                GaugeMetricFamily(f"nwx_{index}", f"{index.title()} in the archive", number)
+                for index in ("captures", "documents")
+                for number in (archive.count(index),)
+            ),
+            *_queue_families(archive),
+            *_import_families(archive),
+        ]
+    except EngineError:
+        found = []
+    return [GaugeMetricFamily("nwx_up", "Whether the archive answers", bool(found)), *found]
+
+
+def _queue_families(archive: Archive) -> Iterator[Metric]:
+    counts, outbox = archive.queue_counts()
+    yield _by_label("nwx_queue_urls", "URLs of the crawler's queue", "state", asdict(counts))
+    yield _by_label("nwx_outbox_updates", "Updates that wait for a queue", "queue", outbox)
+
+
+def _import_families(archive: Archive) -> Iterator[Metric]:
+    files = dict.fromkeys((_FINISHED, _IMPORTING, _STOPPED), 0)
+    known = done = 0
+    for one in archive.imported_files():
+        state = _IMPORTING if one.claim else _STOPPED
+        files[_FINISHED if one.file.finished else state] += 1
+        size = one.file.size or one.file.done_to
+        known += size
+        done += size if one.file.finished else one.file.done_to
+    yield _by_label("nwx_import_files", "Archive files by how far they are", "state", files)
+    yield GaugeMetricFamily("nwx_import_bytes", "Bytes of the archive files", known)
+    yield GaugeMetricFamily("nwx_import_done_bytes", "Bytes of them that are imported", done)
+
+
+def _by_label(name: str, words: str, label: str, numbers: Mapping[str, Any]) -> Metric:
+    family = GaugeMetricFamily(name, words, labels=(label,))
+    for value, number in numbers.items():
+        family.add_metric((value,), number)
+    return family
 
 
 @dataclass(frozen=True, slots=True)

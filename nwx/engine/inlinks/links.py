@@ -1,6 +1,6 @@
 """The links of a build: to one URL or host, counted by cell; all, as streams and as entries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -307,19 +307,13 @@ def inlink_entry(urlkey: str, cell: LinkCell, counts: LinkCounts) -> IndexEntry:
         "last": counts.last,
         "kinds": list(counts.kinds),
         "kind_documents": list(counts.kinds.values()),
-        **_anchor_fields(counts.anchors),
+        "anchors": [one.text for one in counts.anchors],
+        "anchor_documents": [one.documents for one in counts.anchors],
+        "anchor_hosts": [one.hosts for one in counts.anchors],
         "own_anchors": [one.text for one in counts.own_anchors],
         "own_anchor_documents": [one.documents for one in counts.own_anchors],
     }
     return {name: value for name, value in entry.items() if value not in ("", None, [])}
-
-
-def _anchor_fields(anchors: Sequence[Anchor]) -> IndexEntry:
-    return {
-        "anchors": [one.text for one in anchors],
-        "anchor_documents": [one.documents for one in anchors],
-        "anchor_hosts": [one.hosts for one in anchors],
-    }
 
 
 def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:

@@ -1,4 +1,4 @@
-"""Text of office documents that are ZIP files: OpenDocument and Office Open XML."""
+"""Office files and books that are ZIP files, and which format the bytes of a payload are in."""
 
 import re
 from dataclasses import replace
@@ -6,6 +6,7 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
 from nwx.extract.html import extract_html
+from nwx.extract.office import RTF_MAGIC, ZIP_MAGIC
 from nwx.extract.office.parts import (
     Attributes,
     Parts,
@@ -15,9 +16,11 @@ from nwx.extract.office.parts import (
     read_xml,
     relations_of,
 )
+from nwx.extract.office.rtf import read_rtf
 from nwx.extract.office.spreadsheet import read_workbook
 from nwx.extract.office.text import OfficeText, Stop
 from nwx.extract.page import ExtractPayload
+from nwx.model import Extract
 
 CONTENT = "content.xml"
 MIME_TYPES = (b"application/vnd.oasis.opendocument.", b"application/vnd.sun.xml.")
@@ -330,3 +333,39 @@ class _Paragraphs(XmlHandler):
         elif self._field:
             address, mark = self._field.pop()
             self._text.add_link(address, self._text.since(mark))
+
+
+_OPENXML = ("word/", "xl/", "ppt/")
+_LONGEST_TYPE = 200
+
+
+def extract_office(payload: ExtractPayload) -> Extract:
+    """Return the extract of an office file or book; empty if the bytes are neither."""
+    text = OfficeText(payload)
+    try:
+        if payload.data.startswith(RTF_MAGIC):
+            read_rtf(text, payload)
+        elif payload.data.startswith(ZIP_MAGIC):
+            _read_zip(text, payload)
+        else:
+            return Extract()
+    except Stop as stop:
+        text.problems.extend(filter(None, (str(stop),)))
+    return text.finish()
+
+
+def _read_zip(text: OfficeText, payload: ExtractPayload) -> None:
+    problems: list[str] = []
+    parts = Parts(payload, problems)
+    try:
+        mime_type = parts.read("mimetype", _LONGEST_TYPE).strip()
+        if mime_type == MIME_TYPE or CONTAINER in parts:
+            read_epub(parts, text, payload)
+        elif mime_type.startswith(MIME_TYPES):
+            read_opendocument(parts, text)
+        elif any(name.startswith(_OPENXML) for name in parts.names):
+            read_openxml(parts, text)
+        else:
+            problems.clear()  # any other zip file has no text to be had
+    finally:
+        text.problems.extend(problems)

@@ -185,7 +185,7 @@ def _nearest(digits: str) -> tuple[str, int]:
             late = parts[place] > _highest(parts, place)
             for rest in range(place, 6):
                 parts[rest] = _highest(parts, rest) if late else _LOWEST[rest]
-            return _to_digits(parts), -1 if late else 1
+            return "{:04}{:02}{:02}{:02}{:02}{:02}".format(*parts), -1 if late else 1
     return digits, 0
 
 
@@ -194,10 +194,6 @@ def _highest(parts: list[int], place: int) -> int:
     if place == 2:
         return calendar.monthrange(max(parts[0], 1), parts[1])[1]
     return _HIGHEST[place]
-
-
-def _to_digits(parts: list[int]) -> str:
-    return "{:04}{:02}{:02}{:02}{:02}{:02}".format(*parts)
 
 
 def own_query(one: DateCondition) -> Query:

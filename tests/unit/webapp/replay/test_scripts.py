@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from pywb.rewrite.url_rewriter import UrlRewriter
 
-from webapp.replay.scripts import MOST_BYTES, ScriptRewriter, is_module
+from webapp.replay.rewriter import MOST_BYTES, ScriptRewriter, is_module
 
 AT = "2020js_/http://a.example/app/main.js"
 

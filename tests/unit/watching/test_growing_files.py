@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.warc.growing_files import grown_source
 from nwx.warc.sources import ArchiveSource
+from nwx.watching.grown_files import grown_source
 from tests.warcs import Page, html, warc_record
 
 PAGES = [Page(f"http://a.example/{n}", "20150101000000", html("A", f"text {n}")) for n in range(3)]
