@@ -15,8 +15,8 @@ from nwx.errors import UsageError
 from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import MAX_LIMIT, Question, resolve
-from nwx.query.rankings import SearchBy, most_words
+from nwx.query.question import MAX_LIMIT, Question
+from nwx.query.rankings import SearchBy
 from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -100,15 +100,8 @@ class Hits(ResultTable[Hit]):
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
         question = replace(asked, offset=offset, limit=limit)
-        found = self._found(question)
-        if found.total.value or found.missing_shards or asked.sort is not Sort.RELEVANCE:
-            return found
-        if asked.by is not SearchBy.WORDS:
-            return found
-        tree = most_words(resolve(asked).tree) if asked.ranking.most_words else None
-        if tree is None:
-            return found
-        return replace(self._engine().search(replace(question, query=tree)), most_words=True)
+        loosens = bool(asked.ranking.most_words) and asked.sort is Sort.RELEVANCE
+        return self._found(replace(question, most_words=loosens))
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
         """Return the hits from one place up to, but without, another."""

@@ -78,6 +78,16 @@ def tokens(text: str) -> list[str]:
     return text_analyzer().analyze(tokenized(text))
 
 
+def query_tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text of a query, which is looked up in several fields."""
+    return _kept_tokens(text) if len(text) <= MAX_TOKEN_UNITS else tuple(tokens(text))
+
+
+@lru_cache(maxsize=1_024)
+def _kept_tokens(text: str) -> tuple[str, ...]:
+    return tuple(tokens(text))
+
+
 def fold(text: str) -> str:
     """Return a text lower-cased, folded and without its article, as tokens are."""
     return _without_article(folded(text))

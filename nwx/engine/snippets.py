@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
-from nwx.engine.analyzer import fold, tokens
+from nwx.engine.analyzer import fold, query_tokens
 from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, is_any, text_leaves
 from nwx.query.words import likeness, matcher, pattern_pieces
 
@@ -122,11 +122,11 @@ def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
         yield matcher(*patterns)
     for leaf in leaves:
         if isinstance(leaf, Fuzzy):
-            yield from (likeness(word, leaf.distance) for word in tokens(leaf.text))
+            yield from (likeness(word, leaf.distance) for word in query_tokens(leaf.text))
 
 
 def _words(leaf: _Leaf) -> list[str]:
-    return tokens(leaf.text) if isinstance(leaf, Term | Phrase) else []
+    return list(query_tokens(leaf.text)) if isinstance(leaf, Term | Phrase) else []
 
 
 def _pattern(leaf: Wildcard) -> list[str]:

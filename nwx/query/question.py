@@ -9,7 +9,7 @@ from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
 from nwx.query.fields import FACET_FIELDS, FILTERS
-from nwx.query.rankings import DEFAULT, Ranking, SearchBy
+from nwx.query.rankings import DEFAULT, Ranking, SearchBy, most_words
 from nwx.query.tree import DateRange, Node, resolve_tree
 from nwx.values.timestamps import date_bound
 
@@ -85,7 +85,8 @@ class Question:
     FACET_FIELDS to accepted values (any of them). Dates are written 2010, 2010-03, … or as 14
     digits; both are inclusive. `facets` are named as filters are; each is counted without its own
     filter (see `DocumentQuery.without`). `hidden` documents and dates are treated as missing.
-    Engines search by words; what is asked `by` meaning is answered by `nwx.vectors.questions`.
+    Engines search by words; what is asked `by` meaning is answered by `nwx.vectors.questions`. With
+    `most_words` documents with most of the words are found where none has all.
     """
 
     query: str | Node = ""
@@ -102,6 +103,7 @@ class Question:
     hidden: HiddenDocuments = NONE_HIDDEN
     ranking: Ranking = DEFAULT
     by: SearchBy = SearchBy.WORDS
+    most_words: bool = False
 
     @property
     def text(self) -> str:
@@ -218,6 +220,12 @@ def resolve(question: Question) -> DocumentQuery:
         ranking=question.ranking,
         bonus=question.ranking.bonus(tree) if question.sort in BY_SCORE else (),
     )
+
+
+def loosened(question: Question, tree: Node) -> Question | None:
+    """Return the question for most of the words of its tree, None where it takes all."""
+    looser = most_words(tree) if question.most_words else None
+    return None if looser is None else replace(question, query=looser, most_words=False)
 
 
 def _parsed(query: str) -> Node:

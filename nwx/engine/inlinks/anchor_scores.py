@@ -8,7 +8,6 @@ log10(1 + linking domains), for the first FACTOR_WINDOW hits.
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -54,10 +53,10 @@ class AnchorWords:
 
     def __init__(self, table: AnchorTable) -> None:
         # Imported here: who searches on a server without links does without tantivy.
-        from nwx.engine.analyzer import fold, tokens
+        from nwx.engine.analyzer import fold, query_tokens
 
         self._table = table
-        self.tokens: Tokens = cache(lambda text: tuple(tokens(text)))
+        self.tokens: Tokens = query_tokens
         self._fold = fold
         self._leaves: dict[Leaf, tuple[Array, Array]] = {}
 

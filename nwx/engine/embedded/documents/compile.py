@@ -7,7 +7,7 @@ from dataclasses import field
 from tantivy import FieldType, Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.analyzer import fold, tokens
+from nwx.engine.analyzer import fold, query_tokens
 from nwx.engine.embedded.documents.tantivy_index import (
     DOCUMENT_FIELDS,
     WORDS,
@@ -98,7 +98,7 @@ def _anywhere(node: Leaf, known: Known) -> Query | None:
     if isinstance(node, Wildcard) and not is_any(node):
         return _wildcard(node, WORDS, "text", known)
     if isinstance(node, Term | Phrase | Fuzzy):
-        words = tokens(node.text)
+        words = query_tokens(node.text)
         if len(words) == 1:
             if isinstance(node, Fuzzy):
                 return Query.fuzzy_term_query(schema(), WORDS, words[0], node.distance)
@@ -202,7 +202,7 @@ def _constant(query: Query) -> Query:
 
 
 def _words(node: Term | Phrase, field: str, known: Known) -> Query:
-    found = tokens(node.text)
+    found = query_tokens(node.text)
     if not found:
         return Query.empty_query()
     if len(found) == 1:
@@ -219,7 +219,7 @@ def _wildcard(node: Wildcard, field: str, kind: str, known: Known) -> Query:
 
 
 def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
-    words = tokens(node.text) if kind == TEXT else [node.text]
+    words = query_tokens(node.text) if kind == TEXT else [node.text]
     if not words:
         return Query.empty_query()
     return all_of([Query.fuzzy_term_query(schema(), field, word, node.distance) for word in words])

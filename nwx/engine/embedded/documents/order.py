@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tantivy import DocAddress, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.analyzer import tokens
+from nwx.engine.analyzer import query_tokens
 from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
@@ -64,7 +64,7 @@ def steps(
     documents whose scores are more than those of their words.
     """
     words = _words(node)
-    if words is None:
+    if words is None or total < _WORTH_A_STEP:
         return
     choices = [_choices(word, searcher, weights) for word in words]
     if not 0 < math.prod(map(len, choices)) <= min(_MOST_STEPS, total // _WORTH_A_STEP):
@@ -87,7 +87,7 @@ def _words(node: Node) -> list[str] | None:
         known = [part for part in parts if part is not None]
         return [word for part in known for word in part] if len(known) == len(parts) else None
     if isinstance(node, Term | Phrase) and not node.field:
-        found = tokens(node.text)
+        found = list(query_tokens(node.text))
         return found if len(found) == 1 else None
     return None
 
@@ -203,6 +203,8 @@ class _Candidates:
             place = max(range(len(self._asked)), key=lambda one: self._asked[one].last)
             cut = self._asked[place]
             self._least = max(bound, cut.last)
+            if self._least < 0:
+                return True  # every document is known
             sure = sum(one.count_above(self._least) for one in self._asked)
             if sure >= self._wanted and len(self.first()) >= self._wanted:
                 return True

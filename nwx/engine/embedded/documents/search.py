@@ -45,12 +45,15 @@ from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW, FoundTargets
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
 from nwx.engine.near_search import NearPassages
 from nwx.model import Hit, SearchResult, Sort, Total
-from nwx.query.question import BY_SCORE, DateCondition, Question, range_condition
+from nwx.query.question import BY_SCORE, DateCondition, Question, loosened, range_condition
 from nwx.query.tree import BELOW_PAGES, All, Bool, DateRange, Leaf
 from nwx.settings import RankingSettings
 from nwx.values.timestamps import Period, TrendPoint
 
 _SCROLL_CHUNK = 20_000
+_FEW = 128
+"""So many documents are all scored in one search, and then weighted."""
+
 _FAR_BELOW = 0.05
 """A weight up to which what is no page is not looked for where there are enough pages."""
 
@@ -129,7 +132,12 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
     started = time.perf_counter()
     check_window(question)
     plan = plan_search(question)
-    found = documents_found(view, plan, links, scores=question.sort in BY_SCORE)
+    scores = question.sort in BY_SCORE and question.limit > 0
+    found = documents_found(view, plan, links, scores=scores)
+    looser = None if len(found.nums) else loosened(question, plan.tree)
+    if looser is not None:
+        plan = plan_search(looser)
+        found = documents_found(view, plan, links, scores=scores)
     folds = view.columns.folds(question.collapse)
     total = len(found.nums) if folds is None else folds.count(found.nums)
     page: Sequence[OrderedHits] = ()
@@ -142,6 +150,7 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         hits=_with_link_parts(view, plan, found, links, page, hits),
         facets=read_facets(view.columns, found.numbers, plan.facets, question.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
+        most_words=looser is not None,
     )
 
 
@@ -189,10 +198,6 @@ def documents_found(
     """Return the documents of a plan, or those among some, from tantivy and the columns."""
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     exact = compile_node(plan.text, replace(known, scored=False))
-    ranked, bonus = exact, None
-    if plan.is_scored and scores:
-        ranked = compile_node(plan.text, known)
-        bonus = compile_node(Bool(should=plan.bonus), known) if plan.bonus else None
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     matching = view.matching(plan.text, exact) if within is None else within
     by_words = _filtered(view.columns, matching, plan)
@@ -212,6 +217,10 @@ def documents_found(
     if view.searcher.num_docs != view.columns.entries:
         there = view.columns.is_document
     allowed = _both(_both(allowed, dated), there)
+    ranked, bonus = exact, None
+    if plan.is_scored and scores and len(nums):
+        ranked = compile_node(plan.text, known)
+        bonus = compile_node(Bool(should=plan.bonus), known) if plan.bonus else None
     query = all_of([ranked, *filters])
     if bonus is not None:
         query = Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)])
@@ -327,10 +336,16 @@ def first_hits(
 def _by_score(
     view: ArchiveView, plan: SearchPlan, found: FoundDocuments, groups: Ints | None, most: int
 ) -> list[OrderedHits]:
-    """Return the first hits by score; with pages first, what ranks below is looked for apart."""
+    """Return the first hits by score; what ranks below many pages is looked for apart."""
     if not plan.pages_first:
         best = _steps(view, plan, found)
         return by_score(view, found.query, best, found.allowed, groups, most)
+    if len(found.nums) <= _FEW:
+        every = by_score(view, found.query, (), found.allowed, None, len(found.nums))
+        weights = rank_weights(view, plan.question)[[one.num for one in every]].tolist()
+        pairs = zip(every, weights, strict=True)
+        listed = [one if w == 1 else replace(one, score=one.score * w) for one, w in pairs]
+        return firsts(sorted(listed, key=lambda one: -one.score), groups, most)
     below = Query.const_score_query(compile_node(BELOW_PAGES, found.known), 0.0)
     pages = Query.const_score_query(Query.all_query().and_must_not_match(below), 0.0)
     best = _steps(view, plan, found, pages)

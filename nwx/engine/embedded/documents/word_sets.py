@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from tantivy import Occur, Query
 
 from nwx.data_classes import dataclass
-from nwx.engine.analyzer import tokens
+from nwx.engine.analyzer import query_tokens, tokens
 from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.tantivy_index import (
@@ -151,7 +151,7 @@ class WordSets:
             case Bool():
                 return self._bool(node)
             case Term() | Phrase():
-                return self._word(tokens(node.text)[0])
+                return self._word(query_tokens(node.text)[0])
         return bits_of(self._everything, self._size)
 
     def _bool(self, node: Bool) -> Bits:
@@ -215,7 +215,7 @@ def words_in(node: Node) -> frozenset[str] | None:
     for leaf in leaves(node):
         if not isinstance(leaf, Term | Phrase) or leaf.field:
             return None
-        here = tokens(leaf.text)
+        here = query_tokens(leaf.text)
         if len(here) != 1:
             return None
         found.update(here)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nwx.engine.document_index import check_window, counting
+from nwx.engine.search_server.cluster.partial_answers import missing_shards
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import (
     FOLDS,
@@ -48,7 +49,7 @@ from nwx.model import (
     Sort,
     Total,
 )
-from nwx.query.question import BY_SCORE, Question, facet_fields, resolve
+from nwx.query.question import BY_SCORE, Question, facet_fields, loosened, resolve
 from nwx.query.tree import is_below_pages
 from nwx.values.timestamps import Period, TrendPoint
 
@@ -107,6 +108,11 @@ class Searching:
         started = time.perf_counter()
         plan = self._plan(question)
         resolved, answer = self._answer(plan)
+        found = answer["hits"]["total"]["value"] or missing_shards(answer)
+        looser = None if found else loosened(question, plan.links.query.tree)
+        if looser is not None:
+            plan = self._plan(looser)
+            resolved, answer = self._answer(plan)
         hits = answer["hits"]["hits"]
         parts: Mapping[int, RankedHit | None] = {}
         if question.limit and (plan.order or plan.links.ranks):
@@ -121,6 +127,7 @@ class Searching:
             hits=_with_link_parts(self._hits(plan, hits, folded), hits, parts, plan.links),
             facets={facet: counted[facet] for facet in plan.facets},
             took_ms=(time.perf_counter() - started) * 1000,
+            most_words=looser is not None,
         )
 
     def _plan(self, question: Question) -> _Plan:
