@@ -19,7 +19,15 @@ from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
 from nwx.engine.base import Engine
-from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import (
+    CaptureIndex,
+    CdxBlock,
+    CdxLineForm,
+    CdxSpan,
+    KeysAtTime,
+    nearest_captures,
+)
+from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.entries import dates_entry, dates_from_entry, document_entry
 from nwx.errors import EngineError
 from nwx.keys import holds
@@ -73,7 +81,7 @@ def forwarded(to: str) -> Any:
     return _Forwarded(to)
 
 
-class RestrictedCaptures:
+class RestrictedCaptures(CaptureIndex):
     """The captures of an engine that a viewer may see."""
 
     _engine: Engine
@@ -81,7 +89,6 @@ class RestrictedCaptures:
     urls: HiddenUrls
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
-        """Stream the visible captures of a span."""
         if end is None:
             urlkey = self._looked_up(urlkey)
         return self._visible(self._engine.captures(urlkey, end), urlkey, end)
@@ -92,7 +99,6 @@ class RestrictedCaptures:
         return ({name: piece[name] for name in fields} for piece in self.urls.visible(found))
 
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the visible captures that have this digest, the newest first."""
         return (
             one
             for one in self._engine.captures_of_digest(digest, urlkey)
@@ -100,7 +106,6 @@ class RestrictedCaptures:
         )
 
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
-        """Return the lowest status code of the visible captures of each of these urlkeys."""
         found = self._engine.statuses(urlkeys)
         for key in [one for one in found if self._decisions.touches(one)]:
             codes = [one.status_code or 0 for one in self.captures(key)]
@@ -111,7 +116,6 @@ class RestrictedCaptures:
         return found
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
-        """Return for each of the questions the visible captures, nearest in time first."""
         answers = self._engine.captures_near(asked, most)
         for place, (question, found) in enumerate(zip(asked, answers, strict=True)):
             if any(map(self._decisions.hides, found)):
@@ -130,7 +134,6 @@ class RestrictedCaptures:
         return nearest_captures(captures, question.timestamp, most)
 
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Return whether any visible capture has a urlkey with one of these prefixes."""
         there = [start for start in starts if self._engine.has_keys([start])]
         return any(
             not self._decisions.touches(start, start + _BEHIND)
@@ -139,7 +142,6 @@ class RestrictedCaptures:
         )
 
     def cdx_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the visible captures of a span as rows of a CDX, in its order."""
         span = self._looked_up_span(span)
         rows = self._engine.cdx_rows(span)
         visible = visible_rows(rows, self._decisions) if self._touches(span) else rows
@@ -155,7 +157,6 @@ class RestrictedCaptures:
         return blocks and blocks_naming_visible(blocks, form, self.urls.among)
 
     def cdx_marks(self, span: CdxSpan, every: int) -> Iterator[str]:
-        """Stream the place of the first of every `every` visible captures of a span."""
         if not self._touches(span):
             yield from self._engine.cdx_marks(span, every)
             return
@@ -164,7 +165,6 @@ class RestrictedCaptures:
                 yield f"{row.urlkey} {row.timestamp}"
 
     def collections(self) -> list[str]:
-        """Return the names of the collections with captures that a viewer may see."""
         return [name for name in self._engine.collections() if self._shows_some(name)]
 
     def _shows_some(self, collection: str) -> bool:
@@ -200,7 +200,6 @@ class RestrictedCaptures:
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the visible captures stored after a mark, each with the mark after it."""
         for capture, behind in self._engine.captures_since(mark, until, collection):
             if not self._decisions.hides(capture):
                 yield capture, behind
@@ -219,7 +218,7 @@ class RestrictedCaptures:
     load_captures = unload_captures = writing_refused
 
 
-class RestrictedDocuments:
+class RestrictedDocuments(DocumentIndex, DatesIndex):
     """The documents of an engine, and their dates, that a viewer may see."""
 
     _engine: Engine
@@ -229,7 +228,6 @@ class RestrictedDocuments:
     urls: HiddenUrls
 
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of the visible documents by id."""
         found = self._engine.known(ids)
         visible = self._visible_ids(list(found))
         return {id: rank for id, rank in found.items() if id in visible}
@@ -274,25 +272,20 @@ class RestrictedDocuments:
         return None if known is None else self._dates.decision(id, known)
 
     def search(self, question: Question) -> SearchResult:
-        """Answer a question from the visible documents only."""
         return self._engine.search(replace(question, hidden=self._hidden.current()))
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
-        """Return how many visible documents each question finds, versions counted apart."""
         hidden = self._hidden.current()
         return self._engine.totals([replace(question, hidden=hidden) for question in questions])
 
     def scroll(self, question: Question) -> Iterator[Hit]:
-        """Stream every visible hit of a question, in no order, without snippets."""
         return self._engine.scroll(replace(question, hidden=self._hidden.current()))
 
     def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
-        """Return when the visible documents of questions were captured, by visible dates."""
         hidden = self._hidden.current()
         return self._engine.trends([replace(one, hidden=hidden) for one in questions], period)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the visible dates of these document ids, in all indices."""
         return self._dates.of(self._engine.dates(ids))
 
     def dates_indices(self) -> list[NamedDates]:
@@ -303,7 +296,6 @@ class RestrictedDocuments:
         ]
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
-        """Stream the visible dates of one index, in the order of their ids."""
         for dates in self._engine.scan_dates(place):
             yield from self._dates.of({"": dates}).values()
 

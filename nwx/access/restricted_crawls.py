@@ -66,7 +66,6 @@ class RestrictedCrawlIndex(CrawlIndex):
     replace_specification = remove_documents = writing_refused
 
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        """Return the visible documents among `ids` that have scores of a version."""
         found = self._index.analysed(crawl, version, ids)
         return found - self._hidden_ids(list(found))
 
@@ -84,7 +83,6 @@ class RestrictedCrawlIndex(CrawlIndex):
         )
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
-        """Stream the scores of all visible documents, by the documents' ids."""
         waiting = self._index.document_scores(crawl, version)
         while some := list(islice(waiting, _AT_ONCE)):
             yield from self.shown(some)
@@ -104,7 +102,6 @@ class RestrictedCrawlIndex(CrawlIndex):
             yield one if len(links) == len(one.links) else replace(one, links=links)
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        """Stream the ids of all visible documents and their scores, in no order."""
         waiting = self._index.score_values(crawl, version)
         while some := list(islice(waiting, _AT_ONCE)):
             hidden = self._hidden_ids([id for id, _ in some])
@@ -148,7 +145,6 @@ class RestrictedCrawlIndex(CrawlIndex):
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]
     ) -> dict[str, float | None]:
-        """Return the highest relevance of the visible links to each of these URLs."""
         found = self._index.relevances(crawl, version, urls)
         best = self._correction(crawl, version).best
         for url in found.keys() & best.keys():
@@ -268,7 +264,6 @@ class RestrictedCrawlQueue(CrawlQueue):
     forget_pages = writing_refused
 
     def counts(self, crawl: str = "") -> QueueCounts:
-        """Count the visible URLs of a crawl; "" means all crawls."""
         states = Counter(str(one.state) for one in self.scan(crawl))
         return QueueCounts(**states)
 

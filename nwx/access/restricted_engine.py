@@ -92,14 +92,12 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     @property
     def hidden_key(self) -> str:
-        """A text that differs whenever other documents or captures are hidden."""
         return f"{self._decisions.key} {self._hidden.current().key}"
 
     def hidden_urls(self, urls: Collection[str]) -> set[str]:
         return self.urls.among(urls)
 
     def count(self, index: IndexName) -> int:
-        """Return the number of visible entries of an index."""
         if index is IndexName.FACETS:
             return 0
         if index is IndexName.DOCUMENTS:
@@ -124,7 +122,6 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._engine.count(IndexName.DATES) - len(hidden.documents)
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        """Stream the visible entries of an index, in the order of their ids."""
         declared = INDICES[index]
         if index is IndexName.FACETS or (
             declared.kind is IndexKind.ENTRIES and not declared.visible
@@ -161,15 +158,12 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
                 yield replace(file, size=None, checksum="", counts={"captures": visible})
 
     def facet_store(self) -> FacetStore:
-        """Return the visible captures in bulk."""
         return RestrictedFacetStore(self._engine, self._decisions)
 
     def inlink_index(self) -> RestrictedInlinkIndex:
-        """Return the documents with their links in bulk, and the inlinks, that are visible."""
         return self._inlinks
 
     def crawl_index(self) -> RestrictedCrawlIndex:
-        """Return the crawl specifications, and the scores of visible documents and links."""
         return self._crawls
 
     def entry_store(self, index: IndexName) -> EntryStore:
@@ -189,11 +183,9 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return visible(self)
 
     def picture_index(self) -> RestrictedPictureIndex:
-        """Return the visible images with what visible pages say of them."""
         return RestrictedPictureIndex(self._engine, self, self._hidden.current)
 
     def search_near(self, question: "Question", near: "NearPassages") -> "SearchResult":
-        """Answer a question from those visible documents that are near to it."""
         return self._engine.search_near(replace(question, hidden=self._hidden.current()), near)
 
     def vector_index(self) -> "VectorIndex":
@@ -211,7 +203,6 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._engine.digests
 
     def crawl_queue(self) -> CrawlQueue:
-        """Return the queue of visible URLs."""
         return RestrictedCrawlQueue(self._engine, self.urls)
 
     def stats(self) -> dict[IndexName, IndexStats]:

@@ -77,15 +77,12 @@ class RestrictedFacetStore(FacetStore):
         return None
 
     def blobs(self) -> set[str]:
-        """Return no names."""
         return set()
 
     def stamp(self) -> str:
-        """Return a text that differs whenever captures, or what hides them, changed."""
         return self._stamp(self._store.stamp())
 
     def month_stamps(self) -> dict[str, str]:
-        """Return the same for each month."""
         return {month: self._stamp(one) for month, one in self._store.month_stamps().items()}
 
     def _stamp(self, stamp: str) -> str:
@@ -96,7 +93,6 @@ class RestrictedFacetStore(FacetStore):
     def capture_rows(
         self, months: Collection[str] | None = None, after: str = ""
     ) -> Iterator[CaptureRows]:
-        """Stream the visible captures of these months, or of all, from a mark on."""
         hides = self._decisions.hides_values
         for some in self._store.capture_rows(months, after):
             rows = [
@@ -107,7 +103,6 @@ class RestrictedFacetStore(FacetStore):
             yield CaptureRows(rows, some.after)
 
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
-        """Return the visible captures at these places."""
         found = self._store.captures_at(places)
         return [one for one in found if not self._decisions.hides(one)]
 
@@ -147,7 +142,6 @@ class RestrictedInlinkIndex(InlinkIndex):
         return self._index.stamp()
 
     def table(self) -> InlinkTable | None:
-        """Return the visible links of the current build, None without a build."""
         version = self.version()
         known = self._known
         if known is None or known[0] != version:
@@ -164,7 +158,6 @@ class RestrictedInlinkIndex(InlinkIndex):
         return self._urls.keys_among(keys)
 
     def document_states(self) -> Iterator[DocumentStates]:
-        """Stream the visible documents with their states."""
         for some in self._index.document_states():
             raw = [some.ids[at : at + ID_BYTES] for at in range(0, len(some.ids), ID_BYTES)]
             visible = self._visible(raw)
@@ -204,7 +197,6 @@ class RestrictedInlinkIndex(InlinkIndex):
         }
 
     def version(self) -> str:
-        """Return a text that differs whenever other links are visible; "" without a build."""
         version = self._index.version()
         return f"{version} {self._decisions.key} {self._hidden().key}" if version else ""
 

@@ -71,7 +71,6 @@ class Captures(ResultTable[CdxRow]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
         return self._columns
 
     def _server(self) -> CdxServer:
@@ -95,14 +94,12 @@ class Captures(ResultTable[CdxRow]):
         return self._server().lines(self.query, PYWB)
 
     def cells(self, row: CdxRow) -> Sequence[object]:
-        """Return the values of a capture in the order of the columns."""
         return [
             _number(cell) if name in _NUMBERS else cell
             for name, cell in zip(self._columns, self._cells(row), strict=True)
         ]
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the captures as frames."""
         blocks = _blocks(self.lines())
         with ThreadPoolExecutor(1) as pool:
             # One block becomes a frame while the next is read.

@@ -40,11 +40,9 @@ class FacetTable(ResultTable[FacetRow]):
         return len(self.answer.rows)
 
     def cells(self, row: FacetRow) -> Sequence[object]:
-        """Return the values of a row in the order of the columns."""
         return (*row.values, *(row.features.value(one) for one in self.features))
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the rows as one frame."""
         types: dict[str, type | tuple[type]] = {str(one): str for one in self.answer.question.by}
         types |= {str(one): float if one in _RATIOS else int for one in self.features}
         yield frame_of(types, list(map(self.cells, self)))
@@ -69,7 +67,6 @@ class TrendTable(ResultTable[tuple[QueryTrend, PeriodCounts]]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
         return TREND_COLUMNS
 
     def __iter__(self) -> Iterator[tuple[QueryTrend, PeriodCounts]]:
@@ -81,13 +78,11 @@ class TrendTable(ResultTable[tuple[QueryTrend, PeriodCounts]]):
         return len(self.answer.trends) * len(self.answer.periods)
 
     def cells(self, row: tuple[QueryTrend, PeriodCounts]) -> Sequence[object]:
-        """Return the values of a row in the order of the columns."""
         trend, point = row
         counts = point.captures, point.documents, point.captures_share, point.documents_share
         return (point.period, trend.query, *counts)
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the rows as one frame."""
         types = dict(zip(TREND_COLUMNS, (str, str, int, int, float, float), strict=True))
         yield frame_of(types, list(map(self.cells, self)))
 

@@ -61,7 +61,6 @@ class Hits(ResultTable[Hit]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
         return tuple(_COLUMNS)
 
     @cached_property
@@ -104,7 +103,6 @@ class Hits(ResultTable[Hit]):
         return self._found(replace(question, most_words=loosens))
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
-        """Return the hits from one place up to, but without, another."""
         if stop is None:
             return list(islice(self, start, None))
         from nwx.exports.captures import RESULTS_AT_ONCE
@@ -149,7 +147,6 @@ class Hits(ResultTable[Hit]):
         return corrected_query(self._engine(), asked.text)
 
     def cells(self, row: Hit) -> Sequence[object]:
-        """Return the values of a hit in the order of the columns."""
         return (
             row.url,
             row.title,
@@ -169,7 +166,6 @@ class Hits(ResultTable[Hit]):
         )
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the hits as frames."""
         return frames_of(_COLUMNS, map(self.cells, self))
 
     def write(

@@ -66,7 +66,6 @@ class HostTable(ResultTable[ArchivedHost]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
         return tuple(self._frame.columns)
 
     def __iter__(self) -> Iterator[ArchivedHost]:
@@ -76,7 +75,6 @@ class HostTable(ResultTable[ArchivedHost]):
         return len(self._frame)
 
     def rows_between(self, start: int, stop: int | None) -> list[ArchivedHost]:
-        """Return the hosts from one place up to, but without, another."""
         return list(HostTable(self._frame[start:stop]))
 
     def frames(self) -> Iterator["pl.DataFrame"]:
@@ -84,7 +82,6 @@ class HostTable(ResultTable[ArchivedHost]):
         yield self._frame
 
     def cells(self, row: ArchivedHost) -> Sequence[object]:
-        """Return the values of a row in the order of the columns."""
         values = (getattr(row, name) for name in self.columns)
         return [_joined(one) if isinstance(one, tuple) else one for one in values]
 

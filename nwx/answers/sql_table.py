@@ -81,7 +81,6 @@ class SqlTable(ResultTable[Row]):
         return len(self._rows)
 
     def rows_between(self, start: int, stop: int | None) -> list[Row]:
-        """Return the rows from one place up to, but without, another."""
         return list(islice(self, start, min(stop, len(self)) if stop is not None else len(self)))
 
     def frames(self) -> "Iterator[pl.DataFrame]":
@@ -96,7 +95,6 @@ class SqlTable(ResultTable[Row]):
             yield frame.with_columns(to_time) if times else frame
 
     def cells(self, row: Row) -> Sequence[object]:
-        """Return the values of a row in the order of the columns."""
         return row
 
     def text_cells(self, row: Row) -> Sequence[object]:

@@ -277,7 +277,6 @@ class Rows(ResultTable[_T]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
         return tuple(self._types)
 
     def __iter__(self) -> Iterator[_T]:
@@ -293,11 +292,9 @@ class Rows(ResultTable[_T]):
         return self._kept
 
     def cells(self, row: _T) -> Sequence[object]:
-        """Return the values of a row in the order of the columns."""
         return [getattr(row, name) for name in self._types]
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the rows as frames."""
         return frames_of(self._types, map(self.cells, self))
 
     def chart(self) -> str:

@@ -121,7 +121,6 @@ class SharedFileQueue(FileQueue):
                 self._void[name] = row.claim
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """Take files that were given, and are still claimed."""
         self._own.extend(jobs)
 
     def take(self) -> Job | None:
@@ -224,7 +223,6 @@ class SharedFileQueue(FileQueue):
         self._updated(list(entries), noted)
 
     def done(self, job: Job) -> None:
-        """End the claim of a file that was read to its end, or is left."""
         if self._held.pop(job.name, None) is None:
             return
 
@@ -239,7 +237,6 @@ class SharedFileQueue(FileQueue):
             self._lost.append(job)
 
     def has_lost(self, job: Job) -> bool:
-        """Return whether a file is another importer's now."""
         return job in self._lost
 
     def lost(self) -> Sequence[Job]:
@@ -283,7 +280,6 @@ class SharedFileQueue(FileQueue):
             self._waiting.appendleft(watched.job)
 
     def done_by_others(self) -> Sequence[Job]:
-        """Return the files that others are done with since the last time."""
         closed, self._closed = self._closed, []
         return closed
 

@@ -361,7 +361,6 @@ class FieldsWithType(Fields):
         self._fields, self._type = fields, media_type
 
     def get(self, name: bytes) -> bytes:
-        """Return the first value of a field, b"" if missing."""
         return self._type if name == b"content-type" else self._fields.get(name)
 
 

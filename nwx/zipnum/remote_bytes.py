@@ -72,7 +72,6 @@ class LocalFile(StoredBytes):
         return not os.path.samestat(found, os.fstat(self._file.fileno()))
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -98,7 +97,6 @@ class StoredZipEntry(StoredBytes):
             return self._inner.read(length)
 
     def close(self) -> None:
-        """Close the zip file."""
         self._inner.close()
         self._zip.close()
 
@@ -163,7 +161,6 @@ class Address(StoredBytes):
             return bytes(content), answer.headers.get("Content-Range", "")
 
     def close(self) -> None:
-        """Close connections."""
         self._session.close()
 
 
@@ -185,7 +182,6 @@ class FsspecFile(StoredBytes):
         self.size = int(self._file.size)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes."""
         with self._lock:
             failures = (OSError, ValueError, RuntimeError)
             with SourceError.instead_of(failures, f"{self.name} cannot be read"):
@@ -194,7 +190,6 @@ class FsspecFile(StoredBytes):
         return content
 
     def close(self) -> None:
-        """Close it."""
         self._file.close()
 
 
@@ -223,7 +218,6 @@ class Paged(StoredBytes):
         return self._stored.read(number * _PAGE_BYTES, _PAGE_BYTES)
 
     def close(self) -> None:
-        """Close the underlying file or connection."""
         self._stored.close()
 
 

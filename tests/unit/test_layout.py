@@ -196,8 +196,12 @@ def _undocumented(
         if ast.get_docstring(node) is None and node.name not in inherited:
             yield f"{within}{node.name}"
         if isinstance(node, ast.ClassDef):
-            known = {name for base in node.bases for name in methods[ast.unparse(base)]}
+            known = {name for base in node.bases for name in methods[_class(base)]}
             yield from _undocumented(node.body, f"{node.name}.", known, methods)
+
+
+def _class(base: ast.expr) -> str:
+    return ast.unparse(base).partition("[")[0]
 
 
 def _documented_methods(trees: Trees) -> dict[str, set[str]]:
@@ -209,7 +213,7 @@ def _documented_methods(trees: Trees) -> dict[str, set[str]]:
             if isinstance(node, ast.ClassDef):
                 methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
                 found[node.name] |= {each.name for each in methods if ast.get_docstring(each)}
-                bases[node.name] |= {ast.unparse(base) for base in node.bases}
+                bases[node.name] |= {_class(base) for base in node.bases}
     return defaultdict(set, {name: _inherited(name, found, bases) for name in found})
 
 

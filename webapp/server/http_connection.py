@@ -336,14 +336,12 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         return ((b"connection", b"keep-alive"),) if self._running.keep_alive else ()
 
     def sending(self, size: int) -> None:
-        """Note that so many bytes are sent now."""
         super().sending(size)
         if self._is_unframed and self._running is not None:
             self._running.expected_content_length = size
 
     @property
     def state(self) -> ConnectionState:
-        """What the connection waits for."""
         if self.unsent_bytes():
             return ConnectionState.READER
         if self._is_answering and (self.pipeline or not self._in_body):

@@ -383,7 +383,6 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                 self._writer.commit()
 
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Return a connection that sees everything written, committed or not."""
         writer = self._writer
         return self._shared if writer is None else writer.reading()
 

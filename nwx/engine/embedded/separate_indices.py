@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from nwx.engine.base import Engine
 from nwx.engine.embedded.entries.own_database import DatabaseForm, OwnDatabase, OwnIndex
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
@@ -134,37 +135,30 @@ class SeparateIndices:
             index.database.close()
 
 
-class SeparateCapabilities:
+class SeparateCapabilities(Engine):
     """Engine methods for the indices stored in files of their own."""
 
     _separate: SeparateIndices
 
     def facet_store(self) -> "EmbeddedFacetStore":
-        """Return the captures in bulk, and the store of the facets built from them."""
         return self._separate.facet_store()
 
     def entry_store(self, index: IndexName) -> "EmbeddedEntryStore":
-        """Return the small entries of an index that is declared to have some."""
         return cast("EmbeddedEntryStore", self._separate.own(index))
 
     def crawl_index(self) -> "EmbeddedCrawlIndex":
-        """Return the crawl specifications and the scores of documents and links."""
         return cast("EmbeddedCrawlIndex", self._separate.own(IndexName.CRAWLS))
 
     def picture_index(self) -> "EmbeddedPictureIndex":
-        """Return the images of the archive with what pages say of them."""
         return cast("EmbeddedPictureIndex", self._separate.own(IndexName.PICTURES))
 
     def vector_index(self) -> "EmbeddedVectorIndex":
-        """Return the passages of documents by their meaning."""
         return cast("EmbeddedVectorIndex", self._separate.own(IndexName.VECTORS))
 
     def crawl_queue(self) -> "EmbeddedCrawlQueue":
-        """Return the queue of URLs for crawlers."""
         return cast("EmbeddedCrawlQueue", self._separate.own(IndexName.QUEUE))
 
     def outbox(self) -> "EmbeddedOutbox":
-        """Return the updates that are to be sent to queues elsewhere."""
         from nwx.engine.embedded.entries.crawl_queue import EmbeddedOutbox
 
         return EmbeddedOutbox(self._separate.own(IndexName.QUEUE).database)

@@ -74,7 +74,6 @@ class Stager(Staging):
         return self._characters >= _MOST_CHARACTERS
 
     def finish(self) -> StagedBatch:
-        """Return the rows of all batches, and commit the segment."""
         segment = ""
         if self._segment is not None:
             with self._folder.our_errors():

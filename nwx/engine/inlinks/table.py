@@ -186,7 +186,6 @@ class VisibleTable(InlinkTable):
         self._known: dict[int, TargetRange] = {}
 
     def years(self) -> list[int]:
-        """Return the years of visible captures that have links."""
         used = set(np.unique(self.documents["cell_code"]).tolist())
         return [
             one.year
@@ -195,7 +194,6 @@ class VisibleTable(InlinkTable):
         ]
 
     def range(self, number: int) -> TargetRange:
-        """Return the visible part of a range by its number."""
         if number not in self._known:
             found = self._whole.range(number)
             self._known[number] = visible_range(

@@ -245,7 +245,6 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self._searching.scroll(self.widened(question))
 
     def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
-        """Return when the documents of each of some questions were captured, by period."""
         self._schema.check()
         return self._searching.trends([*map(self.widened, questions)], period)
 
@@ -303,7 +302,6 @@ class SearchServerEngine(CaptureLookups, Engine):
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
 
     def claims(self) -> ServerFileClaims:
-        """Return the claims of files that importers share."""
         return ServerFileClaims(self.entry_store(IndexName.FILES))
 
     def facet_store(self) -> ServerFacetStore:

@@ -249,19 +249,16 @@ class FieldReader(XmlHandler):
         self._length = 0
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """Begin a field."""
         if name in self._names and name not in self.found:
             self._name, self._pieces, self._length = name, [], 0
 
     def end(self, name: str) -> None:
-        """End a field."""
         if name == self._name:
             if text := "".join(self._pieces).strip():
                 self.found[name] = text
             self._name = ""
 
     def data(self, text: str) -> None:
-        """Take text where it is that of a field."""
         if self._name and self._length < _LONGEST_FIELD:
             self._pieces.append(text)
             self._length += len(text)

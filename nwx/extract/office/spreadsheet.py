@@ -85,7 +85,6 @@ class CellStyles(XmlHandler):
             self._formats.append(self._format(attributes.get("numFmtId", "")))
 
     def end(self, name: str) -> None:
-        """Leave the styles of cells."""
         if name == "cellXfs":
             self._in_cells = False
 

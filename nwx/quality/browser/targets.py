@@ -199,7 +199,6 @@ class ArchivePlayback(PlaybackTarget):
         return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"
 
     def archived(self, address: str) -> tuple[str, str] | None:
-        """Return URL and timestamp of a playback address."""
         found = self._own.match(address)
         if not found:
             return None
@@ -211,7 +210,6 @@ class ArchivePlayback(PlaybackTarget):
         return url, found[1]
 
     def is_frame(self, address: str) -> bool:
-        """Return whether an address is the player's page around a capture."""
         found = self._own.match(address)
         return bool(found) and not (found and found[2])
 
@@ -272,7 +270,6 @@ class LiveWeb(PlaybackTarget):
 
     @cached_property
     def proxy(self) -> str:
-        """Host and port of the proxy."""
         place = _place(self.address)
         if not place:
             raise UsageError(

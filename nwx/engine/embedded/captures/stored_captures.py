@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nwx.captures import VALUE_FIELDS, CaptureColumns, capture_of_values
-from nwx.engine.capture_index import COLUMN_ROWS, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import COLUMN_ROWS, CaptureIndex, KeysAtTime, nearest_captures
 from nwx.engine.embedded.captures import cdx_rows
 from nwx.engine.embedded.captures.block_lookups import (
     DIGESTS,
@@ -245,7 +245,7 @@ def _has_keys(db: sqlite3.Connection, start: str) -> bool:
     return any(True for _ in captures_between(db, (start, ""), (end, ""), ()))
 
 
-class StoredCaptures:
+class StoredCaptures(CaptureIndex):
     """The read methods of an engine for captures."""
 
     _folder: Folder
@@ -259,7 +259,6 @@ class StoredCaptures:
         """Yield a separate connection that sees everything written so far."""
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
-        """Stream captures in the order of urlkey, timestamp, file and offset."""
         with self._streaming() as db, snapshot(db):
             yield from stored_captures(
                 db, (urlkey, ""), (f"{urlkey}\0" if end is None else end, "")
@@ -284,7 +283,6 @@ class StoredCaptures:
             yield from db.execute(_LANGUAGES)
 
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures that hold a payload of this digest, the newest first."""
         with self._reading() as db, snapshot(db):
             first = list(islice(captures_with_digest(db, digest, urlkey), FIRST_CAPTURES))
         yield from first
@@ -293,23 +291,19 @@ class StoredCaptures:
                 yield from islice(captures_with_digest(db, digest, urlkey), FIRST_CAPTURES, None)
 
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
-        """Return the lowest status code of the captures of each of these urlkeys that has any."""
         with self._reading() as db, snapshot(db):
             found = ((urlkey, _lowest_status(db, urlkey)) for urlkey in urlkeys)
             return {urlkey: status for urlkey, status in found if status is not None}
 
     def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
-        """Return for each of the questions the captures of its urlkeys, nearest in time first."""
         with self._reading() as db, snapshot(db):
             return [_near_captures(db, one, most) for one in asked]
 
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Return whether any capture has a urlkey that begins with one of these texts."""
         with self._reading() as db, snapshot(db):
             return any(_has_keys(db, start) for start in starts)
 
     def cdx_rows(self, span: "CdxSpan") -> "Iterator[CdxRow]":
-        """Stream the captures of a span as rows of a CDX, in its order."""
         with self._reading() as db, snapshot(db):
             first = list(islice(cdx_rows.rows_of(db, span), cdx_rows.FIRST_ROWS))
         yield from first
@@ -322,17 +316,14 @@ class StoredCaptures:
         return cdx_rows.line_blocks(self._reading, self._streaming, span, form)
 
     def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
-        """Stream the positions of the first of every `every` captures of a span."""
         with self._streaming() as db, snapshot(db):
             yield from cdx_rows.marks(db, span, every)
 
     def collections(self) -> list[str]:
-        """Return the names of the collections that have had captures, in order."""
         with self._reading() as db:
             return cdx_rows.collections(db)
 
     def capture_mark(self) -> str:
-        """Return the mark after all captures stored so far."""
         if not self._folder.exists():
             return ""
         with self._reading() as db:
@@ -341,6 +332,5 @@ class StoredCaptures:
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the captures stored after a mark, each with the mark after it."""
         with self._streaming() as db, snapshot(db):
             yield from stored_since(db, mark, until, collection)

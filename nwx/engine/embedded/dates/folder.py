@@ -37,7 +37,6 @@ class DatesFolder(Folder):
     """
 
     def exists(self) -> bool:
-        """Return whether the dates index exists."""
         return (self.path / _MANIFEST).exists()
 
     def check(self, *, writing: bool = False) -> None:
