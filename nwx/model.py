@@ -302,7 +302,8 @@ class Hit:
     `dates` are all its timestamps, in order. `snippet` is pieces of text and whether each is a
     match. `versions` counts the documents of the query folded into this hit (1 without collapsing).
     `score_parts` is set by a search by relevance in an archive with inlinks; `found_by_links` marks
-    a hit whose own words do not match. `signature` is equal for nearly equal texts.
+    a hit whose own words do not match. `signature` is equal for nearly equal texts. `copy_of` is
+    the id of an earlier hit on the page of results with this title and text, at another URL.
     """
 
     id: str
@@ -324,6 +325,7 @@ class Hit:
     score_parts: ScoreParts | None = None
     found_by_links: FoundByLinks | None = None
     signature: str = ""
+    copy_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

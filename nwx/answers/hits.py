@@ -12,11 +12,12 @@ from nwx.answers.tables import ColumnTypes, ResultTable, bar_chart, frames_of
 from nwx.bulk.whole_files import whole_file
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
-from nwx.model import FacetValue, Hit, SearchResult, Sort, Total
+from nwx.model import Collapse, FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.query.rankings import SearchBy
+from nwx.query.tree import FIRST_REDIRECT
 from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -93,14 +94,16 @@ class Hits(ResultTable[Hit]):
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
         """Return a page of hits with totals and facets; the query has the defaults.
 
-        Where no document has all words, those with most of them are found (`most_words`).
+        Where no document has all words, those with most of them are found (`most_words`). Hits of
+        different URLs with the same text name the first of these (`copy_of`).
         """
         asked = self.question
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
         question = replace(asked, offset=offset, limit=limit)
         loosens = bool(asked.ranking.most_words) and asked.sort is Sort.RELEVANCE
-        return self._found(replace(question, most_words=loosens))
+        found = self._found(replace(question, most_words=loosens))
+        return _with_copies(found) if asked.collapse is Collapse.URL else found
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
         if stop is None:
@@ -215,6 +218,17 @@ class Hits(ResultTable[Hit]):
         return bar_chart(
             {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}
         )
+
+
+def _with_copies(found: SearchResult) -> SearchResult:
+    first: dict[tuple[str, str], str] = {}
+    hits = []
+    for hit in found.hits:
+        is_error = (hit.status_code or 0) >= FIRST_REDIRECT
+        same = hit.id if is_error else hit.signature or hit.digest or hit.id
+        copied = first.setdefault((hit.title, same), hit.id)
+        hits.append(hit if copied == hit.id else replace(hit, copy_of=copied))
+    return replace(found, hits=tuple(hits))
 
 
 def _value(one: FacetValue) -> str:

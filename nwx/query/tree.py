@@ -107,12 +107,12 @@ Leaf = Term | Phrase | Wildcard | Fuzzy | Range | ValueSpan
 Node = All | DateRange | Boost | Bool | Leaf
 
 _FILE_TYPES = (IMAGE, AUDIO, VIDEO, FLASH, SCRIPT, STYLE, ARCHIVE)
-_FIRST_REDIRECT = 300
+FIRST_REDIRECT = 300
 BELOW_PAGES = Bool(
     should=(
         *(Term("content_type_norm", one) for one in _FILE_TYPES),
         *(Term("problems", one) for one in POOR_PAGES),
-        ValueSpan("status_code", _FIRST_REDIRECT, None),
+        ValueSpan("status_code", FIRST_REDIRECT, None),
     )
 )
 """What ranks below pages, in a resolved tree: other kinds of files, redirects, errors and pages
@@ -121,7 +121,7 @@ with nothing to read."""
 
 def is_below_pages(content_type_norm: str, status: int | None, problems: Sequence[str]) -> bool:
     """Return whether BELOW_PAGES finds a document."""
-    if content_type_norm in _FILE_TYPES or (status or 0) >= _FIRST_REDIRECT:
+    if content_type_norm in _FILE_TYPES or (status or 0) >= FIRST_REDIRECT:
         return True
     return any(one in POOR_PAGES for one in problems)
 

@@ -39,7 +39,7 @@ class HitAnswer:
     """A document found; `snippet` is plain text, `highlights` its matching words.
 
     `score_parts` lists the parts of the score, `found_by_links` the anchor text that found a
-    document whose own words do not match.
+    document whose own words do not match. `copy_of` is the id of an earlier hit with the same text.
     """
 
     id: str
@@ -61,6 +61,7 @@ class HitAnswer:
     content_length: int | None
     score_parts: ScoreParts | UnsetType = UNSET
     found_by_links: FoundByLinks | UnsetType = UNSET
+    copy_of: OptionalText = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,7 @@ def hit_answer(hit: Hit) -> HitAnswer:
         language=hit.content_language,
         score_parts=hit.score_parts or UNSET,
         found_by_links=hit.found_by_links or UNSET,
+        copy_of=hit.copy_of or UNSET,
     )
 
 

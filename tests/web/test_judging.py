@@ -57,3 +57,15 @@ def test_a_ranking_is_chosen_by_the_address(client: FlaskClient) -> None:
 def test_most_words_are_told(client: FlaskClient) -> None:
     assert "most of them" in client.get("/search?q=lamp+unheardof").text
     assert client.get("/api/search?q=lamp+unheardof").json["most_words"] is True
+
+
+def test_results_with_the_same_text_are_folded(client: FlaskClient, engine: EmbeddedEngine) -> None:
+    urls = [f"http://example.org/copies/{n}" for n in range(3)]
+    engine.write(batch([page(url, "2010", "torch", signature="00000000000000aa") for url in urls]))
+    engine.refresh()
+    shown = client.get("/search?q=torch").text
+    assert shown.count("hit-title") == 1
+    assert "and 2 more with the same text" in shown
+    first, *others = client.get("/api/search?q=torch").json["hits"]
+    assert {one["copy_of"] for one in others} == {first["id"]}
+    assert client.get("/search?q=torch&collapse=none").text.count("hit-title") == 3

@@ -1,6 +1,7 @@
 """What searches print; apart from the commands, whose help needs none of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -47,17 +48,20 @@ def _closing_words(result: SearchResult, offset: int) -> str:
     return f"{offset + 1:,}–{offset + len(result.hits):,} of {total} ({took})"
 
 
-def _table(hits: Iterable[Hit], offset: int, *, explain: bool) -> Table:
+def _table(hits: Sequence[Hit], offset: int, *, explain: bool) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 1, 0), expand=True)
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
     table.add_column(no_wrap=True)
+    copies = Counter(hit.copy_of for hit in hits)
     for number, hit in enumerate(hits, offset + 1):
-        table.add_row(str(number), _hit_text(hit, explain=explain), _when_text(hit))
+        if not hit.copy_of:
+            text = _hit_text(hit, copies[hit.id], explain=explain)
+            table.add_row(str(number), text, _when_text(hit))
     return table
 
 
-def _hit_text(hit: Hit, *, explain: bool) -> Group:
+def _hit_text(hit: Hit, copies: int, *, explain: bool) -> Group:
     title = Text(clean(hit.title) or "(no title)", style="bold")
     snippet = Text()
     for piece, matches in hit.snippet:
@@ -65,6 +69,8 @@ def _hit_text(hit: Hit, *, explain: bool) -> Group:
     lines: list[Text | OneLine] = [title, OneLine(hit.url, "cyan")]
     if hit.snippet:
         lines.append(snippet)
+    if copies:
+        lines.append(Text(f"and {copies:,} more with the same text", style="dim"))
     if hit.found_by_links or explain:
         # Imported here: it defines what the API answers, too.
         from nwx.searching.answers import found_by_words, score_words
