@@ -86,7 +86,7 @@ def with_document(one: Capture) -> Capture:
 def small() -> Iterator[None]:
     """Make blocks, loads and merges small, so that a few captures are many."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (blocks, capture_writer):
+        for module in (blocks, capture_writer, cdx_order):
             patch.setattr(module, "BLOCK_CAPTURES", 3)
         patch.setattr(entries, "PACKED_ENTRIES", 4)
         patch.setattr(entries, "_FEW", 3)

@@ -7,7 +7,6 @@ from itertools import count
 
 from nwx.captures import CaptureTuple, CaptureValues
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.captures.cdx_order import ordered_columns
 from nwx.engine.embedded.captures.stored_captures import source_codes
 from nwx.engine.embedded.database import DOCUMENT_FACETS, add_rows, seen_changing, seen_growing
 from nwx.engine.embedded.staged_rows import DatesRow, DocumentRow, FileCaptures
@@ -246,12 +245,13 @@ class Registry:
         """Add captures by their values; return how many were new."""
         # Imported here: readers of the archive know this module, and not NumPy.
         from nwx.engine.embedded.captures.capture_writer import CaptureAdder, all_steps
+        from nwx.engine.embedded.captures.cdx_order import IncomingCaptures
         from nwx.engine.embedded.captures.merges import merge_few
 
         if not rows:
             return 0
         adder = CaptureAdder(self._db)
-        all_steps(adder.add(ordered_columns(CaptureValues(rows).columns)))
+        all_steps(adder.add(IncomingCaptures(CaptureValues(rows).columns)))
         new = adder.finish()
         merge_few(self._db)
         return new

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from nwx.captures import VALUE_FIELDS
 from nwx.values.zstd import zstd
@@ -49,6 +49,12 @@ REST_FIELDS = (
 STORED_FIELDS = (*VALUE_FIELDS[2:], "source", "batch")
 """The columns that are packed, and that come out again."""
 
+WRITER_FIELDS = ("source", "batch")
+"""The columns that are known only to who writes; all others are made into texts before."""
+
+_BEFORE = [name for name in LINE_FIELDS[:-3] if name != "algorithm"]
+_BEHIND_DIGEST = len(_BEFORE) - _BEFORE.index("digest")
+
 NUMBER_FIELDS = frozenset(
     (
         "source_file_offset",
@@ -65,6 +71,7 @@ _VALUE, _COLUMN, _SAME = "\x1f", "\x1e", "\x1d"
 _ODD = _SAME * 2
 _PLAIN = f"{_SAME}1"
 _SPACES = {ord(one): "-" for one in (_VALUE, _COLUMN, _SAME)}
+_PLAIN_SIGNS = bytes((*range(ord("!"), ord("~") + 1), *_SPACES))
 
 BlockColumns = dict[str, Any]
 """Captures by the names of their columns, each a sequence of values."""
@@ -83,6 +90,40 @@ class BlockError(sqlite3.DatabaseError):
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
+class BlockTexts(NamedTuple):
+    """The columns of a block as texts, but for those that a writer numbers: `source`, `batch`."""
+
+    before: str
+    after: str
+    rest: str
+
+
+def block_texts(columns: Mapping[str, Sequence[Any]]) -> BlockTexts | None:
+    """Return the columns of a block as texts, None where a value has the signs between values."""
+    before = [_column_text(columns, name) for name in _BEFORE]
+    start, colon, _ = columns["digest"][0].partition(":")
+    start, digests = start + colon, before[-_BEHIND_DIGEST]
+    if colon and digests.count(_VALUE + start) == digests.count(_VALUE):
+        digests = digests.replace(start, "", 1).replace(_VALUE + start, _VALUE)
+        before[-_BEHIND_DIGEST] = digests
+    else:
+        start = ""
+    before.insert(-_BEHIND_DIGEST, _SAME + start)
+    after = _column_text(columns, LINE_FIELDS[-2])
+    rest = [_column_text(columns, name) for name in REST_FIELDS[:-1]]
+    lines = _COLUMN.join((*before, after))
+    whole = _COLUMN.join((lines, *rest))
+    fields = (*before, after, *rest)
+    same = sum([one[:1] == _SAME for one in fields])
+    inner = (len(fields) - same) * (len(columns["urlkey"]) - 1)
+    found = (whole.count(_SAME), whole.count(_COLUMN), whole.count(_VALUE))
+    if found != (same, len(fields) - 1, inner):
+        return None
+    plain = "1" if _is_plain(lines, columns) else ""
+    after = f"{after}{_COLUMN}{_SAME}{plain}"
+    return BlockTexts(_COLUMN.join(before), after, _COLUMN.join(rest))
+
+
 class BlockPacker:
     """What packs one block after the other."""
 
@@ -91,18 +132,21 @@ class BlockPacker:
         options: dict[int, int] = {names.compression_level: _LEVEL, names.checksum_flag: 1}
         self._compressor = zstd.ZstdCompressor(options=options)
 
-    def packed(self, columns: Mapping[str, Sequence[Any]]) -> tuple[bytes, bytes]:
-        """Return the two frames of a block: STORED_FIELDS of some captures.
+    def packed(
+        self, columns: Mapping[str, Sequence[Any]], texts: BlockTexts | None
+    ) -> tuple[bytes, bytes]:
+        """Return the two frames of a block: STORED_FIELDS of some captures, and their texts.
 
         Raises UnicodeEncodeError where UTF-8 cannot hold a text.
         """
-        columns = dict(columns)
-        columns["algorithm"], columns["digest"] = _cut_digests(columns["digest"])
-        number = len(columns["urlkey"])
-        lines = _text(columns, LINE_FIELDS[:-1], number)
-        plain = "1" if _is_plain(lines, columns) else ""
-        rest = _text(columns, REST_FIELDS, number)
-        return self._frame(_appended(lines, plain)), self._frame(rest)
+        if texts is None:
+            columns = {**columns, "algorithm": [""] * len(columns["urlkey"])}
+            return self._frame(_odd(columns, LINE_FIELDS[:-1])), self._frame(
+                _odd(columns, REST_FIELDS)
+            )
+        sources, batches = (_column_text(columns, name) for name in WRITER_FIELDS)
+        lines = _COLUMN.join((texts.before, sources, texts.after))
+        return self._frame(lines), self._frame(f"{texts.rest}{_COLUMN}{batches}")
 
     def _frame(self, text: str) -> bytes:
         data = text.encode()
@@ -110,51 +154,30 @@ class BlockPacker:
         return self._compressor.compress(data, self._compressor.FLUSH_FRAME)
 
 
-def _cut_digests(digests: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return what all digests begin with, up to a colon, and the digests without it."""
-    algorithm, colon, _ = digests[0].partition(":")
-    start = algorithm + colon
-    ends = _VALUE.join(digests).removeprefix(start).split(_VALUE + start)
-    if not colon or len(ends) < len(digests) or any(_VALUE in one for one in ends):
-        return [""] * len(digests), digests
-    return [start] * len(digests), ends
+def _column_text(columns: Mapping[str, Sequence[Any]], name: str) -> str:
+    values = columns[name]
+    first = values[0]
+    if first == values[-1] and values.count(first) == len(values):
+        return f"{_SAME}{_shown(first)}"
+    if name in NUMBER_FIELDS:
+        values = list(map(_shown if None in values else str, values))
+    return _VALUE.join(values)
 
 
-def _text(columns: Mapping[str, Sequence[Any]], fields: Sequence[str], number: int) -> str:
-    texts, same = [], 0
-    for name in fields:
-        values = columns[name]
-        if values[0] == values[-1] and values.count(values[0]) == number:
-            values, same = values[:1], same + 1
-            start = _SAME
-        else:
-            start = ""
-        if name in NUMBER_FIELDS:
-            values = ["" if value is None else str(value) for value in values]
-        texts.append(start + _VALUE.join(values))
-    text = _COLUMN.join(texts)
-    inner = (len(fields) - same) * (number - 1)
-    found = (text.count(_SAME), text.count(_COLUMN), text.count(_VALUE))
-    if found == (same, len(fields) - 1, inner):
-        return text
-    held = [[_shown(value) for value in columns[name]] for name in fields]
-    return _ODD + json.dumps(held)
+def _odd(columns: Mapping[str, Sequence[Any]], fields: Sequence[str]) -> str:
+    return _ODD + json.dumps([list(map(_shown, columns[name])) for name in fields])
 
 
 def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _appended(text: str, value: str) -> str:
-    """Return a text with a further column whose values are the same."""
-    if text.startswith(_ODD):
-        return text  # what needs this form is not plain
-    return f"{text}{_COLUMN}{_SAME}{value}"
-
-
 def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
     """Return whether all lines are those of captures, without blanks in their fields."""
-    if text.startswith(_ODD) or " " in text or not text.translate(_SPACES).isprintable():
+    if text.isascii():
+        if text.encode().translate(None, _PLAIN_SIGNS):
+            return False
+    elif " " in text or not text.translate(_SPACES).isprintable():
         return False
     urls = columns["url"]
     if not min(urls) >= "http" or not max(urls) < "httq":

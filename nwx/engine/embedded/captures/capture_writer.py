@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nwx.captures import VALUE_FIELDS, CaptureColumns
 from nwx.engine.embedded.captures.block_lookups import (
     MONTH,
     PLACES,
@@ -20,14 +19,18 @@ from nwx.engine.embedded.captures.block_lookups import (
 from nwx.engine.embedded.captures.blocks import (
     BLOCK_CAPTURES,
     STORED_FIELDS,
+    WRITER_FIELDS,
     BlockColumns,
     BlockPacker,
+    block_texts,
     chosen_captures,
 )
+from nwx.engine.embedded.captures.cdx_order import CaptureChunk, IncomingCaptures
 from nwx.engine.embedded.captures.entries import (
     LOOKUP_KINDS,
     EntryWriter,
     KeyArray,
+    keys_of_places,
     known_places,
     lookup_entries,
     merge_entries,
@@ -144,7 +147,7 @@ def _store(db: sqlite3.Connection, id: int, columns: BlockColumns) -> None:
     db.execute(
         "UPDATE blocks SET urlkey = ?, timestamp = ?, captures = ?, lines = ?, rest = ?"
         " WHERE id = ?",
-        (keys[0], times[0], len(keys), *BlockPacker().packed(columns), id),
+        (keys[0], times[0], len(keys), *BlockPacker().packed(columns, block_texts(columns)), id),
     )
 
 
@@ -168,7 +171,6 @@ def _remove_entries(db: sqlite3.Connection, run: int, kind: int, entries: set[En
 STEP_BLOCKS = 160
 """So many blocks of captures are stored in one step."""
 
-_FILE_FIELDS = VALUE_FIELDS[:2]
 _CODES = "SELECT name, code FROM sources WHERE collection = ? AND name IN ({})"
 _CODES_KEPT = 200_000
 _INSERT_BLOCK = "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -209,21 +211,23 @@ class RunWriter:
         self._parts = 0
 
     def append(
-        self, columns: BlockColumns, number: int, places: KeyArray | None = None
+        self, chunk: CaptureChunk, number: int, places: KeyArray | None = None
     ) -> Generator[None, None, int]:
         """Append captures as blocks numbered from `number` on, step by step; return the next one.
 
         `places` are the keys of their places, if these are known.
         """
+        columns = chunk.columns
+        places = place_keys(columns) if places is None else places
         added = len(columns["urlkey"])
         numbers = number + np.arange(added, dtype=np.uint64) // np.uint64(BLOCK_CAPTURES)
         for begin in range(0, added, STEP_BLOCKS * BLOCK_CAPTURES):
             if begin:
                 yield
-            blocks = self._packed(columns, begin, number)
+            blocks = self._packed(chunk, begin, number)
             self._db.executemany(_INSERT_BLOCK, blocks)
             number += STEP_BLOCKS
-        for kind, (keys, ranks) in lookup_entries(columns, numbers, places).items():
+        for kind, (keys, ranks) in chunk.keys.entries(numbers, places).items():
             if added > STEP_BLOCKS * BLOCK_CAPTURES:
                 yield
             writer = EntryWriter(self._db, self.run, kind)
@@ -235,12 +239,15 @@ class RunWriter:
         self._db.execute(command, (added, self.run))
         return int(numbers[-1]) + 1
 
-    def _packed(self, columns: BlockColumns, first: int, number: int) -> Iterator[tuple[Any, ...]]:
+    def _packed(self, chunk: CaptureChunk, first: int, number: int) -> Iterator[tuple[Any, ...]]:
+        columns = chunk.columns
         keys, times, batches = columns["urlkey"], columns["timestamp"], columns["batch"]
         end = min(first + STEP_BLOCKS * BLOCK_CAPTURES, len(keys))
         for begin in range(first, end, BLOCK_CAPTURES):
             part = slice(begin, begin + BLOCK_CAPTURES)
-            frames = self._packer.packed({name: columns[name][part] for name in STORED_FIELDS})
+            texts = chunk.texts[begin // BLOCK_CAPTURES]
+            names = STORED_FIELDS if texts is None else WRITER_FIELDS
+            frames = self._packer.packed({name: columns[name][part] for name in names}, texts)
             last, held = max(map(int, set(batches[part]))), len(keys[part])
             id = self.run << RUN_BITS | number
             yield (id, self.run, keys[begin], times[begin], last, held, *frames)
@@ -271,19 +278,19 @@ class CaptureAdder:
         self._runs: list[tuple[RunWriter, Counter[str]]] = []
         self._number = self._chunks = self._added = 0
 
-    def add(self, columns: CaptureColumns) -> Iterator[None]:
-        """Add captures in CDX order (`cdx_order`), step by step: each may be a transaction."""
-        new, keys = self._new(columns)
+    def add(self, captures: IncomingCaptures) -> Iterator[None]:
+        """Add captures step by step: each may be a transaction."""
+        new, keys = self._new(captures)
         if not len(keys):
             return
-        (first,) = places_of({name: values[:1] for name, values in new.items()})
+        (first,) = places_of({name: values[:1] for name, values in new.columns.items()})
         fitting = [one for one in self._runs if one[0].last <= first]
         if not fitting:
             fitting = [(RunWriter(self._db, (self._batch, self._batch)), Counter())]
             self._runs += fitting
         run, months = fitting[0]
         self._number = yield from run.append(new, self._number, keys)
-        months.update([time[:MONTH] for time in new["timestamp"]])
+        months.update([time[:MONTH] for time in new.columns["timestamp"]])
         self._added += len(keys)
         self._chunks += 1
 
@@ -311,25 +318,22 @@ class CaptureAdder:
             self._db.execute(command, (self._batch, CAPTURE_NUMBERS))
         return self._added
 
-    def _new(self, columns: CaptureColumns) -> tuple[BlockColumns, KeyArray]:
+    def _new(self, captures: IncomingCaptures) -> tuple[CaptureChunk, KeyArray]:
         """Return the captures that are not there yet, with file and batch, and their places."""
-        collections, names = (columns[name] for name in _FILE_FIELDS)
-        files = set(zip(collections, names, strict=True))
-        self._number_files(files)
-        if len(set(collections)) == 1:
-            codes = {name: self._codes[collection, name] for collection, name in files}
-            sources = list(map(codes.__getitem__, names))
-        else:
-            sources = list(map(self._codes.__getitem__, zip(collections, names, strict=True)))
-        found: BlockColumns = {**columns, "source": sources, "batch": [self._batch] * len(names)}
-        keys = place_keys(found)
-        old = np.flatnonzero(np.array(found["source"], np.int64) <= self._last_known)
+        self._number_files(set(captures.files))
+        codes = np.array([self._codes[file] for file in captures.files], np.uint64)
+        sources, chunk = codes[captures.numbers], captures.chunk
+        keys = keys_of_places(sources, captures.offsets)
+        chunk.columns["source"] = sources.tolist()
+        chunk.columns["batch"] = [self._batch] * len(keys)
+        old = np.flatnonzero(sources <= self._last_known)
         if len(old) and self._known:
             known = np.zeros(len(keys), bool)
             known[old] = known_places(self._db, self._known, keys[old])
             if known.any():
-                return chosen_captures(found, (~known).tolist()), keys[~known]
-        return found, keys
+                chosen = chosen_captures(chunk.columns, (~known).tolist())
+                return CaptureChunk(chosen) if chosen else chunk, keys[~known]
+        return chunk, keys
 
     def _number_files(self, files: AbstractSet[tuple[str, str]]) -> None:
         """Give files that have no codes yet the next ones."""

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,6 @@ _FEW = 200
 _KEY_BYTES = 8
 _HOURS, _MINUTES = 24, 60
 _DIGITS = 14
-_TENS = 10 ** np.arange(_DIGITS - 1, -1, -1, dtype=np.int64)
 _INSERT = "INSERT INTO lookups (run, kind, key, rank, data) VALUES (?, ?, ?, ?, ?)"
 _HEADS = (
     "SELECT id, run, key, rank FROM lookups WHERE kind = ? AND run IN ({}) ORDER BY key, rank, run"
@@ -39,30 +39,50 @@ _HEADS = (
 _DATA = "SELECT data FROM lookups WHERE id = ?"
 
 
+class LookupKeys:
+    """What captures are looked up by, as far as it needs no codes of files."""
+
+    def __init__(self, columns: BlockColumns) -> None:
+        digests, types = columns["digest"], columns["record_type"]
+        self._which = np.ones(len(digests), bool)
+        if "revisit" in types or "" in digests:
+            pairs = zip(digests, types, strict=True)
+            held = [digest != "" and type != "revisit" for digest, type in pairs]
+            digests = list(compress(digests, held))
+            self._which = np.array(held, bool)
+        self._digests = _digest_keys(digests)
+        self._moments = _moments(columns["timestamp"]) << np.uint64(BLOCK_BITS)
+
+    def entries(self, numbers: KeyArray, places: KeyArray) -> dict[int, tuple[KeyArray, KeyArray]]:
+        """Return the keys and ranks of captures that are in blocks of these numbers, by kind."""
+        ranks = self._moments | numbers
+        return {
+            DIGESTS: entries_in_order(self._digests, ranks[self._which]),
+            PLACES: entries_in_order(places, numbers),
+        }
+
+
 def lookup_entries(
-    columns: BlockColumns, numbers: KeyArray, places: KeyArray | None = None
+    columns: BlockColumns, numbers: KeyArray
 ) -> dict[int, tuple[KeyArray, KeyArray]]:
-    """Return the keys and ranks of captures that are in blocks of these numbers, by kind."""
-    digests, types = columns["digest"], columns["record_type"]
-    places = place_keys(columns) if places is None else places
-    if "revisit" in types or "" in digests:
-        pairs = zip(digests, types, strict=True)
-        held = [digest != "" and type != "revisit" for digest, type in pairs]
-        digests = list(compress(digests, held))
-        which = np.array(held, bool)
-    else:
-        which = np.ones(len(digests), bool)
-    ranks = _moments(columns["timestamp"]) << np.uint64(BLOCK_BITS) | numbers
-    return {
-        DIGESTS: entries_in_order(_digest_keys(digests), ranks[which]),
-        PLACES: entries_in_order(places, numbers),
-    }
+    """Return the keys and ranks of stored captures, as `LookupKeys.entries` does."""
+    return LookupKeys(columns).entries(numbers, place_keys(columns))
+
+
+def number_array(values: Sequence[Any]) -> KeyArray:
+    """Return numbers, which may be texts, as an array."""
+    return np.array(list(map(int, values)), np.uint64)
 
 
 def place_keys(columns: BlockColumns) -> KeyArray:
-    """Return the keys of the places of captures."""
-    sources = np.array(list(map(int, columns["source"])), np.uint64)
-    offsets = np.array(list(map(int, columns["source_file_offset"])), np.uint64)
+    """Return the keys of the places of stored captures."""
+    return keys_of_places(
+        *(number_array(columns[name]) for name in ("source", "source_file_offset"))
+    )
+
+
+def keys_of_places(sources: KeyArray, offsets: KeyArray) -> KeyArray:
+    """Return the keys of codes of files, and offsets."""
     keys = sources << np.uint64(OFFSET_BITS) | offsets
     odd = (sources >> np.uint64(SOURCE_BITS)) | (offsets >> np.uint64(OFFSET_BITS))
     for one in np.flatnonzero(odd).tolist():
@@ -81,17 +101,19 @@ def _moments(timestamps: Sequence[str]) -> KeyArray:
     text = "".join(timestamps).encode()
     if len(text) == _DIGITS * len(timestamps) and max(map(len, timestamps)) == _DIGITS:
         digits = np.frombuffer(text, np.uint8).reshape(-1, _DIGITS) - np.uint8(ord("0"))
-        rest: NDArray[np.int64] = digits @ _TENS
+        pairs = (digits[:, ::2] * np.uint8(10) + digits[:, 1::2]).T.astype(np.int64)
+        century, year, month, day, hour, minute, second = pairs
+        year += century * 100
     else:
-        rest = np.array(list(map(int, timestamps)), np.int64)
-    parts = []
-    for _ in range(5):
-        rest, part = np.divmod(rest, 100)
-        parts.append(part)
-    second, minute, hour, day, month = parts
-    days = (rest * 12 + month - BASE_MONTHS) * 31 + day
+        year, parts = np.array(list(map(int, timestamps)), np.int64), []
+        for _ in range(5):
+            year, part = np.divmod(year, 100)
+            parts.append(part)
+        second, minute, hour, day, month = parts
+    days = (year * 12 + month - BASE_MONTHS) * 31 + day
     seconds = ((days * _HOURS + hour) * _MINUTES + minute) * _MINUTES + second
-    return (LATEST - np.clip(seconds, 0, LATEST)).astype(np.uint64)
+    moments: KeyArray = (LATEST - np.clip(seconds, 0, LATEST)).astype(np.uint64)
+    return moments
 
 
 def entries_in_order(keys: KeyArray, ranks: KeyArray) -> tuple[KeyArray, KeyArray]:

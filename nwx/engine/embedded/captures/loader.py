@@ -9,17 +9,18 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from enum import Enum
 from itertools import chain, islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from nwx.bulk.process_limits import rare_collections
-from nwx.captures import CaptureColumns
 from nwx.engine.capabilities import Upgrade
-from nwx.engine.embedded.captures.cdx_order import incoming_columns
 from nwx.engine.embedded.captures.runs import drop_unfinished, shown_runs
 from nwx.engine.embedded.database import add_missing, connect, count_rows
 from nwx.engine.embedded.folder import FORMAT, READABLE_FORMAT, Folder, bring_forward
 from nwx.engine.embedded.registry import Registry
 from nwx.model import Capture, IndexName
+
+if TYPE_CHECKING:
+    from nwx.engine.embedded.captures.cdx_order import IncomingCaptures
 
 _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
@@ -64,8 +65,8 @@ class Loader:
             os.close(self._lock)
             raise
 
-    def load(self, chunks: Iterable[CaptureColumns]) -> int:
-        """Add captures as `incoming_columns` has them; return how many were new.
+    def load(self, chunks: "Iterable[IncomingCaptures]") -> int:
+        """Add captures; return how many were new.
 
         Many are stored some at a time, and shown together in the end.
         """
@@ -76,12 +77,12 @@ class Loader:
         try:
             with self._transaction():
                 adder = CaptureAdder(self._db)
-                for columns in chunks:
+                for captures in chunks:
                     if adder.has_added:
                         self._pause()
-                    for _ in adder.add(columns):
+                    for _ in adder.add(captures):
                         self._pause()
-                    del columns  # before others are read
+                    del captures  # before others are read
                 for _ in adder.put_in_order():
                     self._pause()
                 new = adder.finish()
@@ -202,7 +203,7 @@ def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) ->
     return folder.upgrade
 
 
-Loading = tuple[Loader, Iterator[CaptureColumns]]
+Loading = tuple[Loader, "Iterator[IncomingCaptures]"]
 """A loader, and the captures that it is to load."""
 
 
@@ -235,10 +236,18 @@ class EndedLoads:
         self._merging: list[threading.Thread] = []
 
     @contextmanager
-    def incoming(self, batches: Iterable[Sequence[Capture]]) -> Iterator[Iterator[CaptureColumns]]:
-        """Give captures as they are stored; many are read before this, while others store."""
+    def incoming(
+        self, batches: Iterable[Sequence[Capture]]
+    ) -> "Iterator[Iterator[IncomingCaptures]]":
+        """Give captures as they are stored; many are made ready before this, while others store."""
+        if not batches:
+            yield iter(())
+            return
+        # Imported here: whoever deletes captures does without NumPy.
+        from nwx.engine.embedded.captures.cdx_order import incoming_captures
+
         with self._few, rare_collections():
-            chunks = incoming_columns(batches)
+            chunks = incoming_captures(batches)
             first = next(chunks, None)
             read = chain(() if first is None else [first], chunks)
             del first  # it would be kept until all others are loaded

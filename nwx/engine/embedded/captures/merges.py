@@ -15,6 +15,7 @@ from nwx.captures import DEFAULT_VALUES, VALUE_FIELDS
 from nwx.engine.embedded.captures.block_lookups import BlockPart, FileNames
 from nwx.engine.embedded.captures.blocks import NUMBER_FIELDS, STORED_FIELDS, BlockColumns
 from nwx.engine.embedded.captures.capture_writer import RunWriter, all_steps
+from nwx.engine.embedded.captures.cdx_order import CaptureChunk
 from nwx.engine.embedded.captures.runs import (
     MERGED,
     ORDER_FIELDS,
@@ -171,7 +172,7 @@ def _fill(db: sqlite3.Connection, writer: RunWriter, runs: Sequence[int]) -> Ite
     number = 0
     with _names_kept(db):
         while some := _next_captures(db, runs, writer.last):
-            number = yield from writer.append(some, number)
+            number = yield from writer.append(CaptureChunk(some), number)
             yield
     yield from writer.finish()
 
@@ -224,7 +225,7 @@ def pack_older_captures(db: sqlite3.Connection, progress: ShowProgress) -> None:
     for rows in _chunks(db, writer.last):
         columns = dict(zip(_FIELDS, map(list, zip(*rows, strict=True)), strict=True))
         with transaction(db):
-            number = all_steps(writer.append(columns, number))
+            number = all_steps(writer.append(CaptureChunk(columns), number))
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         packed += len(rows)
         progress(WorkProgress("packing captures", packed, total))

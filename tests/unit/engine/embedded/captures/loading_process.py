@@ -16,7 +16,7 @@ LOADED = 60
 
 def main() -> None:
     """Load, or bring forward."""
-    for module in (blocks, capture_writer):
+    for module in (blocks, capture_writer, cdx_order):
         module.BLOCK_CAPTURES = 4
     cdx_order.SORTED_AT_ONCE, merges.MERGED_AT_ONCE, merges.FEW_CAPTURES = 10, 10, 40
     capture_writer.STEP_BLOCKS, merges.TURN_SECONDS = 1, 0

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from nwx.captures import CaptureColumns
 from nwx.engine.capabilities import Damage
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import loader, merges
-from nwx.engine.embedded.captures.cdx_order import incoming_columns
+from nwx.engine.embedded.captures.cdx_order import IncomingCaptures, incoming_captures
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Merging
 from nwx.engine.embedded.captures.merges import merge_many, merge_runs, runs_to_merge
 from nwx.engine.embedded.captures.runs import shown_runs
@@ -48,8 +47,8 @@ def test_a_log_that_other_processes_have_not_brought_in_yet_begins_anew(
         assert engine.count(IndexName.CAPTURES) == 6000
 
 
-def chunks(captures: Iterable[Capture]) -> Iterator[CaptureColumns]:
-    return incoming_columns([list(captures)])
+def chunks(captures: Iterable[Capture]) -> Iterator[IncomingCaptures]:
+    return incoming_captures([list(captures)])
 
 
 class _Load:
