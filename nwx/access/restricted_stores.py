@@ -220,6 +220,7 @@ class RestrictedPictureIndex(PictureIndex):
 
     is_made = forwarded("_index")
     state = forwarded("_index")
+    states = forwarded("_index")
     put = remove = clear = put_state = writing_refused
 
     def pictures_of(self, ids: Collection[str]) -> dict[str, Picture]:

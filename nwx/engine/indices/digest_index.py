@@ -71,7 +71,6 @@ class DigestIndex(EntryIndex):
             self.put_state(_SCOPE + collection, scope.encode())
 
     def is_made(self) -> bool:
-        """Return whether the index was ever written to."""
         if self._seconds and time.monotonic() < self._missing_until:
             return False
         made = self._store.is_made()

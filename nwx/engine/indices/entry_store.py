@@ -99,17 +99,33 @@ Change = Callable[[Mapping[str, IndexEntry | None]], Mapping[str, IndexEntry | N
 """Gives what is to be written by id, from what there is of some ids; None stands for no entry."""
 
 
-class EntryStore(ABC):
-    """The entries of an index, dictionaries as in its mapping; any number of processes use it.
-
-    The index is made on the first write. Writes are visible at once, also during an import.
-    Conditions, orders and groups use the fields that the index declares
-    (`nwx.engine.indices.declarations`).
-    """
+class StatefulIndex(ABC):
+    """An index that is made on the first write, with named states beside its entries."""
 
     @abstractmethod
     def is_made(self) -> bool:
         """Return whether the index was ever written to."""
+
+    @abstractmethod
+    def put_state(self, name: str, state: bytes) -> None:
+        """Store bytes, possibly millions, under a name, replacing earlier ones."""
+
+    @abstractmethod
+    def state(self, name: str) -> bytes | None:
+        """Return the bytes last stored under a name, None if missing."""
+
+    @abstractmethod
+    def states(self) -> list[str]:
+        """Return the names of all states, in order."""
+
+
+class EntryStore(StatefulIndex):
+    """The entries of an index, dictionaries as in its mapping; any number of processes use it.
+
+    Writes are visible at once, also during an import.
+    Conditions, orders and groups use the fields that the index declares
+    (`nwx.engine.indices.declarations`).
+    """
 
     @abstractmethod
     def put(self, entries: Sequence[IndexEntry]) -> None:
@@ -165,36 +181,24 @@ class EntryStore(ABC):
         """Change the version and its prefix; without any earlier change, do nothing."""
 
     @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes, possibly millions, under a name, replacing earlier ones."""
-
-    @abstractmethod
-    def state(self, name: str) -> bytes | None:
-        """Return the bytes last stored under a name, None if missing."""
-
-    @abstractmethod
-    def states(self) -> list[str]:
-        """Return the names of all states, in order."""
-
-    @abstractmethod
     def stats(self) -> IndexStats:
         """Return the number of entries, and the bytes that they take with the states."""
 
 
-class EntryIndex:
+class EntryIndex(StatefulIndex):
     """Index interface used by areas: the entries of a store, and named states."""
 
     def __init__(self, store: EntryStore) -> None:
         self._store = store
 
+    def is_made(self) -> bool:
+        return self._store.is_made()
+
     def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes, possibly millions, under a name, replacing earlier ones."""
         self._store.put_state(name, state)
 
     def state(self, name: str) -> bytes | None:
-        """Return the bytes last stored under a name, None if missing."""
         return self._store.state(name)
 
     def states(self) -> list[str]:
-        """Return the names of all states, in order."""
         return self._store.states()

@@ -1,6 +1,6 @@
 """Engine interface for pictures: images with their measures, and page texts on them."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from nwx.engine.entries import IndexEntry, clean_text
+from nwx.engine.indices.entry_store import StatefulIndex
 from nwx.keys import document_id
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
@@ -185,15 +186,11 @@ class PictureResult:
     pictures: tuple[FoundPicture, ...]
 
 
-class PictureIndex(ABC):
+class PictureIndex(StatefulIndex):
     """The index pictures of an engine; it may be written to during an import.
 
-    It is made on the first write. Writes are visible at once.
+    Writes are visible at once.
     """
-
-    @abstractmethod
-    def is_made(self) -> bool:
-        """Return whether pictures were ever built."""
 
     @abstractmethod
     def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
@@ -251,14 +248,6 @@ class PictureIndex(ABC):
     @abstractmethod
     def clear(self) -> None:
         """Remove everything, states too."""
-
-    @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes under a name, replacing earlier ones."""
-
-    @abstractmethod
-    def state(self, name: str) -> bytes | None:
-        """Return the bytes last stored under a name, None if missing."""
 
 
 APPEARANCE_TEXTS = ("alt", "title", "anchor", "around")

@@ -1,6 +1,6 @@
 """Engine interface for vectors: passages of documents by their meaning, as small numbers."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import StatefulIndex
 
 Vectors = npt.NDArray[np.int8]
 _LARGEST = 127
@@ -71,16 +72,12 @@ def unpacked_spans(packed: bytes) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-class VectorIndex(ABC):
+class VectorIndex(StatefulIndex):
     """The index vectors of an engine; it may be written to during an import.
 
-    It is made on the first write; all its vectors have the same number of dimensions. Answers name
-    passages of documents that are hidden from a viewer too: a search decides what is shown.
+    All its vectors have the same number of dimensions. Answers name passages of documents that are
+    hidden from a viewer too: a search decides what is shown.
     """
-
-    @abstractmethod
-    def is_made(self) -> bool:
-        """Return whether vectors were ever built."""
 
     @abstractmethod
     def put(self, documents: Sequence[DocumentPassages]) -> None:
@@ -105,14 +102,6 @@ class VectorIndex(ABC):
     @abstractmethod
     def clear(self) -> None:
         """Remove all passages and states."""
-
-    @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes under a name, replacing earlier ones."""
-
-    @abstractmethod
-    def state(self, name: str) -> bytes | None:
-        """Return the bytes last stored under a name, None if missing."""
 
 
 def quantised(vectors: npt.NDArray[Any]) -> Vectors:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -12,6 +12,7 @@ from nwx.data_classes import dataclass
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
+from nwx.engine.indices.entry_store import StatefulIndex
 from nwx.engine.sqlite_files import connect_sqlite, file_format, transaction
 from nwx.errors import EngineError
 from nwx.model import IndexStats
@@ -282,7 +283,7 @@ def _kept_count(db: sqlite3.Connection) -> tuple[str, str]:
     return change, kept
 
 
-class OwnIndex(ABC):
+class OwnIndex(StatefulIndex):
     """An index with a file of its own.
 
     `form` is that of its file; `counted` its table of entries, if the index keeps their number.
@@ -296,7 +297,6 @@ class OwnIndex(ABC):
         self.declared = declared
 
     def is_made(self) -> bool:
-        """Return whether the index was ever written to."""
         return self.database.path.exists()
 
     @abstractmethod
@@ -312,21 +312,18 @@ class OwnIndex(ABC):
         return IndexStats(self._count(), self.database.stored_bytes())
 
     def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes, possibly millions, under a name, replacing earlier ones."""
         with self.database.writing() as db:
             db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
             if self.counted:
                 note_count(db, self.counted)
 
     def state(self, name: str) -> bytes | None:
-        """Return the bytes last stored under a name, None if missing."""
         with self.database.reading() as db:
             command = "SELECT state FROM states WHERE name = ?"
             row = db.execute(command, (name,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def states(self) -> list[str]:
-        """Return the names of all states, in order."""
         with self.database.reading() as db:
             found = db.execute("SELECT name FROM states ORDER BY name")
             return [name for (name,) in found if name != _COUNT]

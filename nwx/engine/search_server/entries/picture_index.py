@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from nwx.engine.entries import IndexEntry
+from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.picture_index import (
     PICTURE_WINDOW,
     SIMILAR_BITS,
@@ -160,14 +161,10 @@ _COUNTED_EXACTLY = 40_000
 _ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
 
 
-class ServerPictureIndex(PictureIndex):
+class ServerPictureIndex(EntryIndex, PictureIndex):
     """The index `<prefix>-pictures`, made when it is first written to."""
 
-    def __init__(self, store: ServerEntryStore) -> None:
-        self._store = store
-
-    def is_made(self) -> bool:
-        return self._store.is_made()
+    _store: ServerEntryStore
 
     def put(self, pictures: Sequence[Picture], appearances: Sequence[Appearance] = ()) -> None:
         entries = {picture.id: _own(picture) for picture in pictures}
@@ -273,9 +270,6 @@ class ServerPictureIndex(PictureIndex):
 
     def clear(self) -> None:
         self._store.drop()
-
-    def put_state(self, name: str, state: bytes) -> None:
-        self._store.put_state(name, state)
 
     def state(self, name: str) -> bytes | None:
         return self._store.state(name) or None

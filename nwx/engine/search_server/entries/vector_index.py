@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.vector_index import (
     DocumentPassages,
     FoundPassage,
@@ -37,16 +38,15 @@ return 1 + product / Math.sqrt(Math.max(squares * params.squares, 1));
 """
 
 
-class ServerVectorIndex(VectorIndex):
+class ServerVectorIndex(EntryIndex, VectorIndex):
     """An entry is a passage; on servers without `dense_vector` each is compared."""
 
+    _store: ServerEntryStore
+
     def __init__(self, store: ServerEntryStore, *, has_dense_vectors: bool) -> None:
-        self._store = store
+        super().__init__(store)
         self._server = store.server
         self._is_dense = has_dense_vectors
-
-    def is_made(self) -> bool:
-        return self._store.is_made()
 
     def put(self, documents: Sequence[DocumentPassages]) -> None:
         if not documents:
@@ -121,9 +121,6 @@ class ServerVectorIndex(VectorIndex):
 
     def clear(self) -> None:
         self._store.drop()
-
-    def put_state(self, name: str, state: bytes) -> None:
-        self._store.put_state(name, state)
 
     def state(self, name: str) -> bytes | None:
         return self._store.state(name) or None
