@@ -12,11 +12,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from nwx.bulk.arrays import Array
 from nwx.facets.codes import check_bits
-from nwx.facets.counts import sums
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.definitions import UNKNOWN
 from nwx.jobs.pieces import mapped
@@ -39,7 +39,7 @@ COUNT_SCHEMA = pa.schema(
 )
 """Captures and their bytes of a cell, or different documents or URLs and theirs."""
 
-_SHARED_COLUMNS = ("first", "second", "cell", "size_bytes")
+_TEXT = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +90,21 @@ def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _
     The batches have columns `cell`, `captures` and `bytes`, for the finest cells.
     """
     for batch in batches:
-        cells, captures, sizes = (
-            batch.column(name).to_numpy() for name in ("cell", "captures", "bytes")
-        )
+        finest = pl.DataFrame(batch)
         for grouping in range(len(GROUPINGS)):
-            found, places = np.unique(cells & layout.mask(grouping), return_inverse=True)
-            counted = _added(places, captures, len(found)), _added(places, sizes, len(found))
-            yield _counts(grouping, found, *counted)
+            yield from _counts(grouping, _masked(finest, layout, grouping))
 
 
-def _added(places: Array, numbers: Array, size: int) -> Array:
-    added = np.zeros(size, np.int64)
-    np.add.at(added, places, numbers)
-    return added
+def _masked(finest: pl.DataFrame, layout: CellLayout, grouping: int) -> pl.DataFrame:
+    """Return rows of the finest cells with the cells of a grouping."""
+    return finest.with_columns(pl.col("cell") & layout.mask(grouping))
 
 
-def _counts(grouping: int, cells: Array, captures: Array, sizes: Array) -> pa.RecordBatch:
-    columns = (np.full(len(cells), grouping, np.int64), cells, captures, sizes)
-    return pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=COUNT_SCHEMA)
+def _counts(grouping: int, rows: pl.DataFrame) -> _Batches:
+    """Yield the sums of captures and bytes by cell."""
+    added = rows.group_by("cell").agg(pl.col("captures", "bytes").sum())
+    numbered = added.select(pl.lit(grouping, pl.Int64).alias("grouping"), pl.all())
+    yield from numbered.to_arrow().cast(COUNT_SCHEMA).to_batches()
 
 
 def counted_once(
@@ -122,57 +119,20 @@ def counted_once(
     pieces = list(batches)
     if not pieces:
         return
-    rows = pa.Table.from_batches(pieces)
-    columns = (rows.column(name).to_numpy() for name in _SHARED_COLUMNS)
-    texts, cells, sizes, alone = _numbered(*columns)
-    of_one, places = np.unique(cells[alone], return_inverse=True)
-    counts = np.bincount(places, minlength=len(of_one))
-    added = _added(places, sizes[alone], len(of_one))
-    texts, cells, sizes = texts[~alone], cells[~alone], sizes[~alone]
+    rows = pl.DataFrame(pa.Table.from_batches(pieces)).rename({"size_bytes": "bytes"})
+    rows = rows.with_columns(captures=pl.lit(1, pl.Int64), alone=pl.len().over(_TEXT) == 1)
+    # A text of one row is one of each cell of this row: most are.
+    alone = rows.filter("alone").group_by("cell").agg(pl.col("captures", "bytes").sum())
+    rows = rows.filter(~pl.col("alone"))
     for grouping, known in enumerate(frequent):
         if not len(known):
             continue
-        mask = layout.mask(grouping)
-        there, at = _found(known, of_one & mask)
-        captures, total = (
-            _added(at, counts[there], len(known)),
-            _added(at, added[there], len(known)),
+        of_one, of_several = (
+            _masked(some, layout, grouping).filter(pl.col("cell").is_in(pl.Series(known)))
+            for some in (alone, rows)
         )
-        there, at = _found(known, cells & mask)
-        at, largest = _largest(texts[there], at, sizes[there])
-        captures += np.bincount(at, minlength=len(known))
-        total += sums(at, largest, len(known))
-        some = np.flatnonzero(captures)
-        yield _counts(grouping, known[some], captures[some], total[some])
-
-
-def _numbered(
-    first: Array, second: Array, cells: Array, sizes: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return rows in the order of their texts with numbers of these, and which are alone."""
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    alone = new & np.append(new[1:], True)
-    return np.cumsum(new) - 1, cells[order], sizes[order], alone
-
-
-def _found(known: Array, cells: Array) -> tuple[Array, Array]:
-    """Return which cells are among the known ones, and give the places of those."""
-    places = np.searchsorted(known, cells)
-    there = places < len(known)
-    there[there] = known[places[there]] == cells[there]
-    return there, places[there]
-
-
-def _largest(texts: Array, places: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return the place and the largest size of each pair of a text and a place."""
-    order = np.lexsort((sizes, places, texts))
-    texts, places, sizes = texts[order], places[order], sizes[order]
-    last = np.ones(len(order), np.bool_)
-    last[:-1] = (texts[1:] != texts[:-1]) | (places[1:] != places[:-1])
-    return places[last], sizes[last]
+        largest = of_several.group_by(*_TEXT, "cell").agg(pl.col("captures", "bytes").max())
+        yield from _counts(grouping, pl.concat([of_one, largest.select(of_one.columns)]))
 
 
 _DIGEST = ("digest_first", "digest_second")
