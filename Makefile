@@ -22,7 +22,7 @@ INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python
   $(BIN)/python -m pip install --quiet "$$@"; }; install
 PORT ?= 8080
 
-.PHONY: demo install test run-tests unit dev lint weight docs messages format packages elasticsearch crawlers lock audit wheel release clean
+.PHONY: demo install test compiled run-tests unit dev lint weight docs messages format packages elasticsearch crawlers lock audit wheel release clean
 
 demo: install
 	$(BIN)/nwx --engine demo import sample/archive
@@ -46,14 +46,18 @@ dev: .venv/dev
 	touch $@
 
 test:
-	@$(MAKE) --no-print-directory --jobs=3 dev packages elasticsearch
+	@$(MAKE) --no-print-directory --jobs=3 compiled packages elasticsearch
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going lint crawlers run-tests
 
-# Tests that need a crawler wait until it is there. Many processes load the modules: they keep what they
-# compiled, also where the environment has PYTHONDONTWRITEBYTECODE.
+# Many processes load the modules: one compiles them, also where the environment has PYTHONDONTWRITEBYTECODE.
+compiled: export PYTHONDONTWRITEBYTECODE =
+compiled: dev
+	$(BIN)/python -m compileall -q nwx webapp
+	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
+
+# Tests that need a crawler wait until it is there.
 run-tests: export PYTHONDONTWRITEBYTECODE =
 run-tests:
-	$(BIN)/python -m compileall -q -j 0 nwx webapp
 	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
 
 unit: dev

@@ -17,7 +17,16 @@ __all__ = ["elasticsearch_url", "opensearch_url", "spark"]
 SHARED_DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
-_LONG_GROUPS = ("spark", "crawling", "browser", "replay", "test_no_trace")
+_LONG_GROUPS = (
+    "spark",
+    "heritrix",
+    "browser",
+    "replay",
+    "warcprox",
+    "scrapy",
+    "test_no_trace",
+    "nodes",
+)
 _LONG_FOLDERS = ("rendering", "packaging")
 _LONGEST_NAME = 60
 
@@ -46,15 +55,21 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return None
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests on real archive files where those are not beside the checkout.
 
+    Tests of a module that share something are a group: one process makes it once.
     Long groups, which one process runs, begin first.
     """
     if not SHARED_DATA.is_dir():
         away = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=away)
         items[:] = [item for item in items if item not in away]
+    for item in items:
+        if not _group(item) and _is_sharing(item):
+            name = f"{item.path.parent.name}-{item.path.stem}"
+            item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=_turn)
 
 
@@ -65,6 +80,12 @@ def _turn(item: pytest.Item) -> int:
         return _LONG_GROUPS.index(group)
     is_long = item.path.parent.name in _LONG_FOLDERS
     return len(_LONG_GROUPS) if is_long else len(_LONG_GROUPS) + 1
+
+
+def _is_sharing(item: pytest.Item) -> bool:
+    """Return whether a test uses a fixture of its module."""
+    info = item._fixtureinfo  # type: ignore[attr-defined]  # nothing public tells scopes
+    return any(one.scope == "module" for defs in info.name2fixturedefs.values() for one in defs)
 
 
 def _group(item: pytest.Item) -> str:

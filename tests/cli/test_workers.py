@@ -52,11 +52,12 @@ class Server:
         pytest.fail(f"{before} are still {self.workers()}")
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("workers")
     with subprocess.Popen(
         [COMMAND, "cdx-server", "--port", "0", "--workers", "2"],
-        env=environment(tmp_path / "archive", PYTHONUNBUFFERED="1", NWX_CDX_TOKEN=TOKEN),
+        env=environment(folder / "archive", PYTHONUNBUFFERED="1", NWX_CDX_TOKEN=TOKEN),
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

@@ -33,7 +33,7 @@ from tests.quoted_pages import altered, planted_pages
 ABOVE_ENGINES = True
 
 QUOTES = int(os.environ.get("NWX_TEST_QUOTES", "60"))
-CALLS = int(os.environ.get("NWX_TEST_CALLS", "300"))
+CALLS = int(os.environ.get("NWX_TEST_CALLS", "120"))
 BATCH, QUOTED = planted_pages(29, QUOTES)
 BATCHES = [BATCH]
 USUAL_BYTES = 2_000 * BYTES_A_TOKEN

@@ -28,7 +28,7 @@ from tests.crawling.service import Place
 from tests.crawling.site import CHANGING, Site, running_site
 from tests.crawling.warcprox import warcprox
 
-pytestmark = pytest.mark.xdist_group("crawling")
+pytestmark = pytest.mark.xdist_group("warcprox")
 
 PAGES = 12
 

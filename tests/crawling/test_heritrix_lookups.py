@@ -13,7 +13,7 @@ from tests.crawling.service import Place
 from tests.crawling.site import CHANGING, Site, running_site
 from tests.crawling.test_crawling import captures_of
 
-pytestmark = pytest.mark.xdist_group("crawling")
+pytestmark = pytest.mark.xdist_group("heritrix")
 
 _LOADS = """
  <bean id="wbm" class="org.archive.modules.recrawl.wbm.WbmPersistLoadProcessor">

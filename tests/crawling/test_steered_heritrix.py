@@ -26,7 +26,7 @@ from tests.crawling.service import Place
 from tests.crawling.steered import CRAWL, written_specification
 from tests.crawling.topic_site import running_topic_site
 
-pytestmark = pytest.mark.xdist_group("crawling")
+pytestmark = pytest.mark.xdist_group("heritrix")
 
 STEERED = {
     "acceptSurts__seedsAsSurtPrefixes": "false",

@@ -15,7 +15,7 @@ from tests.crawling.topic_site import running_topic_site
 from tests.crawling.warcprox import warcprox
 from tests.environments import SCRAPY
 
-pytestmark = pytest.mark.xdist_group("crawling")
+pytestmark = pytest.mark.xdist_group("scrapy")
 
 
 ROLLING = ("--size", "1", "--dedup-db-file", "/dev/null")

@@ -253,7 +253,7 @@ def test_any_value_of_any_parameter_gets_an_answer(watched: Flask) -> None:
 
     @settings(
         derandomize=True,
-        max_examples=1_500,
+        max_examples=500,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
