@@ -378,7 +378,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         def found() -> Iterator[DueUrl]:
             engine = self._seen()
-            specification = specification_at(engine.crawl_index(), spec) if spec else None
+            specification = specification_at(engine, spec) if spec else None
             asked = asked_due(since, specification, collection, at, shortest, longest, limit)
             return due_urls(engine, asked, DueReport())
 

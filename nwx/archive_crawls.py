@@ -52,15 +52,17 @@ class ArchiveCrawls(ArchiveWork):
         return [(one, documents.get(one.version, 0)) for one in crawls.versions(name)]
 
     def save_crawl(
-        self, text: str, place: str, expected: int | None = None
+        self, text: str, place: str, expected: int | None = None, *, files: bool = False
     ) -> "StoredSpecification":
         """Save a crawl specification under its name; `place` names the text in messages.
 
-        Raises EngineConflictError if the last one saved is not number `expected`.
+        Its examples are URLs, with `files` files too. Raises EngineConflictError if the last one
+        saved is not number `expected`.
         """
-        from nwx.steering.specifications.specification_store import save_text
+        from nwx.steering.specifications.specification_store import save_text, with_examples
 
         with self._writable() as engine:
+            text = with_examples(self._seen(), text, place, files=files)
             return save_text(engine.crawl_index(), text, place, expected=expected)
 
     def restore_crawl(
@@ -94,8 +96,8 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.comparison.counts import crawl_harvest
         from nwx.steering.specifications.specification_store import specification_at
 
-        crawls = self._seen().crawl_index()
-        return crawl_harvest(crawls, specification_at(crawls, name), version)
+        engine = self._seen()
+        return crawl_harvest(engine.crawl_index(), specification_at(engine, name), version)
 
     def queued(self, crawl: str = "", host: str = "", state: str = "") -> "Iterator[QueuedUrl]":
         """Stream the URLs of the queue in the order they came in."""
@@ -173,7 +175,7 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.specifications.specification_store import specification_at
 
         engine, report = self._seen(), DueReport()
-        specification = specification_at(engine.crawl_index(), spec) if spec else None
+        specification = specification_at(engine, spec) if spec else None
         question = asked_due(specification=specification, **asked)
         return due_urls(engine, question, report, progress), report
 
@@ -235,11 +237,12 @@ class ArchiveCrawls(ArchiveWork):
         progress: ShowProgress = no_progress,
         judged: "Path | None" = None,
         spam_hosts: "Path | None" = None,
+        like: Sequence[str] = (),
     ) -> "SimulationReport":
         """Crawl a collection as if it were the web: breadth first, steered, and by an oracle.
 
-        `judged` is a file that says which pages are relevant, `spam_hosts` one of hosts that are
-        never followed.
+        `like` are more example documents, `judged` is a file that says which pages are relevant,
+        `spam_hosts` one of hosts that are never followed.
         """
         from nwx.steering.analysis.link_classifier import read_spam_hosts
         from nwx.steering.simulation.judgements import SimulationTruth, read_judged_pages
@@ -247,7 +250,7 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.specifications.specification_store import specification_at
 
         engine = self._seen()
-        chosen = specification_at(engine.crawl_index(), spec)
+        chosen = specification_at(engine, spec, like)
         truth = SimulationTruth(
             read_judged_pages(judged) if judged else {},
             read_spam_hosts(spam_hosts) if spam_hosts else frozenset(),
@@ -260,14 +263,18 @@ class ArchiveCrawls(ArchiveWork):
         options: "SteeringOptions",
         progress: ShowProgress = no_progress,
         stopping: Stopping = lambda: False,
+        like: Sequence[str] = (),
     ) -> "SteeringReport":
-        """Analyse the pages by a crawl specification, and put links into the crawler's queue."""
+        """Analyse the pages by a crawl specification, and put links into the crawler's queue.
+
+        `like` are example documents beyond those of the specification: URLs and files.
+        """
         from nwx.steering.running.steering_run import steer_archive
         from nwx.steering.specifications.specification_store import steering_specification
 
         self._whole()  # no archive is made here
         with self._writable() as engine:
-            chosen = steering_specification(engine.crawl_index(), spec)
+            chosen = steering_specification(engine, spec, like)
             return steer_archive(engine, self.settings, chosen, options, progress, stopping)
 
     def steering(
@@ -279,7 +286,7 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.specifications.specification_store import steering_specification
 
         with self._writable() as engine:
-            chosen = steering_specification(engine.crawl_index(), spec)
+            chosen = steering_specification(engine, spec)
         return SteeringListener(SteeringPlan(self.settings, chosen, options))
 
     def build_triples(

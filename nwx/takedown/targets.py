@@ -215,7 +215,8 @@ def _without_seeds(stored: StoredSpecification, is_gone: IsGone) -> str:
     except SpecificationError:
         return stored.text  # of a release that took more
     seeds = tuple(seed for seed in read.seeds if not is_gone(seed))
-    if seeds == read.seeds:
+    like = tuple(example for example in read.like if not ("//" in example and is_gone(example)))
+    if (seeds, like) == (read.seeds, read.like):
         return stored.text
-    kept = replace(read, seeds=seeds)
+    kept = replace(read, seeds=seeds, like=like)
     return write_specification(kept, "json" if stored.text.lstrip().startswith("{") else "toml")

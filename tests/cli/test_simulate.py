@@ -83,6 +83,30 @@ def test_judgements_and_spam_hosts_count_before_scores(archive: Nwx, tmp_path: P
     assert "line 1: a judgement is a URL" in archive(*asked, "--judged", judged, code=1).err
 
 
+def test_examples_stand_for_keywords(archive: Nwx, tmp_path: Path) -> None:
+    path, example = tmp_path / "like.toml", tmp_path / "example.txt"
+    path.write_text('# mine\nname = "like"\nseeds = ["http://a.test/"]\nlike = ["example.txt"]\n')
+    example.write_text("The dykes broke, and then the flood was here.")
+    asked = ("steer", path, "--like", "http://a.test/flood", "--like", example)
+    path.write_text(path.read_text().replace("example.txt", str(example)))
+    found = archive(*asked, "--simulate", "made", "--budget", 3, "--json").json
+    assert found["steered"]["curve"] == [0, 1, 2]
+    archive("crawls", "add", path)
+    assert archive("crawls", "show", "like").out.startswith(path.read_text())
+    added = archive("crawls", "show", "like").out
+    assert 'text = "dykes"' in added
+    assert 'text = "broke"' in added
+    archive("steer", path)
+    assert archive("crawls", "list", "--json").json[0]["number"] == 1
+    archive(*asked)
+    again = archive("crawls", "show", "like").out
+    assert "http://a.test/flood" in again
+    assert 'text = "flood"' in again
+    assert 'text = "broke"' not in again
+    none = archive("steer", path, "--like", "http://a.test/none", code=2)
+    assert "like[2]: http://a.test/none is no captured page" in none.err
+
+
 def test_options_that_make_no_sense(archive: Nwx, tmp_path: Path) -> None:
     path = tmp_path / "floods.toml"
     assert "--budget needs --simulate" in archive("steer", path, "--budget", 9, code=2).err

@@ -122,6 +122,17 @@ def test_what_somebody_else_saved_is_not_replaced_unseen(client: FlaskClient) ->
     assert again.location == "/crawls/votes?saved=3"
 
 
+def test_examples_on_the_page_are_captured_urls_and_never_files(
+    client: FlaskClient, archive: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text("nothing but secrets")
+    for example in (tmp_path / "secret.txt", "http://none.test/"):
+        refused = save(client, f"{TEXT}like = ['{example}']\n")
+        assert refused.status_code == 400
+        assert "is no captured page" in refused.text
+    assert archive.crawl_index().specifications() == []
+
+
 def test_a_name_is_not_changed_by_the_editor(client: FlaskClient) -> None:
     save(client)
     other = TEXT.replace("'votes'", "'floods'")

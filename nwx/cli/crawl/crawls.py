@@ -88,7 +88,7 @@ def add(settings: Settings, file: str, as_json: bool) -> None:
     """
     text, place = _read(file)
     with opened_archive(settings) as archive:
-        saved = archive.save_crawl(text, place)
+        saved = archive.save_crawl(text, place, files=True)
     if as_json:
         print_json(_saved_json(saved))
     else:

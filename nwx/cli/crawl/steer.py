@@ -45,6 +45,11 @@ _SUFFIXES = (".svg", ".png")
 @option.file_path(
     "--judged", "With --simulate: a file of pages with a URL and a grade a line, 0: not relevant."
 )
+@option.repeated(
+    "--like",
+    "URL|FILE",
+    "An example: SPEC gets the words that distinguish it from the archive; repeatable.",
+)
 @option.count("--jobs", "N", "Processes that analyse (default: CPUs).")
 @option.above_zero(
     "--item-seconds", None, "Processor time for the analysis of one page, in seconds.", default=20.0
@@ -60,6 +65,7 @@ def steer_command(
     budget: int | None,
     chart: Path | None,
     judged: Path | None,
+    like: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -83,7 +89,9 @@ def steer_command(
     if simulated is not None:
         with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
             spam = Path(given["spam_hosts"]) if given["spam_hosts"] else None
-            found = archive.simulate_crawl(specification, simulated, budget, progress, judged, spam)
+            found = archive.simulate_crawl(
+                specification, simulated, budget, progress, judged, spam, like
+            )
         _print_simulated(found, chart, as_json=as_json, quiet=quiet)
         return 0
     from nwx.bulk.resources import processors
@@ -96,7 +104,7 @@ def steer_command(
         stop_signals() as received,
         progress_bar(quiet=quiet) as progress,
     ):
-        report = archive.steer(specification, options, progress, lambda: bool(received))
+        report = archive.steer(specification, options, progress, lambda: bool(received), like)
     print_steering_errors(report)
     if as_json:
         print_json(steering_report_json(report))

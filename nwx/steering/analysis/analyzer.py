@@ -26,7 +26,7 @@ from nwx.steering.analysis.link_classifier import (
     link_address,
 )
 from nwx.steering.analysis.link_learner import anchor_words
-from nwx.steering.analysis.names import LanguageModel
+from nwx.steering.analysis.names import LanguageModel, TextReading
 from nwx.steering.analysis.page_view import PageLink, PageView
 from nwx.steering.analysis.site_types import SiteType, site_type
 from nwx.steering.specifications.specification import CrawlSpecification, ScoreWeights
@@ -288,10 +288,7 @@ class Analyzer:
         """
         kind = site_type(page)
         links = self._placed_links(page, kind)
-        # What menus say is on every page of a site, whatever the page is about.
-        menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
-        text = text_without(page.content, menus)
-        reading = self._model.read(text, page.language)
+        text, reading = self._read(page, links)
         matches = self._matcher.matches(text, reading, page.language)
         score = self._scorer.score(reading, matches)
         stuffed = is_stuffed(reading, matches)
@@ -308,13 +305,23 @@ class Analyzer:
             entities=self._entities(matches),
         )
 
+    def read(self, page: PageView) -> TextReading:
+        """Return the words of a page without its menus."""
+        return self._read(page, self._placed_links(page, site_type(page)))[1]
+
+    def _read(self, page: PageView, links: Sequence[_PlacedLink]) -> tuple[str, TextReading]:
+        # What menus say is on every page of a site, whatever the page is about.
+        menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
+        text = text_without(page.content, menus)
+        return text, self._model.read(text, page.language)
+
     def _formula(self, score: float) -> RelevanceFormula:
         weights, thresholds = self._specification.weights, self._specification.thresholds
         return RelevanceFormula(weights, thresholds.relevant, score)
 
     def _entities(self, matches: Sequence[TermMatch]) -> tuple[tuple[str, int], ...]:
         """Return the entities of the specification that were found, most frequent first."""
-        first = len(self._specification.keywords)
+        first = len(self._specification.all_keywords)
         counts = Counter(match.term - first for match in matches if match.term >= first)
         entities = self._specification.entities
         return tuple((entities[place].name, count) for place, count in counts.most_common())

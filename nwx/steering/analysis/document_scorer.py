@@ -10,7 +10,6 @@ from itertools import starmap
 from typing import Any, NamedTuple
 
 from nwx.engine.base import Engine
-from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import All, Node, Phrase
 from nwx.steering.analysis.lemmas import (
@@ -44,7 +43,7 @@ class TermMatcher:
     def __init__(self, specification: CrawlSpecification) -> None:
         self._keywords = [
             (place, keyword)
-            for place, keyword in enumerate(specification.keywords)
+            for place, keyword in enumerate(specification.all_keywords)
             if not has_unspaced(keyword.text)
         ]
         self._trees: dict[str, _KeywordTree] = {}
@@ -117,10 +116,10 @@ class _KeywordTree:
 
 def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
     """Yield names, aliases and keywords without word boundaries, matched by letters."""
-    for place, keyword in enumerate(specification.keywords):
+    for place, keyword in enumerate(specification.all_keywords):
         if has_unspaced(keyword.text):
             yield keyword.text, place
-    first = len(specification.keywords)
+    first = len(specification.all_keywords)
     for place, entity in enumerate(specification.entities):
         for name in (entity.name, *entity.aliases):
             yield name, first + place
@@ -156,15 +155,12 @@ def term_statistics(engine: Engine, specification: CrawlSpecification) -> TermSt
     Only documents of the specification's collection are counted.
     """
     filters = {"collection": (specification.collection,)} if specification.collection else {}
-
-    def count(tree: Node) -> int:
-        question = Question(tree, filters, collapse=Collapse.NONE, limit=0, snippets=False)
-        return engine.search(question).documents.value
-
-    weights = {keyword.text: keyword.weight for keyword in specification.keywords}
+    weights = {keyword.text: keyword.weight for keyword in specification.all_keywords}
     weights |= {entity.name: entity.weight for entity in specification.entities}
     counted = heapq.nlargest(MOST_COUNTED, weights, key=weights.__getitem__)
-    return TermStatistics(count(All()), {term: count(Phrase("", term)) for term in counted})
+    trees: list[Node] = [All(), *(Phrase("", term) for term in counted)]
+    every, *found = engine.totals([Question(tree, filters) for tree in trees])
+    return TermStatistics(every, dict(zip(counted, found, strict=True)))
 
 
 _OTHER_WORDS = 0.5
@@ -188,9 +184,9 @@ class DocumentScorer:
     """
 
     def __init__(self, specification: CrawlSpecification, statistics: TermStatistics) -> None:
-        terms = [keyword.text for keyword in specification.keywords]
+        terms = [keyword.text for keyword in specification.all_keywords]
         terms += [entity.name for entity in specification.entities]
-        weights = [keyword.weight for keyword in specification.keywords]
+        weights = [keyword.weight for keyword in specification.all_keywords]
         weights += [entity.weight for entity in specification.entities]
         self._rarities = statistics.rarities(terms)
         self._wanted = [

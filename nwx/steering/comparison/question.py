@@ -39,7 +39,7 @@ def comparison_question(engine: Engine, a: str, b: str, specification: str) -> C
                 f"{b!r} is no collection (there are: {there}), and no crawl specification"
             )
         specification, b = b, ""
-    chosen = specification_at(engine.crawl_index(), specification) if specification else None
+    chosen = specification_at(engine, specification) if specification else None
     if not b and chosen is None:
         raise UsageError(f"{a} alone cannot be compared; name a second collection, or --spec SPEC")
     return ComparisonQuestion(a, b, chosen)

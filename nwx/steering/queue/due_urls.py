@@ -301,7 +301,7 @@ def queue_due(
     engine: Engine, spec: str, found: Iterator[DueUrl], show: Callable[[DueUrl], object]
 ) -> QueuedUpdates:
     """Put due URLs into the queue of an archive, or into the outbox for that of a crawl."""
-    specification = specification_at(engine.crawl_index(), spec) if spec else None
+    specification = specification_at(engine, spec) if spec else None
     crawl, queue = (specification.name, specification.queue) if specification else ("", "")
 
     def updates() -> Iterator[UrlUpdate | None]:

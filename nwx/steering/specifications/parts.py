@@ -29,6 +29,7 @@ from nwx.values.urls import MAX_URL_CHARACTERS, host_parts
 MOST_ENTRIES = 100_000
 """So many seeds, keywords, entities, or conditions of one list of a rule are taken."""
 
+MOST_EXAMPLES = 100
 MOST_RULES = 10_000
 MOST_EXPRESSIONS = 1_000
 """So many expressions all rules together may have: each URL is compared with each."""
@@ -92,11 +93,18 @@ def seeds_of(root: FileValue) -> Iterator[str]:
             yield url
 
 
-def keywords_of(root: FileValue) -> Iterator[Keyword]:
+def examples_of(root: FileValue) -> Iterator[str]:
+    """Yield the addresses and file names of example documents."""
+    for item in root["like"].items(MOST_EXAMPLES):
+        if text := item.text(MAX_URL_CHARACTERS):
+            yield text
+
+
+def keywords_of(root: FileValue, key: str = "keywords") -> Iterator[Keyword]:
     """Yield the keywords; a text is read as a keyword of weight 1 in any language."""
     seen: dict[tuple[str, str], str] = {}
     known = [field.name for field in fields(Keyword)]
-    for table in root["keywords"].tables(MOST_ENTRIES, known, "text"):
+    for table in root[key].tables(MOST_ENTRIES, known, "text"):
         text = _words(table, "text")
         language = table["language"].text()
         if language and not _LANGUAGE.fullmatch(language):

@@ -130,12 +130,15 @@ class CrawlSpecification:
     """What a crawl is about; `name` names the crawl.
 
     `collection` is the collection whose documents are analysed, "" for all. `queue` is the address
-    of the crawler's queue, "" for the archive's queue.
+    of the crawler's queue, "" for the archive's queue. `like` names example documents, `like_words`
+    are the words found in them.
     """
 
     name: str
     seeds: tuple[str, ...] = ()
     keywords: tuple[Keyword, ...] = ()
+    like: tuple[str, ...] = ()
+    like_words: tuple[Keyword, ...] = ()
     entities: tuple[Entity, ...] = ()
     rules: tuple[LinkRule, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -145,13 +148,18 @@ class CrawlSpecification:
     collection: str = ""
     queue: str = ""
 
+    @property
+    def all_keywords(self) -> tuple[Keyword, ...]:
+        """The keywords, then the words of examples."""
+        return self.keywords + self.like_words
+
     def version(self) -> str:
         """Return 16 hex digits that change whenever an analysis may have other results.
 
         Keywords, entities, rules, weights and thresholds count; the order of keywords and entities
         does not. Slow for long specifications.
         """
-        keywords = sorted((one.text, one.weight, one.language) for one in self.keywords)
+        keywords = sorted((one.text, one.weight, one.language) for one in self.all_keywords)
         entities = sorted(
             (one.name, sorted(one.aliases), one.kind, one.identifier, one.weight)
             for one in self.entities

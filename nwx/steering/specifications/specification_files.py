@@ -143,6 +143,8 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
         name=_name(root),
         seeds=tuple(parts.seeds_of(root)),
         keywords=tuple(parts.keywords_of(root)),
+        like=tuple(parts.examples_of(root)),
+        like_words=tuple(parts.keywords_of(root, "like_words")),
         entities=tuple(parts.entities_of(root)),
         rules=tuple(parts.rules_of(root)),
         limits=parts.limits_of(root),
@@ -254,7 +256,7 @@ def _unusual(part: Any) -> Any:
     return found
 
 
-_LISTS = ("seeds", "keywords", "preferred", "blacklisted")
+_LISTS = ("seeds", "keywords", "like", "preferred", "blacklisted")
 _ACTIONS = {"preferred": "prefer", "blacklisted": "blacklist"}
 
 
@@ -268,6 +270,7 @@ class SpecificationForm:
     name: str = ""
     seeds: str = ""
     keywords: str = ""
+    like: str = ""
     preferred: str = ""
     blacklisted: str = ""
     collection: str = ""
@@ -293,8 +296,8 @@ def form_of_text(text: str) -> SpecificationForm | None:
 def text_with_form(text: str, form: SpecificationForm) -> str:
     """Return a specification's text with the fields of a form; all else in it is kept.
 
-    Comments are lost. Keywords that stay keep their weights and languages. Raises
-    SpecificationError if the text is neither TOML nor JSON.
+    Comments are lost. Keywords that stay keep their weights and languages; the words of other
+    examples go. Raises SpecificationError if the text is neither TOML nor JSON.
     """
     found = {name: value for name, value in read_values(text).items() if name not in asdict(form)}
     old = read_values(text)
@@ -303,10 +306,13 @@ def text_with_form(text: str, form: SpecificationForm) -> str:
         "name": form.name.strip(),
         "seeds": _lines(form.seeds),
         "keywords": [known.get(one, one) for one in _lines(form.keywords)],
+        "like": _lines(form.like),
         "collection": form.collection.strip(),
     }
     made = {name: value for name, value in values.items() if value or name in ("name", "seeds")}
     made |= found
+    if old.get("like", []) != values["like"]:
+        made.pop("like_words", None)
     made["rules"] = _rules(made.get("rules", []), form)
     thresholds = {**made.get("thresholds", {}), "relevant": _number(form.relevant)}
     made["thresholds"] = {name: one for name, one in thresholds.items() if one != ""}

@@ -1,8 +1,9 @@
 """Crawl specifications that an archive keeps: saved, read by name, restored, checked."""
 
+import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -34,31 +35,57 @@ from nwx.steering.specifications.specification_files import (
 __all__ = ["AnalysedVersion", "ScoredLink", "StoredSpecification"]
 
 _SUFFIXES = (".toml", ".json")
+_EXAMPLES = re.compile(r'(?:^|[{,])\s*"?like"?\s*[=:]', re.MULTILINE)
 
 
 class UnknownCrawlError(UsageError):
     """A crawl that an archive has no specification of, or not this version."""
 
 
-def steering_specification(crawls: CrawlIndex, place: str) -> CrawlSpecification:
+def steering_specification(
+    engine: Engine, place: str, like: Sequence[str] = ()
+) -> CrawlSpecification:
     """Return the specification in a file (saving it first) or the saved one of that name.
+
+    `like` are more example documents; with them it is saved anew.
 
     Raises SpecificationError on an invalid file, SourceError on an unreadable one, and
     UnknownCrawlError if neither file nor saved specification exists.
     """
-    if not names_file(place):
-        return specification_of(stored_specification(crawls, place))
-    text = file_text(Path(place))
+    text, last = _completed(engine, place, like)
     specification = read_specification(text, place)
-    crawls.save_specification(specification.name, specification.version(), text)
+    if text != last:
+        version = specification.version()
+        engine.crawl_index().save_specification(specification.name, version, text)
     return specification
 
 
-def specification_at(crawls: CrawlIndex, place: str) -> CrawlSpecification:
+def specification_at(engine: Engine, place: str, like: Sequence[str] = ()) -> CrawlSpecification:
     """Return what `steering_specification` does, and save nothing."""
-    if names_file(place):
-        return read_specification(file_text(Path(place)), place)
-    return specification_of(stored_specification(crawls, place))
+    return read_specification(_completed(engine, place, like)[0], place)
+
+
+def _completed(engine: Engine, place: str, like: Sequence[str]) -> tuple[str, str]:
+    """Return a text with the words of its examples, and the saved one that it was, else ""."""
+    is_file = names_file(place)
+    stored = "" if is_file else stored_specification(engine.crawl_index(), place).text
+    text = file_text(Path(place)) if is_file else stored
+    return with_examples(engine, text, place, like, files=True), stored
+
+
+def with_examples(
+    engine: Engine, text: str, place: str, like: Sequence[str] = (), *, files: bool = False
+) -> str:
+    """Return the text of a specification with the words of its examples and of those in `like`.
+
+    Only with `files` are examples files. Raises SpecificationError on an invalid example.
+    """
+    if not like and not _EXAMPLES.search(text):
+        return text
+    # Imported here: it loads the readers of pages.
+    from nwx.steering.specifications.examples import completed_text
+
+    return completed_text(engine, text, place, like, files=files)
 
 
 def names_file(place: str) -> bool:

@@ -58,3 +58,11 @@ def test_what_is_not_in_the_form_is_kept() -> None:
         ("prefer", (), ("example,b)/",)),
         ("prefer", ("b.example",), ()),
     ]
+
+
+def test_other_examples_have_other_words() -> None:
+    text = 'name = "x"\nlike = ["http://a.example/"]\nlike_words = ["quay"]\n'
+    form = form_of_text(text)
+    assert form
+    assert "quay" in text_with_form(text, replace(form, keywords="lamp"))
+    assert "quay" not in text_with_form(text, replace(form, like="http://b.example/"))

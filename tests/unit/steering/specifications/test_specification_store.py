@@ -27,9 +27,14 @@ TWO = "name = 'votes'\nkeywords = ['vote', 'poll']\n"
 
 
 @pytest.fixture
-def crawls(tmp_path: Path) -> Iterator[CrawlIndex]:
+def engine(tmp_path: Path) -> Iterator[Engine]:
     with open_engine(Settings(engine=str(tmp_path / "archive"))) as engine:
-        yield engine.crawl_index()
+        yield engine
+
+
+@pytest.fixture
+def crawls(engine: Engine) -> CrawlIndex:
+    return engine.crawl_index()
 
 
 def test_a_text_is_saved_under_its_name(crawls: CrawlIndex) -> None:
@@ -50,23 +55,25 @@ def test_an_earlier_one_is_found_by_number_and_version_and_restored(crawls: Craw
     assert (restored.number, restored.text, restored.version) == (3, ONE, first.version)
 
 
-def test_what_is_not_there_is_an_error(crawls: CrawlIndex) -> None:
+def test_what_is_not_there_is_an_error(engine: Engine, crawls: CrawlIndex) -> None:
     with pytest.raises(UnknownCrawlError, match="none has been added yet"):
         stored_specification(crawls, "votes")
     save_text(crawls, ONE, "x")
     with pytest.raises(UnknownCrawlError, match="known are votes"):
-        steering_specification(crawls, "floods")
+        steering_specification(engine, "floods")
     with pytest.raises(UnknownCrawlError, match="no version '7'"):
         stored_specification(crawls, "votes", "7")
 
 
-def test_what_steers_is_a_file_or_a_name(crawls: CrawlIndex, tmp_path: Path) -> None:
+def test_what_steers_is_a_file_or_a_name(
+    engine: Engine, crawls: CrawlIndex, tmp_path: Path
+) -> None:
     file = tmp_path / "votes.toml"
     file.write_text(ONE)
-    found = steering_specification(crawls, str(file))
+    found = steering_specification(engine, str(file))
     assert [one.text for one in found.keywords] == ["vote"]
     assert crawls.versions("votes")[0].text == ONE
-    assert steering_specification(crawls, "votes") == found
+    assert steering_specification(engine, "votes") == found
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
