@@ -123,7 +123,7 @@ def _print_recall(engine: Engine, questions: Sequence[str], *, is_whole: bool) -
         vectors.append(np.array(entry["vector"], dtype=np.int8))
     held = np.stack(vectors)
     whole, model = _whole_vectors(engine, ids, spans) if is_whole else (None, None)
-    asked = quantised(kept_embedder("").embed(questions))
+    asked = quantised(kept_embedder("", index.model_dimensions).embed(questions))
     places = {(id, start): n for n, (id, (start, _)) in enumerate(zip(ids, spans, strict=True))}
     of_held, of_whole, took = 0, 0, []
     for question, vector in zip(questions, asked, strict=True):

@@ -82,7 +82,7 @@ def build_vectors(
     before = built_vectors(index)
     if before is not None:
         check_embedder(before, setting)
-    build = _Build(engine, index, Embedder(setting), progress)
+    build = _Build(engine, index, Embedder(setting, index.model_dimensions), progress)
     try:
         try:
             return build.run(before.mark if before else "")

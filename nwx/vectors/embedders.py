@@ -22,9 +22,6 @@ from nwx.engine.document_index import current_work
 from nwx.errors import SourceError, UsageError
 
 _Floats = npt.NDArray[np.float32]
-DEFAULT_DIMENSIONS = 64
-"""Dimensions of the packaged model's vectors, the first of its 256 (Matryoshka)."""
-
 MOST_DIMENSIONS = 4_096
 _SECONDS = 120.0
 _AT_ONCE = 256
@@ -35,10 +32,13 @@ _FAILURES = (OSError, ValueError, KeyError, TypeError, IndexError)
 
 
 class Embedder:
-    """Makes vectors of texts; `setting` is "", a command, or an address with #MODEL."""
+    """Makes vectors of texts; `setting` is "", a command, or an address with #MODEL.
 
-    def __init__(self, setting: str) -> None:
-        self.setting = setting
+    `dimensions` are those of the packaged model: the first of its 256 (Matryoshka), or all.
+    """
+
+    def __init__(self, setting: str, dimensions: int) -> None:
+        self.setting, self._dimensions = setting, dimensions
         if not setting and find_spec("wordllama") is None:
             raise UsageError.translated(
                 "vectors need packages that are not installed; run pip install 'nwx[vectors]'"
@@ -52,7 +52,8 @@ class Embedder:
         return np.concatenate([self._some(texts[start : start + _AT_ONCE]) for start in starts])
 
     def _some(self, texts: Sequence[str]) -> _Floats:
-        task = json.dumps({"setting": self.setting, "texts": texts}).encode()
+        asked = {"setting": self.setting, "dimensions": self._dimensions, "texts": texts}
+        task = json.dumps(asked).encode()
         left = current_work().remaining_seconds()
         with self._guard:  # a further process would load the model again
             answer = self._process.ask(task, seconds=_SECONDS if left is None else left)
@@ -85,7 +86,7 @@ def serve_embedder(connection: "Connection[Any, Any]") -> None:
     for message in requests(connection):
         task = json.loads(message)
         try:
-            embed = embed or _opened(task["setting"])
+            embed = embed or _opened(task["setting"], task["dimensions"])
             vectors = np.asarray(embed(task["texts"]), dtype=np.float32)
             if vectors.ndim != 2 or len(vectors) != len(task["texts"]):
                 raise ValueError("not a vector of each text was answered")
@@ -97,20 +98,18 @@ def serve_embedder(connection: "Connection[Any, Any]") -> None:
         connection.send_bytes(answer)
 
 
-def _opened(setting: str) -> _Embed:
+def _opened(setting: str, dimensions: int) -> _Embed:
     if not setting:
-        return _static_model()
+        return _static_model(dimensions)
     return _service(setting) if setting.startswith(_ADDRESS) else _command(setting)
 
 
-def _static_model() -> _Embed:
+def _static_model(dimensions: int) -> _Embed:
     import wordllama
 
     # The package has its model next to its code; elsewhere it would be looked for on the network.
     folder = Path(wordllama.__file__).parent
-    model = wordllama.WordLlama.load(
-        cache_dir=folder, trunc_dim=DEFAULT_DIMENSIONS, disable_download=True
-    )
+    model = wordllama.WordLlama.load(cache_dir=folder, trunc_dim=dimensions, disable_download=True)
     model.tokenizer.no_padding()
 
     def embed(texts: list[str]) -> Any:

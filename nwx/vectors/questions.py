@@ -51,13 +51,15 @@ def search_by_meaning(engine: Engine, question: Question, setting: str) -> Searc
 
 
 def _vector(engine: Engine, text: str, setting: str) -> Vectors:
-    build = built_vectors(engine.vector_index())
+    index = engine.vector_index()
+    build = built_vectors(index)
     if build is None:
         raise UsageError.translated(
             "no vectors were built; run %(command)s", command="nwx build vectors"
         )
     check_embedder(build, setting)
-    found: Vectors = quantised(kept_embedder(setting).embed([text]))[0]
+    embedder = kept_embedder(setting, index.model_dimensions)
+    found: Vectors = quantised(embedder.embed([text]))[0]
     return found
 
 

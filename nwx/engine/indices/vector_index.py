@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,9 @@ class VectorIndex(StatefulIndex):
     All its vectors have the same number of dimensions. Answers name passages of documents that are
     hidden from a viewer too: a search decides what is shown.
     """
+
+    model_dimensions: ClassVar[int]
+    """Of the vectors of the packaged model, so many of the 256 are kept."""
 
     @abstractmethod
     def put(self, documents: Sequence[DocumentPassages]) -> None:

@@ -11,26 +11,27 @@ import numpy as np
 import pytest
 
 from nwx.errors import SourceError
-from nwx.vectors.embedders import DEFAULT_DIMENSIONS, Embedder
+from nwx.vectors.embedders import Embedder
 from tests import embedder as made_embedder
 
 COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(made_embedder.__file__)}"
+DIMENSIONS = 64
 
 
 def test_the_packaged_model_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    model = Embedder("")
+    model = Embedder("", DIMENSIONS)
     texts = ["The cat sat on the mat", "A kitten rested on a rug", "Interest rates rose", ""]
     found = model.embed(texts * 100)
     model.close()
-    assert found.shape == (400, DEFAULT_DIMENSIONS) and np.isfinite(found).all()
+    assert found.shape == (400, DIMENSIONS) and np.isfinite(found).all()
     cat, kitten, rates, nothing = found[:4]
     assert cat @ kitten > cat @ rates + 0.2 and not nothing.any()
 
 
 def test_commands_read_and_write_lines() -> None:
-    command = Embedder(COMMAND)
+    command = Embedder(COMMAND, DIMENSIONS)
     found = command.embed(["car word", "zwölf"])
     command.close()
     expected = [made_embedder.vector("car word"), made_embedder.vector("zwölf")]
@@ -49,7 +50,7 @@ def test_commands_read_and_write_lines() -> None:
     ],
 )
 def test_what_fails_is_an_error(setting: str, reason: str) -> None:
-    failing = Embedder(setting)
+    failing = Embedder(setting, DIMENSIONS)
     with pytest.raises(SourceError, match=reason):
         failing.embed(["a"])
     failing.close()
@@ -83,10 +84,10 @@ def service() -> Iterator[str]:
 
 def test_services_are_asked_as_openai_is(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NWX_EMBEDDER_KEY", "key")
-    asked = Embedder(f"{service}#m")
+    asked = Embedder(f"{service}#m", DIMENSIONS)
     assert asked.embed(["a", "bbb"]).tolist() == [[1, 1], [3, 1]]
     asked.close()
-    refused = Embedder(f"{service}#other")
+    refused = Embedder(f"{service}#other", DIMENSIONS)
     with pytest.raises(SourceError, match="401"):
         refused.embed(["a"])
     refused.close()

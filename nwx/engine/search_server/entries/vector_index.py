@@ -41,6 +41,7 @@ return 1 + product / Math.sqrt(Math.max(squares * params.squares, 1));
 class ServerVectorIndex(EntryIndex, VectorIndex):
     """An entry is a passage; on servers without `dense_vector` each is compared."""
 
+    model_dimensions = 64
     _store: ServerEntryStore
 
     def __init__(self, store: ServerEntryStore, *, has_dense_vectors: bool) -> None:
