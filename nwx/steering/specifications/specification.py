@@ -137,8 +137,6 @@ class CrawlSpecification:
     name: str
     seeds: tuple[str, ...] = ()
     keywords: tuple[Keyword, ...] = ()
-    like: tuple[str, ...] = ()
-    like_words: tuple[Keyword, ...] = ()
     entities: tuple[Entity, ...] = ()
     rules: tuple[LinkRule, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -147,6 +145,8 @@ class CrawlSpecification:
     intervals: tuple[DueInterval, ...] = ()
     collection: str = ""
     queue: str = ""
+    like: tuple[str, ...] = ()
+    like_words: tuple[Keyword, ...] = ()
 
     @property
     def all_keywords(self) -> tuple[Keyword, ...]:
