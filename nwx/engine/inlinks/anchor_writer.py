@@ -3,9 +3,8 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +28,12 @@ from nwx.model import ANCHORS_KEPT
 from nwx.query.question import HiddenDocuments
 
 _AT_ONCE = 1 << 21
+_COUNTS = dict.fromkeys(("documents", "hosts", "domains"), pl.Int64)
+_USES = dict.fromkeys(("group", "text", "documents", "hosts"), pl.Int64)
+"""Anchor texts as targets have them, most hosts first."""
+
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-
-
-@dataclass(frozen=True, slots=True)
-class _Uses:
-    """Anchor texts as targets have them; equally long arrays, in the order of `target`."""
-
-    target: Array
-    text: Array
-    documents: Array
-    hosts: Array
 
 
 def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
@@ -52,32 +45,37 @@ def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
     captured = sources.sort()
     keys: list[str] = []
     texts: dict[str, int] = {}
-    counts: list[Array] = []
-    uses: list[_Uses] = []
+    counts: list[pl.DataFrame] = []
+    uses: list[pl.DataFrame] = []
     for number in range(len(table.notes.ranges)):
         found = table.range(number)
         places = _captured_places(found, captured)
-        uses.append(_uses_of(table, found, places, len(keys), texts))
+        uses.append(_uses(table, found, places, len(keys), texts))
         counts.append(_counts(found, places))
         keys += found.keys.take(places.tolist())
-    ranks = _Ranks(np.concatenate([np.zeros((3, 0), np.int64), *counts], axis=1))
-    ranked = _ranked(uses, ranks)
+    ranked = pl.concat([pl.DataFrame(schema=_COUNTS), *counts]).with_row_index("place")
+    ranked = ranked.sort(*reversed(_COUNTS), "place", descending=[True, True, True, False])
+    order = ranked["place"].to_numpy()
+    numbers = np.argsort(order)
+    used = pl.concat([pl.DataFrame(schema=_USES), *uses])
+    used = used.with_columns(target=numbers[used["group"].to_numpy()])
+    used = used.sort("target", maintain_order=True)
     terms = _Terms(list(texts), tokens)
     hashes = np.fromiter(map(key_hash, keys), np.int64, len(keys))
     by_hash = np.argsort(hashes)
     arrays: dict[str, Array] = {
-        **packed_texts([keys[place] for place in ranks.order.tolist()], "key"),
+        **packed_texts([keys[place] for place in order.tolist()], "key"),
         "key_hashes": hashes[by_hash],
-        "key_targets": narrow(ranks.numbers[by_hash]),
-        **_document_targets(table, sources, keys, ranks.numbers),
-        **ranks.arrays(),
-        "use_starts": np.searchsorted(ranked.target, np.arange(len(keys) + 1)),
-        "use_texts": ranked.text.astype(np.uint32),
-        "use_documents": narrow(ranked.documents),
-        "use_hosts": narrow(ranked.hosts),
+        "key_targets": narrow(numbers[by_hash]),
+        **_document_targets(table, sources, keys, numbers),
+        **{name: narrow(ranked[name].to_numpy()) for name in _COUNTS},
+        "use_starts": np.searchsorted(used["target"].to_numpy(), np.arange(len(keys) + 1)),
+        "use_texts": used["text"].to_numpy().astype(np.uint32),
+        "use_documents": narrow(used["documents"].to_numpy()),
+        "use_hosts": narrow(used["hosts"].to_numpy()),
         **packed_texts(list(texts), "text"),
         **terms.arrays(),
-        **_postings(ranked, terms, len(keys)),
+        **_postings(used, terms, len(keys)),
     }
     write_arrays(path, arrays)
 
@@ -98,62 +96,32 @@ def _captured_places(found: TargetRange, captured: pl.Series) -> Array:
     return np.flatnonzero(keys.is_in(of_range.implode()).to_numpy() & linked)
 
 
-def _counts(found: TargetRange, places: Array) -> Array:
+def _counts(found: TargetRange, places: Array) -> pl.DataFrame:
     """Return documents, hosts and domains of targets; the first cell of each is that of all."""
     rows = found.arrays["count_starts"][places].astype(np.int64)
-    names = ("documents", "hosts", "domains")
-    return np.stack([found.arrays[f"count_{name}"][rows].astype(np.int64) for name in names])
+    counts = {name: found.arrays[f"count_{name}"][rows] for name in _COUNTS}
+    return pl.DataFrame(counts, schema=_COUNTS)
 
 
-def _uses_of(
+def _uses(
     table: InlinkTable, found: TargetRange, places: Array, first: int, texts: dict[str, int]
-) -> _Uses:
+) -> pl.DataFrame:
     """Return the anchor texts of targets, numbered from `first` on; new texts join `texts`."""
     of, links = spread(found.arrays["link_starts"], places)
     counting = found.arrays["flags"][links] & SELF == 0
     of, links = of[counting], links[counting]
     counted = count_anchors(
-        of, found.arrays["anchor"][links], found.arrays["document"][links], table.documents
+        of + first, found.arrays["anchor"][links], found.arrays["document"][links], table.documents
     )
-    order = np.lexsort((counted.anchor, -counted.documents, -counted.hosts, counted.group))
-    groups = counted.group[order]
-    ranks = np.arange(len(groups)) - np.searchsorted(groups, groups)
-    kept = order[ranks < ANCHORS_KEPT]
-    used, local = np.unique(counted.anchor[kept], return_inverse=True)
+    kept = (
+        pl.DataFrame(counted._asdict())
+        .sort("group", "hosts", "documents", "anchor", descending=[False, True, True, False])
+        .group_by("group", maintain_order=True)
+        .head(ANCHORS_KEPT)
+    )
+    used, local = np.unique(kept["anchor"].to_numpy(), return_inverse=True)
     codes = [texts.setdefault(found.anchors[one], len(texts)) for one in used.tolist()]
-    text = np.array(codes, dtype=np.int64)[local] if codes else np.zeros(0, np.int64)
-    return _Uses(counted.group[kept] + first, text, counted.documents[kept], counted.hosts[kept])
-
-
-class _Ranks:
-    """Numbers of targets, ordered by linking domains, hosts and pages, highest first."""
-
-    def __init__(self, counts: Array) -> None:
-        self._counts = counts
-        documents, hosts, domains = counts
-        places = np.arange(counts.shape[1])
-        self.order: Array = np.lexsort((places, -documents, -hosts, -domains))
-        self.numbers: Array = np.empty_like(self.order)
-        self.numbers[self.order] = places
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the counts by number."""
-        names = ("documents", "hosts", "domains")
-        return {
-            name: narrow(one[self.order]) for name, one in zip(names, self._counts, strict=True)
-        }
-
-
-def _ranked(uses: list[_Uses], ranks: _Ranks) -> _Uses:
-    """Return the uses by the numbers of their targets, the order within a target kept."""
-    none = np.zeros(0, dtype=np.int64)
-    target, text, documents, hosts = (
-        np.concatenate([none, *(getattr(one, name) for one in uses)])
-        for name in ("target", "text", "documents", "hosts")
-    )
-    numbers = ranks.numbers[target]
-    order = np.argsort(numbers, kind="stable")
-    return _Uses(numbers[order], text[order], documents[order], hosts[order])
+    return kept.with_columns(text=np.array(codes, dtype=np.int64)[local]).select(*_USES)
 
 
 def _document_targets(
@@ -203,42 +171,23 @@ class _Terms:
         }
 
 
-def _postings(uses: _Uses, terms: _Terms, targets: int) -> dict[str, Array]:
+def _postings(uses: pl.DataFrame, terms: _Terms, targets: int) -> dict[str, Array]:
     """Return the targets of each term with its weights, and the sums of the weights of targets."""
-    keys, sums = np.zeros(0, dtype=np.uint64), np.zeros(0)
-    lengths = np.zeros(targets)
-    for found, weights in _weighted(uses, terms):
-        keys, sums = _added(keys, sums, found, weights)
-        lengths += np.bincount((found & _LOW).astype(np.int64), weights, minlength=targets)
-    of_term = (keys >> _HALF).astype(np.int64)
+    sums = pl.DataFrame(schema={"term": pl.Int64, "target": pl.Int64, "weight": pl.Float64})
+    for part in uses.iter_slices(_AT_ONCE):
+        of, places = spread(terms.starts, part["text"].to_numpy())
+        weights = 1 + np.log2(part["hosts"].to_numpy()[of])
+        found = {"term": terms.sequences[places], "target": part["target"].to_numpy()[of]}
+        sums = pl.concat([sums, pl.DataFrame({**found, "weight": weights})])
+        sums = sums.group_by("term", "target").agg(pl.col("weight").sum())
+    sums = sums.sort("term", "target")
+    term, target, weight = (sums[name].to_numpy() for name in sums.columns)
     return {
-        "posting_starts": np.searchsorted(of_term, np.arange(len(terms.terms) + 1)),
-        "posting_targets": (keys & _LOW).astype(np.uint32),
-        "posting_weights": sums.astype(np.float32),
-        "lengths": lengths.astype(np.float32),
+        "posting_starts": np.searchsorted(term, np.arange(len(terms.terms) + 1)),
+        "posting_targets": target.astype(np.uint32),
+        "posting_weights": weight.astype(np.float32),
+        "lengths": np.bincount(target, weight, minlength=targets).astype(np.float32),
     }
-
-
-def _weighted(uses: _Uses, terms: _Terms) -> Iterator[tuple[Array, Array]]:
-    """Give pairs of term and target as one number, and the weight of the term there."""
-    for begin in range(0, len(uses.target), _AT_ONCE):
-        part = slice(begin, begin + _AT_ONCE)
-        of, places = spread(terms.starts, uses.text[part])
-        keys = terms.sequences[places].astype(np.uint64) << _HALF | uses.target[part][of].astype(
-            np.uint64
-        )
-        yield keys, 1 + np.log2(uses.hosts[part][of])
-
-
-def _added(keys: Array, sums: Array, found: Array, weights: Array) -> tuple[Array, Array]:
-    """Return numbers in order, each once, and the sums of their weights, with some more."""
-    keys, sums = np.append(keys, found), np.append(sums, weights)
-    order = np.argsort(keys, kind="stable")
-    keys, sums = keys[order], sums[order]
-    new = np.ones(len(keys), dtype=bool)
-    new[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(new)
-    return (keys[starts], np.add.reduceat(sums, starts)) if len(starts) else (keys, sums)
 
 
 _FOLDER = "visible"
