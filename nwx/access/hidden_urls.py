@@ -107,7 +107,6 @@ class HiddenUrls:
         return {key for key in bare if key not in captured}.union(known)
 
     def _hidden_captured(self, keys: Sequence[str]) -> Iterator[str]:
-        """Yield the captured urlkeys whose captures are all hidden."""
         asked = [KeysAtTime((key,), _ANY_TIME) for key in keys]
         for key, near in zip(keys, self._engine.captures_near(asked, _MOST_NEAR), strict=True):
             if not all(map(self._decisions.hides, near)):

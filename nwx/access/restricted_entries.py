@@ -206,7 +206,6 @@ class VisibleScores(VisibleEntries):
             yield from map(quality_entry, self._without_hidden_resources(visible))
 
     def _hidden(self, scores: Sequence[_OfCapture]) -> set[str]:
-        """Return the ids of hidden captures."""
         touched = [one for one in scores if self._restricted.decisions.touches(one.urlkey)]
         if not touched:
             return set()

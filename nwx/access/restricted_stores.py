@@ -316,7 +316,6 @@ class RestrictedPictureIndex(PictureIndex):
             yield replace(one, page_timestamp=timestamp, page_collection=collection)
 
     def _first_dates(self, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the first visible date of each of these documents."""
         wanted = list(dict.fromkeys(ids))
         found = self._restricted.dates(wanted) if wanted else {}
         return {id: one.seen[0] for id, one in found.items() if one.seen}

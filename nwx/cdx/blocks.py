@@ -112,7 +112,6 @@ def _rest(stream: BinaryIO, piece: FilePiece, carried: bytes, *, by_run: bool) -
 
 
 def _first_line_position(stream: BinaryIO, piece: FilePiece, *, by_run: bool) -> int:
-    """Go to the first line of a piece and return its position."""
     if not piece.start:
         return 0
     if not by_run:

@@ -212,7 +212,6 @@ def _key_end(records: list[str], place: int) -> int:
 
 
 def _dates(records: Sequence[str], collection: str) -> Stretch:
-    """Return the dates of sorted records by key."""
     ids = [record[:_ID_CHARACTERS] for record in records]
     starts = [n for n, id in enumerate(ids) if not n or id != ids[n - 1]]
     found = []

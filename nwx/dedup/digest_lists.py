@@ -383,7 +383,6 @@ def _is_digested(file: SourceFile) -> bool:
 
 
 def _read(piece: StoredPiece) -> _Read:
-    """Return the digests of a piece of a file."""
     found = _Read(piece.start)
     for item in piece.captures(found, _keep_none, further=True):
         found.payloads += 1

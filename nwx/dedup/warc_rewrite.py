@@ -173,7 +173,6 @@ class _Catalogue:
                 self.revisits[source.path] += 1
 
     def clear(self) -> None:
-        """Forget all captures."""
         self.revisits.clear()
         self._db.execute("DELETE FROM capture")
 
@@ -205,7 +204,6 @@ class _Catalogue:
         return _location(row) if row else None
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 

@@ -319,7 +319,6 @@ class _Parts:
         self._rows = self._characters = 0
 
     def add(self, table: str, row: tuple[Any, ...]) -> None:
-        """Add a row."""
         self._held[table].append(row)
         self._rows += 1
         self._characters += sum(len(value) for value in row if isinstance(value, str))

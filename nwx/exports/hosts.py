@@ -204,7 +204,6 @@ def _merged(cells: pl.DataFrame, by: Sequence[str] = _CELL) -> pl.DataFrame:
 def _rows(
     cells: pl.DataFrame, ranks: Mapping[str, tuple[float, float]], *, by_month: bool
 ) -> pl.DataFrame:
-    """Return the rows for the cells of whole sites."""
     place = ["site", "host", "domain", *(["month"] if by_month else [])]
     key = pl.col("key_host").first()
     rows = cells.group_by(place, maintain_order=True).agg(

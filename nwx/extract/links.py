@@ -223,7 +223,6 @@ def _of_relation(attributes: Mapping[str, str | None]) -> Iterator[RawLink]:
 
 
 def _relation(attributes: Mapping[str, str | None]) -> str:
-    """Return the kind of a `<link>`."""
     relations = (attributes.get("rel") or "")[:_LONGEST_RELATION].lower().split()
     if "preload" in relations:
         return _PRELOADED.get((attributes.get("as") or "").strip().lower(), kinds.LINK)

@@ -65,7 +65,6 @@ def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumn
 
 
 def _hidden_rows(part: MonthColumns, offsets: Mapping[int, Array]) -> Array:
-    """Return which rows of a month are of hidden captures."""
     files, places = part[ARCHIVE_FILE], part[_OFFSET]
     found = np.zeros(len(files), dtype=bool)
     rows = np.flatnonzero(np.isin(files, list(offsets)))
@@ -161,7 +160,6 @@ class FacetAnswers:
         by: Sequence[Criterion],
         also: Sequence[str] = (),
     ) -> FacetColumns:
-        """Return the columns that a question is answered from."""
         if state.columns is not None:
             return state.columns
         selecting = self._store.live_selection()
@@ -259,7 +257,6 @@ class _CurrentColumns:
         self._known = _State(("", ""), None)
 
     def state(self) -> _State:
-        """Return the current state of the captures."""
         mark = self._shown.stamp(), self._store.version()
         with self._guard:
             if self._known.mark != mark:

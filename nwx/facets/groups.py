@@ -147,7 +147,6 @@ class _Groups:
 
     @property
     def kind(self) -> "np.dtype[Any]":
-        """The type of groups."""
         return self.months[0].groups.dtype
 
     def pieces(self, name: str) -> Iterator[_Piece]:
@@ -220,7 +219,6 @@ def _groups(
 
 
 def _counts_and_bytes(groups: _Groups) -> tuple[Array, Array]:
-    """Return the captures and the bytes of each group."""
     counts, added = np.zeros((2, groups.size), dtype=np.int64)
     for sizes, found in groups.pieces("size_bytes"):
         counts += np.bincount(found, minlength=groups.size)

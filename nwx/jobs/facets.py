@@ -111,7 +111,6 @@ class _Job:
         self._partitions = 1
 
     def run(self) -> JobReport:
-        """Write all files, and return the report."""
         report, rows, found = self._read()
         labels = sorted_labels({name: found[name] for name in TEXTS})
         captures = int(found["captures"])

@@ -109,7 +109,6 @@ class _FileRows:
     _dates: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
     def read(self, documents: DocumentsFile, number: int) -> Iterator[_Row]:
-        """Yield all rows of the file, which has a number in its documents file."""
         by_offset, by_date = self._late_outlinks()
         first = documents.first_row(number)
         for part in self.notes.parts:

@@ -262,7 +262,6 @@ class PartWriter:
         return rows
 
     def _groups(self, batches: _Batches) -> Iterator[pa.Table]:
-        """Yield rows as row groups."""
         held: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:

@@ -281,9 +281,8 @@ def check_inlinks(engine: Engine) -> Iterator[InlinkProblem]:
 
 def _range_problems(table: InlinkTable, found: TargetRange) -> Iterator[InlinkProblem]:
     arrays = found.arrays
-    targets = np.repeat(np.arange(len(found.keys)), np.diff(arrays["link_starts"]))
     counting = (arrays["flags"] & SELF) == 0
-    target, document = targets[counting], arrays["document"][counting].astype(np.int64)
+    target, document = found.targets()[counting], arrays["document"][counting].astype(np.int64)
     once = is_new(target) | is_new(document)
     counted = count_linked_cells(target[once], document[once], table.documents)
     stored = _stored(found)

@@ -176,7 +176,6 @@ def _numbers(parts: Sequence[LinkPart], documents: pl.DataFrame, first: int) -> 
 
 
 def _dates(parts: Sequence[LinkPart], numbers: Sequence[Array]) -> pl.DataFrame:
-    """Return the dates of the documents of parts."""
     schema: dict[str, Any] = {
         "document": pl.Int64,
         "timestamp": pl.Int64,
@@ -252,12 +251,6 @@ def first_dates(table: InlinkTable, cell: LinkCell) -> Array:
     return first
 
 
-def targets_of_links(found: TargetRange) -> Array:
-    """Return the place of the linked URL of each link of a range."""
-    counts = np.diff(found.arrays["link_starts"])
-    return np.repeat(np.arange(len(counts)), counts)
-
-
 def link_frames(table: InlinkTable, cell: LinkCell) -> Iterator[pl.DataFrame]:
     """Yield the links of a cell: urlkeys of source and target, timestamp, kind, anchor.
 
@@ -287,7 +280,7 @@ def _links(table: InlinkTable, found: TargetRange, first: Array, names: pl.Serie
     document = document[there]
     links = pl.DataFrame(
         {
-            "target": targets_of_links(found)[there],
+            "target": found.targets()[there],
             "source": table.documents["source"][document],
             "rank": table.documents["source_rank"][table.documents["source"][document]],
             "kind": names.gather(found.arrays["kind"][there]),
@@ -333,7 +326,6 @@ def host_links(table: InlinkTable) -> Iterator[HostLinks]:
 def _of_range(table: InlinkTable, found: TargetRange) -> pl.DataFrame:
     arrays = found.arrays
     links = np.flatnonzero((arrays["flags"] & SELF) == 0)
-    target = np.searchsorted(arrays["link_starts"], links, side="right") - 1
     document: Array = arrays["document"][links]
     rows = cell_rows(document, table.documents)
     years = [code for code, cell in enumerate(table.cells) if not cell.collection]
@@ -343,20 +335,14 @@ def _of_range(table: InlinkTable, found: TargetRange) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "page": table.documents["source"][document[places]],
-            "place": target[places],
+            "place": found.targets()[links][places],
             "cell": rows.cell[wanted],
         }
     ).unique()
     frame = frame.with_columns(
-        source=pl.Series(_host_of_page(table)[frame["page"].to_numpy()], dtype=pl.UInt32),
+        source=pl.Series(table.by_source("host")[frame["page"].to_numpy()], dtype=pl.UInt32),
         target=pl.Series(hosts, dtype=pl.String).gather(frame["place"]),
     )
     counted = frame.group_by("source", "target", "cell").agg(links=pl.len().cast(pl.Int64))
     cells = pl.Series([one.year for one in table.cells], dtype=pl.Int64)
     return counted.with_columns(year=cells.gather(counted["cell"])).select(list(_SCHEMA))
-
-
-def _host_of_page(table: InlinkTable) -> Array:
-    found: Array = np.zeros(len(table.sources), dtype=np.uint32)
-    found[table.documents["source"]] = table.documents["host"]
-    return found

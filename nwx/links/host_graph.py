@@ -10,7 +10,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.links.document_table import NEVER, first_dates, targets_of_links
+from nwx.links.document_table import NEVER, first_dates
 from nwx.model import LinkCell
 from nwx.values.urls import host_of_urlkey
 
@@ -134,8 +134,7 @@ def graph_of_cell(table: InlinkTable, cell: LinkCell) -> HostGraph:
     A link is a pair of different linking and linked URLs (by urlkey).
     """
     first = first_dates(table, cell)
-    hosts = np.zeros(len(table.sources), dtype=np.uint32)
-    hosts[table.documents["source"]] = table.documents["host"]
+    hosts = table.by_source("host")
     found = [
         _host_pairs(table, table.range(number), first, hosts)
         for number in range(len(table.notes.ranges))
@@ -154,7 +153,7 @@ def _host_pairs(table: InlinkTable, found: TargetRange, first: Array, hosts: Arr
     pairs = pl.DataFrame(
         {
             "page": table.documents["source"][document[counting]],
-            "place": targets_of_links(found)[counting],
+            "place": found.targets()[counting],
         }
     ).unique()
     targets = pl.Series([host_of_urlkey(key) for key in found.keys.all()], dtype=pl.String)

@@ -11,7 +11,6 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.links.document_table import targets_of_links
 from nwx.values.urls import STYLESHEET, head_of_host
 
 _MOST_DEPTH = 5
@@ -49,7 +48,7 @@ class StyleSheets:
             found = table.range(number)
             arrays = found.arrays
             links = np.flatnonzero(np.isin(arrays["kind"], style) & (arrays["flags"] & SELF == 0))
-            targets, begins = np.unique(targets_of_links(found)[links], return_index=True)
+            targets, begins = np.unique(found.targets()[links], return_index=True)
             of_targets = np.split(arrays["document"][links], begins[1:])
             for place, loaders in zip(targets.tolist(), of_targets, strict=False):
                 source = numbers.find(found.keys[place])
@@ -172,7 +171,7 @@ def _of_range(
     """Return of one range: target, pages, kind and document."""
     found = table.range(part)
     arrays = found.arrays
-    targets = targets_of_links(found)
+    targets = found.targets()
     sources = table.documents["source"][arrays["document"]].astype(np.int64)
     of_sheet = np.isin(sources, sheets.sources)
     counting = np.isin(arrays["kind"], codes) & (arrays["flags"] & SELF == 0) & wanted[targets]
@@ -257,13 +256,12 @@ class _Links(NamedTuple):
 def _links(
     table: InlinkTable, part: int, needed: NeededUrls, codes: Array, sheets: StyleSheets
 ) -> _Links:
-    """Return the links to the needed URLs of a range."""
     found = table.range(part)
     arrays = found.arrays
     numbers = np.full(len(found.keys), _NONE, dtype=np.int64)
     own = np.flatnonzero(needed.part == part)
     numbers[needed.place[own]] = own
-    number = numbers[targets_of_links(found)]
+    number = numbers[found.targets()]
     source = table.documents["source"][arrays["document"]].astype(np.int64)
     of_sheet = np.isin(source, sheets.sources)
     counting = (number != _NONE) & np.isin(arrays["kind"], codes) & (arrays["flags"] & SELF == 0)

@@ -128,7 +128,6 @@ class _Build:
         self._pool.__exit__(*error)
 
     def run(self, mark: str) -> None:
-        """Look at all captures from a mark on."""
         until = self._engine.capture_mark()
         total = 0 if mark else self._engine.count(IndexName.CAPTURES)
         waiting = self._engine.captures_since(mark, until)

@@ -204,7 +204,6 @@ def _text(value: Any, most: int = _MOST_CHARACTERS) -> str:
 
 
 def _count(value: Any) -> int | None:
-    """Return a count, None if the value is not a count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value < 1 << 53 else None

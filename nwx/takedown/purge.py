@@ -155,7 +155,6 @@ class Purge:
         return self._scope.dates(name)
 
     def _take(self, captures: list[Capture]) -> None:
-        """Take captures from all that is found by them."""
         self._report.captures += len(captures)
         self._show("purging")
         ids = {one.document_id for one in captures if one.document_id}

@@ -314,7 +314,6 @@ class _RecordStream(io.RawIOBase):
         self._handle = handle
 
     def readable(self) -> bool:
-        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
@@ -332,6 +331,5 @@ class _RecordStream(io.RawIOBase):
         return self._members.broken
 
     def close(self) -> None:
-        """Close the archive file."""
         self._handle.close()
         super().close()

@@ -283,7 +283,6 @@ def _open_below(folder: Path, path: Path) -> BinaryIO:
 
 
 def _place(record: Record) -> str:
-    """Return the file that a record names."""
     message = Message()
     message["Content-Type"] = to_text(record.fields.get(b"content-type"))[:_LONGEST_VALUE]
     access = _parameter(message, "access-type").lower()

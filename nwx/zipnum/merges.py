@@ -200,7 +200,6 @@ class _Lines:
         return self._batch[0]
 
     def before(self, key: bytes | None) -> Iterator[LineBatch]:
-        """Take the lines before a key, or all."""
         while (line := self.peek()) is not None and (key is None or line < key):
             stop = len(self._batch) if key is None else bisect_left(self._batch, key)
             taken, self._batch = self._batch[:stop], self._batch[stop:]

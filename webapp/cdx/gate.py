@@ -97,7 +97,6 @@ class Gate:
     def _sent(
         self, begun: BegunAnswer, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Send a short answer."""
         compress = takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", ""))
         body, compressed = whole(begun.head, compress=compress)
         asking = environ.get("HTTP_ORIGIN", "")

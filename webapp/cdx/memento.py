@@ -112,7 +112,6 @@ def _raw_behind(start: str) -> str:
 
 
 def _captures(url: str, collection: str, **parameters: str) -> Iterator[CdxRow]:
-    """Stream the captures of a URL."""
     server = cdx_server()
     asked = Parameters([("url", url), ("matchType", "exact"), ("limit", "0"), *parameters.items()])
     return iter(server.rows(server.query(asked, PYWB, collection=collection)))

@@ -214,7 +214,6 @@ def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
 
 
 def _hits_address(query: str, period: str) -> str:
-    """Return the address of the hits of a query in a period."""
     date = _period_name(period)
     return _results_address(query, date, date)
 

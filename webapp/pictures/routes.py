@@ -267,7 +267,6 @@ def _kind(name: str) -> RenderKind:
 
 
 def _page() -> PageMoment:
-    """Return the page that an address asks for."""
     url = parameters.url(request.args)
     timestamp = parameters.text(request.args, "timestamp", 14)
     if not url or not timestamp:

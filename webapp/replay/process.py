@@ -291,7 +291,6 @@ class ReplayProcess:
             _log.warning("playback runs again")
 
     def _end(self) -> None:
-        """End the process for good."""
         self._closing.set()
         with self._lock:
             _end(self._process)
@@ -363,7 +362,6 @@ def _ended_words(code: int) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process surely."""
     process.terminate()
     try:
         process.wait(END_SECONDS)

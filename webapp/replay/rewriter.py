@@ -121,7 +121,6 @@ class _Read:
         return self._took(end + 1 if end >= 0 else len(self._begin))
 
     def close(self) -> None:
-        """Close the stream."""
         self._rest.close()
 
     def _took(self, end: int) -> bytes:

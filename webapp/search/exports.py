@@ -251,7 +251,6 @@ def packing_page(suffix: str, question: Question, **addresses: str) -> str:
 
 
 def _file(suffix: str, question: Question) -> tuple[PackedFile, Pack]:
-    """Return the file for a question, and what packs it."""
     shown = archive()
     every = Question(
         question.query,

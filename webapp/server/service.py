@@ -156,7 +156,6 @@ class PagesMaker:
         return OpenedApplication(app, proxies.read_before(at_once_of(app)), BODY_LIMITS, counts)
 
     def _users(self, stack: ExitStack) -> UserService | None:
-        """Return the users of the service, None where it has none."""
         options, path = self.settings.users, self.settings.users_file
         if not options.has_users or path is None:
             return None

@@ -78,7 +78,6 @@ class _Worker:
         self.told = b""
 
     def take(self, accepted: socket.socket, number: int) -> bool:
-        """Return whether the worker takes a connection."""
         try:
             socket.send_fds(self.channel, [CONNECTION_NUMBER.pack(number)], [accepted.fileno()])
         except OSError:

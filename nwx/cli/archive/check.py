@@ -118,7 +118,6 @@ class _Shown:
         self._printed = 0
 
     def add(self, kind: str, text: str, entry: "Disagreement | Missing") -> None:
-        """Take the next."""
         self.counts[kind] += 1
         if self._limit is not None and self.counts[kind] > self._limit:
             return

@@ -189,7 +189,6 @@ def lift(settings: Settings, /, **given: Any) -> None:
 
 
 def _given(urls: Sequence[str], file: str | None) -> Iterator[str]:
-    """Give the URLs of a command, and those of a file."""
     if not urls and not file:
         raise UsageError("there are no URLs; name some, or a file of them with --file")
     yield from urls

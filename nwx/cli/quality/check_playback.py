@@ -302,7 +302,6 @@ class _Results:
         self._worst: list[PlaybackScore] = []
 
     def add(self, score: "PlaybackScore") -> None:
-        """Keep a score."""
         from nwx.quality.playback.check import fault_json, score_json
 
         for fault in score.faults:
@@ -313,7 +312,6 @@ class _Results:
             self._worst = self.worst()
 
     def worst(self) -> "list[PlaybackScore]":
-        """Return the worst pages, the worst first."""
         return sorted(self._worst, key=lambda score: (score.score, score.id))[:_WORST_SHOWN]
 
     def print_json(self, report: "PlaybackReport") -> None:

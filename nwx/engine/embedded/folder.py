@@ -72,6 +72,13 @@ class TantivyError(EngineError):
     """An error from tantivy on the files of an index; `Folder.our_errors` translates it."""
 
 
+def damaged(path: Path, reason: object) -> EngineError:
+    """Return the error of a damaged file that nothing can make again."""
+    return EngineError.translated(
+        "%(path)s is damaged (%(reason)s); restore it from a copy", path=path, reason=reason
+    )
+
+
 class Folder:
     """Folder of an archive: `nwx.json`, `documents/`, `archive.sqlite` and derived files."""
 
@@ -108,11 +115,7 @@ class Folder:
             self.format = int(found["format"])
             self.stores = frozenset(found.get("stores", ()))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineError.translated(
-                "%(path)s is damaged (%(reason)s); restore it from a copy",
-                path=self.path / _MANIFEST,
-                reason=error,
-            ) from error
+            raise damaged(self.path / _MANIFEST, error) from error
         known = _versions()
         if self.format > FORMAT or any(
             number > known.get(name, 0) for name, number in versions.items()

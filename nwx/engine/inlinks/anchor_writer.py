@@ -259,5 +259,4 @@ class _Words:
         self._numbers = {text: number for number, text in enumerate(whole.texts.all())}
 
     def of(self, text: str) -> Sequence[str]:
-        """Return the words of an anchor text."""
         return self._whole.terms.take(self._whole.words(self._numbers[text]))

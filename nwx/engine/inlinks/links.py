@@ -166,16 +166,13 @@ class _Pairs:
         self._keys: Array = np.zeros(0, dtype=np.uint64)
 
     def add(self, numbers: Array, sources: Array) -> None:
-        """Take pairs."""
         keys = numbers.astype(np.uint64) << _HALF | sources.astype(np.uint64)
         self._keys = np.unique(np.append(self._keys, keys))
 
     def numbers(self) -> Array:
-        """Return the numbers of the pairs."""
         return (self._keys >> _HALF).astype(np.int64)
 
     def sources(self) -> Array:
-        """Return the sources of the pairs."""
         return (self._keys & _LOW).astype(np.int64)
 
 
@@ -235,7 +232,7 @@ class HostInlinks:
         if not first:
             return LinkCounts()
         pages = np.unique(kinds.sources())
-        of_page = self._hosts_of_pages("host"), self._hosts_of_pages("domain")
+        of_page = self._table.by_source("host"), self._table.by_source("domain")
         return LinkCounts(
             documents=len(pages),
             hosts=len(np.unique(of_page[0][pages])),
@@ -245,12 +242,6 @@ class HostInlinks:
             kinds=self._kinds(kinds),
             anchors=_most_frequent(anchors, list(texts), of_page[0]),
         )
-
-    def _hosts_of_pages(self, level: str) -> Array:
-        documents = self._table.documents
-        found = np.zeros(len(self._table.sources), dtype=np.uint32)
-        found[documents["source"]] = documents[level]
-        return found
 
     def _kinds(self, pairs: _Pairs) -> dict[str, int]:
         names = self._table.notes.kinds

@@ -30,6 +30,10 @@ class TargetRange:
         starts = self.arrays["link_starts"]
         return slice(int(starts[place]), int(starts[place + 1]))
 
+    def targets(self) -> Array:
+        """Return the place of the target of each link."""
+        return np.repeat(np.arange(len(self.keys)), np.diff(self.arrays["link_starts"]))
+
 
 class InlinkTable:
     """The inlinks of one build, with its blobs in a folder."""
@@ -54,6 +58,12 @@ class InlinkTable:
             raise BlobError.translated(
                 "%(reason)s; %(advice)s", reason=error, advice=ADVICE
             ) from error
+
+    def by_source(self, level: str) -> Array:
+        """Return the number of the `host` or `domain` of each linking URL."""
+        found: Array = np.zeros(len(self.sources), dtype=np.uint32)
+        found[self.documents["source"]] = self.documents[level]
+        return found
 
     def years(self) -> list[int]:
         """Return the years of captures that have links."""
@@ -125,7 +135,7 @@ def visible_range(
     `hidden_targets` (`bool[targets]`) the targets to leave out.
     """
     arrays = found.arrays
-    target = np.repeat(np.arange(len(found.keys)), np.diff(arrays["link_starts"]))
+    target = found.targets()
     linking = arrays["document"].astype(np.int64)
     if not (hidden_targets.any() or changed[linking].any()):
         return found

@@ -274,7 +274,6 @@ def dates_of_batch(batch: Batch) -> Iterator[Dates]:
 
 
 def _dates(bodies: Sequence[Body]) -> Dates:
-    """Return the dates of the entries of one document."""
     sources = [body["_source"] for body in bodies]
     if len(sources) == 1:
         return dates_from_entry(sources[0])

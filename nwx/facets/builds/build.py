@@ -148,7 +148,6 @@ def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions)
 
 
 def _unchanged(build: Build, began: float) -> FacetBuildReport:
-    """Return the report of a build that changed nothing."""
     known, seconds = build.notes, time.monotonic() - began
     return FacetBuildReport(
         build, known.captures, 0, len(known.months), known.combinations, seconds

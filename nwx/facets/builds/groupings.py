@@ -142,7 +142,6 @@ class _Counter:
         }
 
     def root(self) -> Grouping:
-        """Return the one combination of all captures."""
         total = len(self._captures.size_bytes)
         rows = np.arange(total, dtype=np.uint32 if total < 1 << 32 else np.int64)
         cells = np.zeros(total, dtype=np.uint32)
@@ -315,7 +314,6 @@ def _with_new(
 def _of_status(
     groupings: Mapping[str, Mapping[str, Array]], status: int
 ) -> dict[str, dict[str, Array]]:
-    """Return the combinations of a status."""
     found = {}
     for name, columns in groupings.items():
         rows = np.flatnonzero(columns["status"] == status)

@@ -212,6 +212,5 @@ class PageWatch:
 
 
 def _words(value: dict[str, Any]) -> str:
-    """Return a value that was logged, in words."""
     words = value.get("value", value.get("description", value.get("type", "")))
     return str(words).split("\n")[0]

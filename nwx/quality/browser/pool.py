@@ -110,7 +110,6 @@ class _BrowserWorker:
         self.channel.send(order)
 
     def give(self, task: RenderTask) -> None:
-        """Have a page rendered."""
         self.task, self.began = task, time.monotonic()
         with suppress(OSError):  # a process that has ended is noticed by the end of its channel
             self.channel.send(task)

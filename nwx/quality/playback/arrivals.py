@@ -299,7 +299,6 @@ class _ArrivalProcess:
                 yield ArrivalEvent("error", f"the process ended with {code}")
 
     def end(self) -> None:
-        """End the process, now."""
         self.has_ended = True
         self._process.end()
 

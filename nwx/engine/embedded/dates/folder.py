@@ -15,7 +15,7 @@ from nwx import mappings
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.embedded.database import connect, erase_deleted, make_dates_tables
-from nwx.engine.embedded.folder import LOCK, Folder, bring_forward
+from nwx.engine.embedded.folder import LOCK, Folder, bring_forward, damaged
 from nwx.engine.embedded.registry import Registry
 from nwx.engine.embedded.staged_rows import dates_rows
 from nwx.engine.sqlite_files import transaction
@@ -48,11 +48,7 @@ class DatesFolder(Folder):
         except FileNotFoundError as error:
             raise EngineError.translated("no dates index at %(path)s", path=self.path) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineError.translated(
-                "%(path)s is damaged (%(reason)s); restore it from a copy",
-                path=self.path / _MANIFEST,
-                reason=error,
-            ) from error
+            raise damaged(self.path / _MANIFEST, error) from error
         if form > _FORMAT or version > mappings.version(IndexName.DATES):
             raise EngineVersionError.translated(
                 "the dates index at %(path)s was made by a newer version of nwx (format "

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from nwx.data_classes import dataclass
-from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.folder import Folder, damaged
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.entry_store import StatefulIndex
@@ -106,11 +106,7 @@ class OwnDatabase:
         except FileNotFoundError:
             known = self._was_read or self._form.name in self._folder.stores
             if self._form.must_stay and known:
-                raise EngineError.translated(
-                    "%(path)s is damaged (%(reason)s); restore it from a copy",
-                    path=self.path,
-                    reason="it was written, and is missing",
-                ) from None
+                raise damaged(self.path, "it was written, and is missing") from None
             return True
         except OSError:
             return False

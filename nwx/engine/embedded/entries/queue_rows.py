@@ -94,11 +94,9 @@ class _HostQueues:
             self._numbers[key] = row[0]
 
     def number(self, entry: QueueEntry) -> int:
-        """Return the number of the queue that an entry is in."""
         return self._numbers[entry.crawl, entry.host]
 
     def all(self) -> Iterable[int]:
-        """Return the numbers of all these queues."""
         return self._numbers.values()
 
 

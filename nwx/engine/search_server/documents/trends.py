@@ -58,7 +58,6 @@ class _Sums:
         self.documents.update(counts.keys())
 
     def add_counts(self, captures: Counter[str], documents: Counter[str]) -> None:
-        """Add counts by period."""
         self.captures.update(captures)
         self.documents.update(documents)
 
