@@ -301,9 +301,8 @@ class Hit:
 
     `dates` are all its timestamps, in order. `snippet` is pieces of text and whether each is a
     match. `versions` counts the documents of the query folded into this hit (1 without collapsing).
-    `score_parts` is set by a search by relevance in an archive with inlinks; `found_by_links` marks
-    a hit whose own words do not match. `signature` is equal for nearly equal texts. `copy_of` is
-    the id of an earlier hit on the page of results with this title and text, at another URL.
+    `score_parts` is set by relevance with inlinks, `found_by_links` where own words do not match.
+    `signature` is equal for nearly equal texts; `copy_of` is an earlier hit's id with this text.
     """
 
     id: str
@@ -366,8 +365,7 @@ class IndexStats:
 class NamedDates:
     """A dates index of an archive: the main one, or another, attached or not.
 
-    `address` is its location. `entries` counts keys, `dates` their pairs of timestamp and
-    collection. `problem` is why it cannot be read; nothing is counted then.
+    `entries` counts keys, `dates` their pairs of timestamp and collection; None with a `problem`.
     """
 
     name: str
