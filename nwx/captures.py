@@ -1,5 +1,6 @@
 """What counts as a capture or a page, and captures as tuples of values."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, overload
@@ -151,7 +152,7 @@ class PagePlace(NamedTuple):
     """An HTML document, and the location of its record.
 
     `source_file` is a name as in `Capture`. `hops` is Heritrix's path from the seed, one letter a
-    hop, "" if not recorded.
+    hop, "" if not recorded. `is_list`: it is a list of URLs instead, such as a feed.
     """
 
     document_id: str
@@ -161,6 +162,7 @@ class PagePlace(NamedTuple):
     source_file: str
     offset: int
     hops: str = ""
+    is_list: bool = False
 
     @property
     def id(self) -> str:
@@ -170,17 +172,28 @@ class PagePlace(NamedTuple):
 
 def is_page(capture: Capture) -> bool:
     """Return whether a capture is an HTML page with a successful response."""
-    return (
-        capture.content_type_norm == _PAGE_TYPE
-        and (capture.status_code is None or capture.status_code in _SUCCESS)
-        and makes_document(capture)
-    )
+    return capture.content_type_norm == _PAGE_TYPE and _is_success(capture)
 
 
-def page_places(captures: Iterable[Capture]) -> Iterator[PagePlace]:
-    """Yield the places of those captures that hold pages, in their order."""
-    return (
-        copied(PagePlace, capture, offset=capture.source_file_offset)
-        for capture in captures
-        if is_page(capture)
-    )
+def _is_success(capture: Capture) -> bool:
+    status = capture.status_code
+    return (status is None or status in _SUCCESS) and makes_document(capture)
+
+
+_LIST_TYPE = re.compile(r"(?:text|application)/(?:(?:rss|atom|rdf)\+)?xml")
+_LIST_URL = re.compile(r"/robots\.txt$|/[^/?]*sitemap[^/?]*\.xml\.gz$", re.IGNORECASE)
+
+
+def is_url_list(capture: Capture) -> bool:
+    """Return whether a capture may be a feed, a sitemap, or a robots.txt that names some."""
+    is_list = _LIST_TYPE.fullmatch(capture.content_type) or _LIST_URL.search(capture.url)
+    return bool(is_list) and not is_page(capture) and _is_success(capture)
+
+
+def page_places(captures: Iterable[Capture], *, lists: bool = False) -> Iterator[PagePlace]:
+    """Yield the places of captures that hold pages, or `lists` of URLs, in their order."""
+    for capture in captures:
+        is_list = lists and is_url_list(capture)
+        if is_list or is_page(capture):
+            offset = capture.source_file_offset
+            yield copied(PagePlace, capture, offset=offset, is_list=is_list)

@@ -113,7 +113,7 @@ def _with_pages(message: FilePart | Verdict) -> FilePart | Verdict:
     if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
         return message
     captures = (document.capture for document in message.batch.documents)
-    return replace(message, pages=tuple(page_places(captures)))
+    return replace(message, pages=tuple(page_places(captures, lists=True)))
 
 
 def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[FilePart | Verdict]:

@@ -121,7 +121,7 @@ class PlaybackListener:
         """Take the new pages of a file."""
         if self._inner is not None:
             self._inner.on_documents(source, pages)
-        self._checks.add(pages)
+        self._checks.add([page for page in pages if not page.is_list])
 
     def idle(self) -> None:
         """Print what was found since the last time."""

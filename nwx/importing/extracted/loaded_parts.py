@@ -140,7 +140,8 @@ class _Load:
         errors = (*self._met_errors(part), *self._unlisted(part))
         files = (self._ledger_entry(part, counts),) if part.counts is not None else ()
         told = part.counts is None or self._notes.checksum or self._is_new
-        pages = page_places(one.capture for one in found.documents) if self._with_pages else ()
+        new = (one.capture for one in found.documents)
+        pages = page_places(new, lists=True) if self._with_pages else ()
         late = tuple(one.late_outlinks() for one in part.late)
         return replace(found, errors=errors).part(
             files if told else (), part.records, part.bytes, late, tuple(pages)

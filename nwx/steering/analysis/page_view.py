@@ -1,6 +1,7 @@
 """A page as analysis sees it: text, links and what surrounds them, headings, metadata."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -98,6 +99,7 @@ LIMITS = ExtractLimits(bytes=4 * MIB, characters=200_000, links=5_000, tags=200_
 """How much of a page is analysed."""
 
 _MARK = "\ue5a7"  # for private use; stands in front of the text of a link
+_FEED = re.compile(r"application/(?:rss|atom)\+xml", re.IGNORECASE)
 _LONGEST_TEXT = 500  # characters of an anchor, heading or metadata value
 _MOST_METADATA = 200  # values
 _TARGETS = {
@@ -105,6 +107,7 @@ _TARGETS = {
     "area": ("href", kinds.AREA),
     "frame": ("src", kinds.FRAME),
     "iframe": ("src", kinds.FRAME),
+    "link": ("href", kinds.A),
 }
 """Elements that lead to other pages: the attribute with the URL, and the kind of link."""
 
@@ -116,7 +119,8 @@ class PageLink(NamedTuple):
     the nearest one above. `classes` are the names, ids, classes and roles of the elements around
     the link, from the outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`.
     `place` is the start of the anchor in the content, `start` and `end` delimit `around`, in
-    characters; -1 if unknown, or, for `place`, if `text` is an attribute.
+    characters; -1 if unknown, or, for `place`, if `text` is an attribute. `changed` is when the
+    page changed last, as a list of URLs says.
     """
 
     url: str
@@ -128,6 +132,7 @@ class PageLink(NamedTuple):
     place: int = -1
     start: int = -1
     end: int = -1
+    changed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +238,8 @@ def _links(outline: Outline, url: str, content: str, places: list[int]) -> Itera
             continue
         name, kind = _TARGETS[tag]
         attributes = element.attributes
+        if tag == "link" and not _FEED.match(attributes.get("type") or ""):
+            continue
         reference = attributes.get(name)
         target = resolver.absolute(reference) if reference else ""
         if not target:

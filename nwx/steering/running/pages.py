@@ -8,12 +8,14 @@ from typing import NamedTuple, Self
 
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine, open_engine
+from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineError, SourceError, UrlError
 from nwx.keys import capture_key, document_id
 from nwx.model import Capture
 from nwx.settings import Settings
 from nwx.steering.analysis.page_view import PageView, page_view, page_view_of_document
+from nwx.steering.analysis.url_lists import url_list_view
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urlkeys import urlkey
 from nwx.warc.reader import ArchiveReader, CaptureRecord, StoredPayload
@@ -49,17 +51,25 @@ class PageReader:
         place = task.place
         payload = _stored_payload(task) or self._payload_elsewhere(task)
         if payload is not None:
-            return page_view(payload.data, place.url, place.timestamp, payload.charset)
+            return _view(payload, place, place.timestamp)
         document = self._opened().documents([place.document_id]).get(place.document_id)
         if document is None:
             raise SourceError("its record cannot be read, and the index does not have it")
         return page_view_of_document(document)
 
     def captured(self, page: PageView) -> set[str]:
-        """Return the linked URLs of a page that are captured in the archive."""
+        """Return the linked URLs of a page that are captured since they changed."""
         keys = {link.url: _key(link.url) for link in page.links}
         held = self._opened().statuses(sorted(set(keys.values())))
-        return {url for url, key in keys.items() if key in held}
+        found = {url for url, key in keys.items() if key in held}
+        dated = [link for link in page.links if link.changed and link.url in found]
+        asked = [KeysAtTime((keys[link.url],), _NEWEST) for link in dated]
+        newest = self._opened().captures_near(asked, 1) if asked else []
+        return found - {
+            link.url
+            for link, captures in zip(dated, newest, strict=True)
+            if captures and captures[0].timestamp < link.changed
+        }
 
     def _payload_elsewhere(self, task: PageTask) -> StoredPayload | None:
         """Look where the ledger says that the file is now."""
@@ -93,6 +103,12 @@ def _key(url: str) -> str:
         return ""
 
 
+def _view(payload: StoredPayload, place: PagePlace, timestamp: str) -> PageView:
+    if place.is_list:
+        return url_list_view(payload.data, place.url, timestamp)
+    return page_view(payload.data, place.url, timestamp, payload.charset)
+
+
 def _stored_payload(task: PageTask) -> StoredPayload | None:
     """Return the payload of the record at a place, None if it is missing or another.
 
@@ -112,6 +128,7 @@ def _stored_payload(task: PageTask) -> StoredPayload | None:
 
 _BATCH_PAGES, _BATCH_CAPTURES = 1_000, 10_000
 _LAST_KEY = "\U0010ffff"
+_NEWEST = "99991231235959"
 
 
 class PageBatch(NamedTuple):
@@ -187,7 +204,7 @@ def _batch(
             return found, count, capture.urlkey
         last, count = capture.urlkey, count + 1
         if not collection or capture.collection == collection:
-            for page in page_places([capture]):
+            for page in page_places([capture], lists=True):
                 found.setdefault(page.document_id, page)
     return found, count, None
 
@@ -211,11 +228,11 @@ class StoredPages:
 
     def view(self, capture: Capture, timestamp: str) -> PageView | None:
         """Return a page with the timestamp of its newest capture; None where it cannot be read."""
-        place = next(page_places([capture]))
+        place = next(page_places([capture], lists=True))
         payload = _stored_payload(page_task(self._places, place))
         if payload is not None:
             self.counts.records += 1
-            return page_view(payload.data, capture.url, timestamp, payload.charset)
+            return _view(payload, place, timestamp)
         ids = [capture.document_id, document_id(capture_key(capture))]
         for document in self._engine.documents(ids).values():
             self.counts.index += 1

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.captures import is_page
+from nwx.captures import is_page, is_url_list
 from nwx.engine.base import Engine
 from nwx.errors import UrlError, UsageError
 from nwx.model import Capture
@@ -108,7 +108,7 @@ class _Newest:
     def add(self, capture: Capture) -> None:
         """Take the next capture."""
         status = capture.status_code or _OK
-        if is_page(capture):
+        if is_page(capture) or is_url_list(capture):
             self._payloads[capture.document_id] = capture
             if len(self._payloads) > _MOST_VERSIONS:
                 del self._payloads[next(iter(self._payloads))]

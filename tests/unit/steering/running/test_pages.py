@@ -151,3 +151,30 @@ def test_a_sweep_that_is_asked_for_on_the_way_of_another_comes_after_it() -> Non
         numbers.append(len(sweeps.next_pages()))
     assert numbers == [2, 0, 1, 2, 0]
     assert begun == [0, 1]
+
+
+def test_lists_of_urls_are_pages_and_what_changed_since_is_new(tmp_path: Path) -> None:
+    found = Settings(str(tmp_path / "archive"))
+    sitemap = b"<urlset><url><loc>http://a.test/old</loc><lastmod>2015-02-01</lastmod></url><url>"
+    sitemap += b"<loc>http://a.test/same</loc><lastmod>2014-01-01</lastmod></url></urlset>"
+    made = [
+        Page("http://a.test/old", "20150101000000", b"<p>old"),
+        Page("http://a.test/same", "20150101000000", b"<p>same"),
+        Page("http://a.test/robots.txt", "20150301000000", b"Sitemap: /s.xml", "text/plain"),
+        Page("http://a.test/s.xml", "20150301000000", sitemap, "application/xml"),
+        Page("http://a.test/a.txt", "20150301000000", b"no list", "text/plain"),
+    ]
+    with open_engine(found) as engine:
+        engine.create()
+        warc = write_warc(tmp_path / "a.warc.gz", made)
+        import_files(engine, found, expand([str(warc)]), ImportOptions(jobs=1))
+        (batch,) = unanalysed_pages(engine, STONES, "1")
+    with PageReader(found) as reader:
+        views = {task.place.url[13:]: reader.page(task) for task in batch.tasks}
+        assert {name: [link.url[13:] for link in view.links] for name, view in views.items()} == {
+            "/old": [],
+            "/same": [],
+            "/robots.txt": ["/s.xml"],
+            "/s.xml": ["/old", "/same"],
+        }
+        assert reader.captured(views["/s.xml"]) == {"http://a.test/same"}
