@@ -59,6 +59,7 @@ from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
 from webapp.site import health, pages, question_limits, responses, words
 from webapp.site.context import (
+    DEFAULT_TITLE,
     SERVICE_EXTENSION,
     ArchivedPlaces,
     ArchiveFolder,
@@ -120,7 +121,6 @@ _FURTHER_BLUEPRINTS = (
     links.missing_blueprint,
     quality.repairs_blueprint,
 )
-DEFAULT_TITLE = "nwx"
 STATIC_SECONDS = 86_400
 
 BODY_LIMITS = {

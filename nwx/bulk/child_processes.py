@@ -14,7 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -83,7 +85,6 @@ class ChildProcess:
         own, other = socket.socketpair()
         self.connection: Connection[Any, Any] = Connection(own.detach())
         called = (function.__module__, function.__qualname__, str(other.fileno()))
-        path = os.pathsep.join(map(os.path.abspath, sys.path))
         try:
             with other:
                 self._process = subprocess.Popen(
@@ -91,7 +92,7 @@ class ChildProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=self._output,
                     stderr=self._output,
-                    env=os.environ | {"PYTHONPATH": path},
+                    env=os.environ | {"PYTHONPATH": _import_path()},
                     pass_fds=[other.fileno()],
                     start_new_session=True,
                 )
@@ -155,6 +156,29 @@ class ChildProcess:
         if not self._output.closed:
             self.death(seconds, before_kill)
             self._output.close()
+
+
+def fork_server(*modules: str) -> ForkServerContext:
+    """Return the context of a process that has loaded modules, and from which others are forked.
+
+    The first call decides the modules.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    # It must not load what lies in the working folder.
+    changed = {"PYTHONPATH": _import_path(), "PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ |= changed
+    try:
+        forkserver.ensure_running()
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    return context
+
+
+def _import_path() -> str:
+    return os.pathsep.join(map(os.path.abspath, sys.path))
 
 
 def run_child() -> None:

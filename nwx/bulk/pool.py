@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
+from nwx.bulk.child_processes import fork_server
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError
 
@@ -31,9 +32,8 @@ class Pool:
         self._processes: ProcessPoolExecutor | None = None
         self._workers = workers
         if workers > 1:
-            fresh = multiprocessing.get_context("forkserver" if preload else "spawn")
-            if preload:
-                fresh.set_forkserver_preload(["__main__", *preload])
+            spawn = multiprocessing.get_context("spawn")
+            fresh = fork_server("__main__", *preload) if preload else spawn
             self._processes = ProcessPoolExecutor(workers, fresh, _end_with_parent)
 
     def map(

@@ -1,9 +1,9 @@
 """The processes that read files: held by the parent, with the files each has and still delivers."""
 
-from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+from nwx.bulk.child_processes import fork_server
 from nwx.bulk.guarded_process import GuardedProcess, Pulse
 from nwx.engine.base import engine_package
 from nwx.importing.file_queue import Job
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 def warm_up(settings: Settings) -> None:
     """Begin to load what readers need, in the server of processes that they are forked from."""
-    engine = engine_package(settings.engine)
-    get_context("forkserver").set_forkserver_preload(["nwx.importing.worker", engine])
-    forkserver.ensure_running()
+    fork_server("nwx.importing.worker", engine_package(settings.engine))
 
 
 UNDELIVERED_BYTES = 64 << 20

@@ -8,11 +8,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import COMMAND, environment
+from tests.cli.workers import worker_ids
 
 TOKEN = "secret"
 LINE = (
@@ -30,8 +30,7 @@ class Server:
 
     def workers(self) -> set[int]:
         """Return the ids of the workers."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return {int(number) for number in children.read_text().split()}
+        return worker_ids(self.process.pid)
 
     def ask(self, path: str, data: bytes | None = None) -> str:
         """Return an answer; every question comes by a connection of its own."""

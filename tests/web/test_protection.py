@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from nwx import Archive
 from nwx.engine.base import Engine
 from tests.cli.conftest import COMMAND, environment
+from tests.cli.workers import worker_ids
 from webapp import create_app
 from webapp.protection.shared import show_metrics
 from webapp.users.proxies import BehindProxies, ProxyHeaders
@@ -101,9 +102,7 @@ def _metrics(served: Served) -> dict[tuple[str, str, str], float]:
 
 
 def _workers(served: Served) -> list[int]:
-    text = Path(f"/proc/{served.pid}/task/{served.pid}/children").read_text()
-    lines = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in text.split()}
-    return [pid for pid, line in lines.items() if b"webapp.server.worker" in line]
+    return list(worker_ids(served.pid))
 
 
 def test_workers_share_a_bucket_and_count_together_also_those_killed(served: Served) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from nwx import Archive
@@ -17,8 +18,6 @@ from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
-from webapp.application import BODY_LIMITS, DEFAULT_TITLE, create_app
-from webapp.cdx.routes import at_once_of
 from webapp.protection.shared import SharedProtection
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
 from webapp.server.connections import (
@@ -32,7 +31,7 @@ from webapp.server.connections import (
 from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
-from webapp.site.context import PlaybackState
+from webapp.site.context import DEFAULT_TITLE, PlaybackState
 from webapp.site.question_limits import limits_for
 from webapp.users.proxies import ProxyHeaders
 from webapp.users.user_service import UserService, user_service
@@ -114,6 +113,7 @@ class _Playing:
 class PagesMaker:
     """What opens the archive and makes the application, in each worker."""
 
+    modules: ClassVar[tuple[str, ...]] = ("webapp.server.service", "webapp.application")
     archive: Settings
     settings: ServiceSettings
     loopback: str
@@ -122,6 +122,10 @@ class PagesMaker:
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; the archive is closed with `stack`."""
+        # Loaded by the process that workers are forked from, and not by the one that starts them.
+        from webapp.application import BODY_LIMITS, create_app
+        from webapp.cdx.routes import at_once_of
+
         settings, playing = self.settings, self.playing
         sources = open_sources(settings.cdx_sources)
         for source in sources:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, ClassVar
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
@@ -78,6 +78,7 @@ class CdxServerSettings:
 class CdxServerMaker:
     """What opens the sources and makes the application, in each worker."""
 
+    modules: ClassVar[tuple[str, ...]] = (__name__,)
     settings: CdxServerSettings
     shared: SharedProtection
 
@@ -217,6 +218,7 @@ class QueueServerSettings:
 class QueueServerMaker:
     """What opens the archive and makes the application, in each worker."""
 
+    modules: ClassVar[tuple[str, ...]] = (__name__,)
     settings: QueueServerSettings
     shared: SharedProtection
 

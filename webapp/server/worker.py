@@ -2,17 +2,17 @@
 
 import asyncio
 import logging
+import os
 import pickle
 import signal
 import socket
 import struct
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from uvicorn import Config, Server
 
@@ -236,7 +236,12 @@ class OpenedApplication:
 
 
 class ApplicationMaker(Protocol):
-    """What opens an application in a worker; it can be pickled."""
+    """What opens an application in a worker; it can be pickled.
+
+    `modules` are loaded before workers are forked.
+    """
+
+    modules: ClassVar[tuple[str, ...]]
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; what it needs is closed with `stack`."""
@@ -254,10 +259,9 @@ class WorkerOrder:
     prefix: str = ""
 
 
-def main(channel_number: int) -> None:
-    """Serve what the order at standard input says, over the channel of this number."""
-    channel = socket.socket(fileno=channel_number)
-    order: WorkerOrder = pickle.load(sys.stdin.buffer)
+def serve_order(channel: socket.socket, order: WorkerOrder) -> None:
+    """Serve connections that come over a channel, until that is closed."""
+    os.setpgid(0, 0)  # Ctrl-C is for the process that ends the workers, and not for these
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with channel, ExitStack() as stack:
         try:

@@ -6,19 +6,18 @@ started again; connections of which it had read nothing are handed to others.
 
 import fcntl
 import logging
-import os
 import pickle
 import selectors
 import signal
 import socket
-import subprocess
 import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from types import FrameType
 
+from nwx.bulk.child_processes import fork_server
 from nwx.errors import NwxError, SettingsError
 from webapp.server.connections import listen
 from webapp.server.worker import (
@@ -30,6 +29,7 @@ from webapp.server.worker import (
     READY,
     WORKER_MESSAGE,
     WorkerOrder,
+    serve_order,
 )
 
 _FIRST_PAUSE_SECONDS = 0.5
@@ -48,7 +48,6 @@ _BYTES_RECEIVED = slice(128, 136)
 _MARGIN_SECONDS = 5.0
 _ERROR_BYTES = 1 << 16
 _LOOK_SECONDS = 1.0
-_PROGRAM = "import sys; from webapp.server.worker import main; main(int(sys.argv[1]))"
 
 _logger = logging.getLogger("nwx.server")
 
@@ -57,19 +56,11 @@ class _Worker:
     """A process and the channel to it; `replaces` leaves once this one is ready."""
 
     def __init__(self, order: WorkerOrder, replaces: "_Worker | None" = None) -> None:
+        context = fork_server("__main__", *order.maker.modules)
         self.channel, other = socket.socketpair()
         with other:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, str(other.fileno())],
-                stdin=subprocess.PIPE,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
-                pass_fds=[other.fileno()],
-                # Ctrl-C is for the process that ends the workers, and not for these.
-                process_group=0,
-            )
-        if self.process.stdin is not None:
-            with suppress(BrokenPipeError), self.process.stdin as stream:
-                pickle.dump(order, stream)
+            self.process = context.Process(target=serve_order, args=(other, order))
+            self.process.start()
         self.channel.setblocking(False)
         self.started = time.monotonic()
         self.replaces = replaces
@@ -100,11 +91,10 @@ class _Worker:
 
     def end(self) -> None:
         """Wait for the worker, and end it where it takes too long."""
-        try:
-            self.process.wait(LAST_ANSWERS_SECONDS + _MARGIN_SECONDS)
-        except subprocess.TimeoutExpired:
+        self.process.join(LAST_ANSWERS_SECONDS + _MARGIN_SECONDS)
+        if self.process.is_alive():
             self.process.kill()
-            self.process.wait()
+            self.process.join()
 
 
 class WorkerPool:
@@ -170,7 +160,7 @@ class WorkerPool:
             elif key.data in self._workers and (error := self._read(key.data)) is not None:
                 _logger.error("a server process ended and is started again: %s", error)
                 self._restart(key.data)
-        self._leaving = [one for one in self._leaving if one.process.poll() is None]
+        self._leaving = [one for one in self._leaving if one.process.is_alive()]
         while self._due and self._due[0] <= time.monotonic():
             self._due.pop(0)
             self._add()
@@ -261,7 +251,7 @@ class WorkerPool:
         if told:
             error: NwxError = pickle.loads(told[len(FAILED) :])
             return error
-        return SettingsError(f"a server process ended (exit code {worker.process.returncode})")
+        return SettingsError(f"a server process ended (exit code {worker.process.exitcode})")
 
     def _restart(self, worker: _Worker) -> None:
         """Start a worker that has ended again, unless another is or comes in its place."""

@@ -24,6 +24,7 @@ from webapp.site.preferences import COOKIE, Preferences, from_cookie
 from webapp.site.viewer import viewer
 
 _Answer = TypeVar("_Answer")
+DEFAULT_TITLE = "nwx"
 _MOST = 64
 _SECONDS = 600.0
 

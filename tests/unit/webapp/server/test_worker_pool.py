@@ -1,10 +1,10 @@
 """Workers that replace each other, with processes that are only pretended."""
 
-import os
 import socket
 import sys
 from collections.abc import Iterator
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -23,19 +23,24 @@ from webapp.server.worker import (
 class _Process:
     """A process that never ends by itself; `channel` is its end of the channel."""
 
-    stdin = None
-    returncode = 1
+    exitcode = 1
 
-    def __init__(self, command: list[str], **options: Any) -> None:
-        self.channel = socket.socket(fileno=os.dup(options["pass_fds"][0]))
+    def __init__(self, target: object, args: tuple[socket.socket, WorkerOrder]) -> None:
+        self.channel = args[0].dup()
         _started.append(self)
 
-    def poll(self) -> None:
-        """Return that the process runs."""
+    def start(self) -> None:
+        """Run."""
 
-    def wait(self, seconds: float | None = None) -> int:
+    def is_alive(self) -> bool:
+        """Return that the process runs until it is waited for."""
+        return True
+
+    def join(self, seconds: float | None = None) -> None:
         """Return at once."""
-        return self.returncode
+
+    def kill(self) -> None:
+        """End."""
 
 
 _started: list[_Process] = []
@@ -44,11 +49,14 @@ _started: list[_Process] = []
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_pool.WorkerPool]:
     """A pool of one worker that is ready."""
-    monkeypatch.setattr(worker_pool.subprocess, "Popen", _Process)
+    server = SimpleNamespace(Process=_Process)
+    monkeypatch.setattr(worker_pool, "fork_server", lambda *modules: server)
     monkeypatch.setattr(worker_pool, "_LOOK_SECONDS", 0.01)
     _started.clear()
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        pool = worker_pool.WorkerPool(listening, 1, cast("WorkerOrder", None))
+        pool = worker_pool.WorkerPool(
+            listening, 1, cast("WorkerOrder", SimpleNamespace(maker=SimpleNamespace(modules=())))
+        )
         pool._add()
         _started[0].channel.send(WORKER_MESSAGE.pack(READY, 0))
         pool._step()

@@ -1,0 +1,9 @@
+"""The workers of a running service."""
+
+import psutil
+
+
+def worker_ids(pid: int) -> set[int]:
+    """Return the ids of its workers, which are forked by a child of the service."""
+    children = psutil.Process(pid).children()
+    return {worker.pid for child in children for worker in child.children()}
