@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 
-from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, joined_columns, values_of
+from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
 from nwx.cdx.files import CdxParser, open_cdx, whole_line_blocks
 from nwx.cdx.layouts import CDX11, NO_VALUE
 from nwx.cdx.rows import (
@@ -29,7 +29,6 @@ from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import METHODS_WITH_QUERY, urlkey
 from nwx.values.urls import clean_url, url_parts
 
-_AT_ONCE = 10_000
 _ERRORS_KEPT = 20
 _PLAIN_LAYOUTS = (None, CDX11)
 """Layouts of plain lines: an unknown one is chosen by the number of fields."""
@@ -78,7 +77,7 @@ def load_lines(
     """Store the captures of CDX or CDXJ lines: all, or none if one line is bad.
 
     `blocks` have one or more whole lines each. With `at_once` captures are stored and visible in
-    batches of that size, rounded up to 10,000 and a block, and batches before a bad line stay.
+    batches of that size, rounded up to a block, and batches before a bad line stay.
     Lines of records that are not captures are counted and left out, with `skip_bad` bad ones too.
     `@alias URL TARGET` lines become aliases of the collection, once all captures are stored.
     `name` is the name of the lines in errors. Raises UsageError on an invalid collection name,
@@ -88,15 +87,23 @@ def load_lines(
     loaded, aliases = Loaded(), list[Alias]()
     reading = _Reading(collection, loaded, CdxParser(name), skip_bad=skip_bad)
     blocks = without_alias_lines(blocks, aliases)
-    batches = _without_purged(engine, reading.batches(blocks), loaded)
+    values = chain.from_iterable(map(reading.values, blocks))
+    batches = _without_purged(engine, values, loaded)
     if not at_once:
         loaded.changed = engine.load_captures(batches)
-    further = -(-at_once // _AT_ONCE) - 1
     for first in batches if at_once else ():
-        loaded.changed += engine.load_captures(chain((first,), islice(batches, further)))
+        further = _first_of(batches, at_once - len(first))
+        loaded.changed += engine.load_captures(chain((first,), further))
     store_aliases(engine, collection, aliases)
     loaded.lines += len(aliases)
     return loaded
+
+
+def _first_of(batches: Iterator[CaptureValues], number: int) -> Iterator[CaptureValues]:
+    """Yield batches until they have so many captures."""
+    while number > 0 and (batch := next(batches, None)):
+        number -= len(batch)
+        yield batch
 
 
 def load_cdx_file(
@@ -194,21 +201,8 @@ class _Reading:
         self._skip_bad = skip_bad
         self._number = 1
 
-    def batches(self, blocks: Iterable[bytes]) -> Iterator[CaptureValues]:
-        """Yield the captures of line blocks, in batches of the usual size or slightly more."""
-        parts: list[CaptureValues] = []
-        size = 0
-        for block in blocks:
-            for values in self._values(block):
-                parts.append(values)
-                size += len(values)
-            if size >= _AT_ONCE:
-                yield CaptureValues(columns=joined_columns(parts))
-                parts, size = [], 0
-        if size:
-            yield CaptureValues(columns=joined_columns(parts))
-
-    def _values(self, block: bytes) -> Iterator[CaptureValues]:
+    def values(self, block: bytes) -> Iterator[CaptureValues]:
+        """Yield the captures of a block of lines."""
         values, is_plain = CaptureValues(), list[bool]()
         if self._parser.layout in _PLAIN_LAYOUTS:
             values, is_plain = plain_values(block, self._collection)

@@ -95,7 +95,6 @@ def test_a_name_that_no_collection_can_have_is_refused(engine: Engine) -> None:
 def test_captures_are_stored_some_at_a_time_where_that_is_wanted(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaded_lines, "_AT_ONCE", 2)
     stored: list[int] = []
     load_captures = engine.load_captures
 
@@ -106,10 +105,10 @@ def test_captures_are_stored_some_at_a_time_where_that_is_wanted(
     monkeypatch.setattr(engine, "load_captures", load)
     lines = [PAGE.replace(b" 7 ", b" %d " % place) for place in range(9)]
     done = load_lines(engine, [*lines, b"bad"], "web", skip_bad=True, name="sent", at_once=3)
-    assert stored == [4, 4, 1]
+    assert stored == [3, 3, 3]
     assert (done.lines, done.changed, done.bad_lines) == (9, 9, 1)
     load_lines(engine, lines, "web", skip_bad=True, name="sent")
-    assert stored == [4, 4, 1, 0]
+    assert stored == [3, 3, 3, 0]
     more = [PAGE.replace(b" 7 ", b" %d " % place) for place in range(10, 15)]
     with pytest.raises(CdxError):
         load_lines(engine, [*more, b"bad"], "web", skip_bad=False, name="sent", at_once=2)

@@ -98,8 +98,11 @@ class BlockTexts(NamedTuple):
     rest: str
 
 
-def block_texts(columns: Mapping[str, Sequence[Any]]) -> BlockTexts | None:
-    """Return the columns of a block as texts, None where a value has the signs between values."""
+def block_texts(columns: Mapping[str, Sequence[Any]], number: int) -> BlockTexts | None:
+    """Return the columns of a block as texts, None where a value has the signs between values.
+
+    A column may have a single value that all of the `number` captures have.
+    """
     before = [_column_text(columns, name) for name in _BEFORE]
     start, colon, _ = columns["digest"][0].partition(":")
     start, digests = start + colon, before[-_BEHIND_DIGEST]
@@ -115,7 +118,7 @@ def block_texts(columns: Mapping[str, Sequence[Any]]) -> BlockTexts | None:
     whole = _COLUMN.join((lines, *rest))
     fields = (*before, after, *rest)
     same = sum([one[:1] == _SAME for one in fields])
-    inner = (len(fields) - same) * (len(columns["urlkey"]) - 1)
+    inner = (len(fields) - same) * (number - 1)
     found = (whole.count(_SAME), whole.count(_COLUMN), whole.count(_VALUE))
     if found != (same, len(fields) - 1, inner):
         return None

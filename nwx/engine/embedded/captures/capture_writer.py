@@ -147,7 +147,13 @@ def _store(db: sqlite3.Connection, id: int, columns: BlockColumns) -> None:
     db.execute(
         "UPDATE blocks SET urlkey = ?, timestamp = ?, captures = ?, lines = ?, rest = ?"
         " WHERE id = ?",
-        (keys[0], times[0], len(keys), *BlockPacker().packed(columns, block_texts(columns)), id),
+        (
+            keys[0],
+            times[0],
+            len(keys),
+            *BlockPacker().packed(columns, block_texts(columns, len(keys))),
+            id,
+        ),
     )
 
 
@@ -290,7 +296,7 @@ class CaptureAdder:
             self._runs += fitting
         run, months = fitting[0]
         self._number = yield from run.append(new, self._number, keys)
-        months.update([time[:MONTH] for time in new.columns["timestamp"]])
+        months.update(new.months)
         self._added += len(keys)
         self._chunks += 1
 

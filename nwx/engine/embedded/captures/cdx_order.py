@@ -1,12 +1,12 @@
 """Captures as they come in: many at a time, in CDX order, each once, as UTF-8 can hold them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 
 import numpy as np
 
 from nwx.captures import VALUE_FIELDS, CaptureColumns, CaptureValues, joined_columns, values_of
-from nwx.engine.embedded.captures.block_lookups import OFFSET_BITS
+from nwx.engine.embedded.captures.block_lookups import MONTH
 from nwx.engine.embedded.captures.blocks import (
     BLOCK_CAPTURES,
     STORED_FIELDS,
@@ -15,15 +15,12 @@ from nwx.engine.embedded.captures.blocks import (
     block_texts,
 )
 from nwx.engine.embedded.captures.entries import KeyArray, LookupKeys, number_array
-from nwx.engine.embedded.captures.runs import ordered, places_of
+from nwx.engine.embedded.captures.runs import is_one_value, ordered
 from nwx.engine.entries import clean_text
 from nwx.model import Capture
 
 SORTED_AT_ONCE = 100_000
 """So many captures are put in order together."""
-
-_RECORD = itemgetter(2, 3, 4)
-"""Takes out of a place what tells one record from all others: file, offset and collection."""
 
 _FILE_FIELDS = VALUE_FIELDS[:2]
 _TEXT_FIELDS = [name for name in STORED_FIELDS if name not in WRITER_FIELDS]
@@ -35,11 +32,14 @@ class CaptureChunk:
     def __init__(self, columns: BlockColumns) -> None:
         self.columns = columns
         self.keys = LookupKeys(columns)
+        self.months = Counter([time[:MONTH] for time in columns["timestamp"]])
+        same = {name: columns[name][:1] for name in _TEXT_FIELDS if is_one_value(columns[name])}
+        differ = [name for name in _TEXT_FIELDS if name not in same]
+        number = len(columns["urlkey"])
         self.texts = [
-            block_texts(
-                {name: columns[name][begin : begin + BLOCK_CAPTURES] for name in _TEXT_FIELDS}
-            )
-            for begin in range(0, len(columns["urlkey"]), BLOCK_CAPTURES)
+            block_texts({name: columns[name][begin:end] for name in differ} | same, end - begin)
+            for begin in range(0, number, BLOCK_CAPTURES)
+            for end in [min(begin + BLOCK_CAPTURES, number)]
         ]
 
 
@@ -53,34 +53,35 @@ class IncomingCaptures:
         columns = {name: _clean(values) for name, values in columns.items()}
         collections, names = (columns[name] for name in _FILE_FIELDS)
         self.files = list(dict.fromkeys(zip(collections, names, strict=True)))
-        self.numbers = self._numbers(collections, names)
+        places = {file: number for number, file in enumerate(self.files)}
+        pairs = zip(collections, names, strict=True)
+        self.numbers = np.array(list(map(places.__getitem__, pairs)), np.uint64)
         self.offsets = number_array(columns["source_file_offset"])
-        order = self._order(columns)
+        order = self._order(columns["urlkey"], columns["timestamp"])
         if order is not None:
             columns = ordered(columns, order)
             self.numbers, self.offsets = self.numbers[order], self.offsets[order]
         self.chunk = CaptureChunk(columns)
 
-    def _numbers(self, collections: Sequence[str], names: Sequence[str]) -> KeyArray:
-        if len({collection for collection, _ in self.files}) == 1:
-            one = {name: number for number, (_, name) in enumerate(self.files)}
-            return np.array(list(map(one.__getitem__, names)), np.uint64)
-        many = {file: number for number, file in enumerate(self.files)}
-        return np.array(
-            list(map(many.__getitem__, zip(collections, names, strict=True))), np.uint64
+    def _order(self, urlkeys: Sequence[str], timestamps: Sequence[str]) -> list[int] | None:
+        """Return the order (CdxPlace) of the captures to keep, None where they are in it."""
+        collections, names = (
+            _ranks(values)[self.numbers] for values in zip(*self.files, strict=True)
         )
+        keys = (collections, self.offsets, names)
+        found = np.lexsort(keys)
+        is_new = np.ones(len(found), bool)
+        is_new[1:] = np.any([np.diff(key[found]) for key in keys], axis=0)
+        order: list[int] = found[is_new].tolist()
+        # Sorting keeps the order of equals: from the last of the keys to the first.
+        order.sort(key=timestamps.__getitem__)
+        order.sort(key=urlkeys.__getitem__)
+        return None if order == list(range(len(urlkeys))) else order
 
-    def _order(self, columns: CaptureColumns) -> list[int] | None:
-        """Return the order of the captures to keep, None where they are in it."""
-        places = places_of(columns)
-        numbers = range(len(places))
-        first: Iterable[int] = numbers
-        records = self.numbers << np.uint64(OFFSET_BITS) ^ self.offsets
-        if not np.all(np.diff(np.sort(records))):
-            pairs = zip(map(_RECORD, reversed(places)), reversed(numbers), strict=True)
-            first = dict(pairs).values()
-        order = sorted(first, key=places.__getitem__)
-        return None if order == list(numbers) else order
+
+def _ranks(values: Sequence[str]) -> KeyArray:
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return np.array([ranks[value] for value in values], np.uint64)
 
 
 def incoming_captures(batches: Iterable[Sequence[Capture]]) -> Iterator[IncomingCaptures]:

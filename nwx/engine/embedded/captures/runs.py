@@ -313,14 +313,14 @@ def ordered(columns: BlockColumns, order: Sequence[int]) -> BlockColumns:
     pick = itemgetter(*order, order[-1])
     number = len(order)
     return {
-        name: values if _is_one_value(values, number) else pick(values)[:-1]
+        name: values[:number] if is_one_value(values) else pick(values)[:-1]
         for name, values in columns.items()
     }
 
 
-def _is_one_value(values: Sequence[Any], number: int) -> bool:
-    same = len(values) == number and values[0] is values[-1]
-    return same and values.count(values[0]) == number
+def is_one_value(values: Sequence[Any]) -> bool:
+    """Return whether values are all the same, as far as that is quickly told."""
+    return values[0] is values[-1] and values.count(values[0]) == len(values)
 
 
 def block_numbered(db: sqlite3.Connection, run: int, number: int) -> Block | None:

@@ -19,7 +19,7 @@ COLUMNS = {name: ["same"] * NUMBER for name in (*VALUE_FIELDS, "source", "batch"
 
 
 def test_values_between_any_two_places() -> None:
-    lines, rest = BlockPacker().packed(COLUMNS, block_texts(COLUMNS))
+    lines, rest = BlockPacker().packed(COLUMNS, block_texts(COLUMNS, NUMBER))
     for block in (Block(NUMBER, lines, rest), kept_block(NUMBER, lines)):
         for begin in range(NUMBER):
             for end in range(begin + 1, NUMBER + 1):
@@ -28,6 +28,6 @@ def test_values_between_any_two_places() -> None:
 
 
 def test_a_column_with_too_few_values_is_damage() -> None:
-    lines, _ = BlockPacker().packed(COLUMNS, block_texts(COLUMNS))
+    lines, _ = BlockPacker().packed(COLUMNS, block_texts(COLUMNS, NUMBER))
     with pytest.raises(BlockError, match="5 of 6 values"):
         kept_block(NUMBER + 1, lines).column("urlkey")
