@@ -137,7 +137,9 @@ _SHORTER = 300
 _LEAST_OWN = 25  # characters that are not of links
 _LEAST_LINKS = 3
 
+_ERROR = r"(?:error|errore|erreur|erro|fehler|feil|fel|fout|błąd|ошибка|エラー|错误|錯誤|오류)"
 _PHRASES = (
+    rf"(?:^|[:|»–—-])\W*{_ERROR}\W*$|^\W*{_ERROR} ?[:|–—-]",
     r"\b404\b.{0,12}\b(?:error|not found)|\berror\W{1,3}404\b|^\W*404\W*$|http 404",
     r"(?:page|file|document|url|site|object|resource|article|address)\b.{0,40}\b(?:not|cannot|could"
     r" not|can't|couldn't|isn't|wasn't)(?: be)? (?:found|available|exist)|no longer (?:exists"

@@ -28,7 +28,7 @@ class Ranking:
 
     `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). Of the
     scores of words and of anchors the higher counts, and the part `lower` of the other. `phrase`
-    weighs the first words of a query where two neighbours stand next to each other. What is no page
+    weighs the first words of a query where two neighbours stand together in a text. What is no page
     (files, errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where
     no document has all words of a query, those with most of them are found, unless `most_words` is
     0.
@@ -76,7 +76,8 @@ class Ranking:
         if len(words) < 2:
             return ()
         phrases = [" ".join(pair) for pair in islice(pairwise(words), _MOST_PAIRS)]
-        return tuple(Boost(Phrase("", text), self.phrase) for text in dict.fromkeys(phrases))
+        weight = self.phrase * self.text
+        return tuple(Boost(Phrase("content", text), weight) for text in dict.fromkeys(phrases))
 
 
 DEFAULT = Ranking()

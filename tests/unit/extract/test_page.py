@@ -54,6 +54,8 @@ MENU = "".join(f"<a href='/{n}'>Section {n}</a> " for n in range(9))
         ("<title>Beispiel</title><p>Die Seite wurde leider nicht gefunden.", (ERROR,)),
         ("<p>La page demandée n'existe plus", (ERROR,)),
         ("<p>お探しのページは見つかりませんでした", (ERROR,)),
+        ("<title>Example: Error</title><p>Sorry.", (ERROR,)),
+        ("<title>Trial and error</title><p>Sorry.", ()),
         (MENU, (LINKS,)),
         (f"{MENU}<p>The museum in the old quarry is open on Sundays", ()),
         ("<title>Home</title><img src=a.gif>", ()),

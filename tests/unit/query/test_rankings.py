@@ -10,7 +10,7 @@ from nwx.settings import RankingSettings
 
 
 def test_the_first_neighbours_are_phrases() -> None:
-    phrases = [Boost(Phrase("", text), 2.0) for text in ("a b", "b c", "c d")]
+    phrases = [Boost(Phrase("content", text), 2.0) for text in ("a b", "b c", "c d")]
     assert list(resolve(Question("a b c d e", ranking=Ranking(phrase=2.0))).bonus) == phrases
     assert resolve(Question("a OR b")).bonus == resolve(Question("a")).bonus == ()
 
