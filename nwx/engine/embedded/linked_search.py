@@ -140,7 +140,7 @@ class LinkedSearch:
         self,
         documents: LinkedDocuments,
         weights: RankingSettings,
-        rank_weights: Callable[[], Scores] | None = None,
+        rank_weights: Callable[[Sequence[int] | Ints], Scores] | None = None,
     ) -> None:
         self._documents = documents
         self._rank_weights = rank_weights
@@ -281,13 +281,13 @@ class LinkedSearch:
         if found is None:
             return np.zeros(len(nums))
         scores = found.scores_of(self._documents.targets[nums])
-        return scores * self._rank_weights()[nums] if self._rank_weights else scores
+        return scores * self._rank_weights(nums) if self._rank_weights else scores
 
     def _weighted(self, scores: Mapping[int, float]) -> dict[int, float]:
         """Return scores of documents by number, less for what ranks below pages."""
         if not self._rank_weights:
             return dict(scores)
-        weights = self._rank_weights()[list(scores)].tolist()
+        weights = self._rank_weights(list(scores)).tolist()
         return {num: score * w for (num, score), w in zip(scores.items(), weights, strict=True)}
 
     def _found_by(
@@ -298,9 +298,9 @@ class LinkedSearch:
         return self._ranking.found_by(target, found.words)
 
 
-def rank_weights(view: ArchiveView, question: Question) -> Scores:
-    """Return the part of its score that each document keeps where pages come first."""
-    weights: Scores = np.where(view.below_pages, question.ranking.below_pages, 1.0)
+def rank_weights(view: ArchiveView, question: Question, nums: Sequence[int] | Ints) -> Scores:
+    """Return the parts of their scores that documents keep where pages come first."""
+    weights: Scores = np.where(view.below_pages[nums], question.ranking.below_pages, 1.0)
     return weights
 
 
@@ -334,10 +334,14 @@ def own_scores(
     nums = asked[_among(asked, by_words)].tolist()
     if not nums or query is None:
         return {}
-    inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
-    hits = view.searcher.search(all_of([query, inside]), len(nums), count=False).hits
+    hits = view.searcher.search(query_among(query, nums), len(nums), count=False).hits
     found = tantivy_index.nums_of(view.searcher, [address for _, address in hits])
     return {num: score for num, (score, _) in zip(found, hits, strict=True)}
+
+
+def query_among(query: Query, nums: Sequence[int]) -> Query:
+    """Return the query of those of some documents that another one finds."""
+    return all_of([query, Query.const_score_query(tantivy_index.nums_query(nums), 0.0)])
 
 
 def scored_among(query: Query, nums: Sequence[int]) -> Query:

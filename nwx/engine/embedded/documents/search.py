@@ -38,6 +38,7 @@ from nwx.engine.embedded.linked_search import (
     LinkedSearch,
     joined,
     own_scores,
+    query_among,
     rank_weights,
     scored_among,
 )
@@ -150,7 +151,7 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         hits=_with_link_parts(view, plan, found, links, page, hits),
         facets=read_facets(view.columns, found.numbers, plan.facets, question.facet_size),
         took_ms=(time.perf_counter() - started) * 1000,
-        most_words=looser is not None,
+        most_words=looser is not None and total > 0,
     )
 
 
@@ -168,7 +169,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
         numbers = tantivy_index.nums_of(view.searcher, addresses)
         weights = np.ones(len(numbers))
         if plan.pages_first:
-            weights = rank_weights(view, question)[numbers]
+            weights = rank_weights(view, question, numbers)
         for num, weight, (score, address) in zip(numbers, weights.tolist(), hits, strict=True):
             score *= weight
             yield hit_of(
@@ -255,8 +256,7 @@ def _linked_nums(
     if isinstance(rest, All) or not len(nums):
         return nums
     query = compile_node(rest, replace(_known(view, links), scored=False))
-    inside = Query.const_score_query(tantivy_index.nums_query(nums.tolist()), 0.0)
-    return view.nums(all_of([query, inside]))
+    return view.nums(query_among(query, nums.tolist()))
 
 
 def _known(view: ArchiveView, links: LinkedSearch) -> Known:
@@ -296,7 +296,7 @@ def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Que
         work.read_text()
         if are_near(words, tantivy_index.texts_of(document, field), slop):
             found.append(num)
-    return all_of([query, Query.const_score_query(tantivy_index.nums_query(found), 0.0)])
+    return query_among(query, found)
 
 
 def _own_shown(view: ArchiveView, query: Query) -> Query:
@@ -341,9 +341,12 @@ def _by_score(
         best = _steps(view, plan, found)
         return by_score(view, found.query, best, found.allowed, groups, most)
     if len(found.nums) <= _FEW:
-        every = by_score(view, found.query, (), found.allowed, None, len(found.nums))
-        weights = rank_weights(view, plan.question)[[one.num for one in every]].tolist()
-        pairs = zip(every, weights, strict=True)
+        query = found.query
+        if found.allowed is not None:  # it finds more, of which few may be allowed
+            query = query_among(query, found.nums.tolist())
+        every = by_score(view, query, (), found.allowed, None, len(found.nums))
+        weights = rank_weights(view, plan.question, [one.num for one in every])
+        pairs = zip(every, weights.tolist(), strict=True)
         listed = [one if w == 1 else replace(one, score=one.score * w) for one, w in pairs]
         return firsts(sorted(listed, key=lambda one: -one.score), groups, most)
     below = Query.const_score_query(compile_node(BELOW_PAGES, found.known), 0.0)

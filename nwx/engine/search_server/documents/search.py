@@ -127,7 +127,7 @@ class Searching:
             hits=_with_link_parts(self._hits(plan, hits, folded), hits, parts, plan.links),
             facets={facet: counted[facet] for facet in plan.facets},
             took_ms=(time.perf_counter() - started) * 1000,
-            most_words=looser is not None,
+            most_words=looser is not None and documents.value > 0,
         )
 
     def _plan(self, question: Question) -> _Plan:
