@@ -3,11 +3,11 @@
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nwx.errors import QueryError, QuestionTimeoutError, UsageError, WindowError
 from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, SearchResult
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
 
+
+_One = TypeVar("_One")
+_Other = TypeVar("_Other")
 
 MAX_TERMS = 500_000
 """The words of an index that one question may look at one by one."""
@@ -90,6 +93,20 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 def current_work() -> Work:
     """Return the work of the question that is being answered, without a deadline where none is."""
     return _current.get() or Work()
+
+
+def together(
+    first: Callable[[], _One], second: Callable[[], _Other], *, in_parallel: bool = True
+) -> tuple[_One, _Other]:
+    """Return the results of both, the second one computed in a thread for this."""
+    if not in_parallel:
+        return first(), second()
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        # In the context of this thread, so that both know the deadline of the question.
+        later = pool.submit(copy_context().run, second)
+        return first(), later.result()
 
 
 class _Working:

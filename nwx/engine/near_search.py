@@ -1,9 +1,11 @@
 """Hits by meaning, and their fusion with those by words, of any engine that searches words."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from nwx.engine.document_index import together
 from nwx.engine.indices.vector_index import FoundPassage
 from nwx.model import Collapse, Hit, SearchResult, Sort, Total
 from nwx.query.question import Question
@@ -24,14 +26,14 @@ _SNIPPET = 300
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-class NearPassages(NamedTuple):
-    """Passages near to a question, the nearest first, one of each document, hidden ones too.
+class NearPassages(Protocol):
+    """Passages near to a question, the nearest first, one of each document, hidden ones too."""
 
-    `further` gives others, where less than NEAREST hits remain of the first.
-    """
+    def first(self) -> Sequence[FoundPassage]:
+        """Return the nearest ones; called before `further`, once, maybe in another thread."""
 
-    first: Sequence[FoundPassage]
-    further: Callable[[], Sequence[FoundPassage]] | None = None
+    def further(self) -> Sequence[FoundPassage] | None:
+        """Return more, for where less than NEAREST hits remain of the first; None without any."""
 
 
 def fused_scores(*lists: Iterable[_Key]) -> dict[_Key, float]:
@@ -68,19 +70,28 @@ def search_near_ids(
     near: NearPassages,
 ) -> SearchResult:
     """Answer a question as `DocumentIndex.search_near` does, by searches of words and of ids."""
-    passages = near.first
+    by_words = None
+    if question.by is SearchBy.BOTH:
+        by_words, passages = together(partial(_first_by_words, engine, question), near.first)
+    else:
+        passages = near.first()
     result = _among(engine, question, passages)
-    if near.further is not None and result.total.value < NEAREST:
-        passages = _visible(engine, question, near.further())
+    if result.total.value < NEAREST and (further := near.further()) is not None:
+        passages = _visible(engine, question, further)
         result = _among(engine, question, passages)
     by_id = {one.document: one for one in passages}
     listed = sorted(result.hits, key=lambda hit: (-by_id[hit.id].score, hit.id))[:NEAREST]
     hits = [replace(hit, score=by_id[hit.id].score) for hit in listed]
-    if question.by is SearchBy.BOTH:
-        return _Fusion(engine, question, hits, by_id).answer()
+    if by_words is not None:
+        return _Fusion(engine, question, by_words, hits, by_id).answer()
     page = hits[question.offset : question.offset + question.limit]
     shown = _with_passages(engine, page, by_id) if question.snippets else tuple(page)
     return replace(result, total=Total(len(hits)), hits=shown)
+
+
+def _first_by_words(engine: "DocumentIndex", question: Question) -> SearchResult:
+    asked = replace(question, by=SearchBy.WORDS, offset=0, limit=NEAREST, snippets=False)
+    return engine.search(asked)
 
 
 def _among(
@@ -125,6 +136,7 @@ class _Fusion:
 
     engine: "DocumentIndex"
     question: Question
+    by_words: SearchResult
     near: Sequence[Hit]
     passages: Mapping[str, FoundPassage]
 
@@ -135,13 +147,13 @@ class _Fusion:
 
         asked = replace(self.question, by=SearchBy.WORDS)
         words = parse_query(asked.text)
-        by_words = self.engine.search(replace(asked, offset=0, limit=NEAREST, snippets=False))
+        by_words = self.by_words
         known = {hit.id: hit for hit in (*self.near, *by_words.hits)}
         scores = fused_scores(*([hit.id for hit in hits] for hits in (by_words.hits, self.near)))
         ranked = sorted(scores, key=lambda id: (-scores[id], id))
         fused = [replace(known[id], score=scores[id], score_parts=None) for id in ranked]
         first = {hit.id for hit in by_words.hits}
-        further = self._found_further_down(words, set(scores) - first, by_words)
+        further = self._found_further_down(words, set(scores) - first)
         page = fused[asked.offset : asked.offset + asked.limit]
         others = set(scores) - first - further
         if len(page) < asked.limit and by_words.total.value > NEAREST:
@@ -150,9 +162,9 @@ class _Fusion:
         hits = self._with_snippets(page, words, others) if asked.snippets else tuple(page)
         return replace(by_words, total=total, hits=hits)
 
-    def _found_further_down(self, words: Node, rest: set[str], by_words: SearchResult) -> set[str]:
+    def _found_further_down(self, words: Node, rest: set[str]) -> set[str]:
         """Return the hits by meaning that words find too, but after the first ones."""
-        if by_words.total.value <= NEAREST or not rest:
+        if self.by_words.total.value <= NEAREST or not rest:
             return set()
         asked = bare_question(self.question)
         tree = Bool(must=(words, ids_query(rest)))

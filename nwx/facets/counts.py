@@ -1,15 +1,12 @@
 """Features counted from columns: vector comparisons, and marks over numbers of documents."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.document_index import current_work
+from nwx.engine.document_index import current_work, together
 from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.question import Features
 
@@ -19,11 +16,10 @@ MARKED_FROM = 0.05
 PIECE = 1 << 16
 """So many captures are looked at together, so that what is copied stays in a core's cache."""
 
-_MANY = 300_000
-_EXACT_FLOAT = 1 << 53
+MANY = 300_000
+"""From so many captures on, counts are computed in parallel."""
 
-One = TypeVar("One")
-Other = TypeVar("Other")
+_EXACT_FLOAT = 1 << 53
 
 
 def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Features:
@@ -31,9 +27,9 @@ def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Feat
     current_work().check()
     captures = sum(map(len, selected))
     documents, urls = together(
-        captures,
         lambda: _taken(selected, "digest", columns.documents),
         lambda: _taken(selected, "url", columns.urls),
+        in_parallel=captures >= MANY,
     )
     varied = _varied_of(columns, selected)
     added = 0
@@ -65,18 +61,6 @@ class _Numbers:
         """Return the sum of their sizes."""
         numbers = self.listed if self.marks is None else self.marks
         return int(sizes[numbers].sum(dtype=np.int64))
-
-
-def together(
-    captures: int, first: Callable[[], One], second: Callable[[], Other]
-) -> tuple[One, Other]:
-    """Return the results of both, computed in parallel if the captures are many."""
-    if captures < _MANY:
-        return first(), second()
-    with ThreadPoolExecutor(1) as pool:
-        # In the context of this thread, so that both know the deadline of the question.
-        later = pool.submit(copy_context().run, second)
-        return first(), later.result()
 
 
 def _taken(selected: Sequence[MonthRows], name: str, size: int) -> _Numbers:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.document_index import current_work
+from nwx.engine.document_index import current_work, together
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.counts import MARKED_FROM, PIECE, count_features, sums, together, varied_bytes
+from nwx.facets.counts import MANY, MARKED_FROM, PIECE, count_features, sums, varied_bytes
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 
@@ -169,9 +169,9 @@ def _many_groups(
                                 math.prod(cards))  # fmt: skip
     size = groups.size
     documents, (urls, (counts, added)) = together(
-        len(groups),
         lambda: _pairs(groups, "digest", columns.documents, scratch),
         lambda: (_pairs(groups, "url", columns.urls, scratch).counts(), _counts_and_bytes(groups)),
+        in_parallel=len(groups) >= MANY,
     )
     features = {
         "captures": counts,

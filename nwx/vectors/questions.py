@@ -2,16 +2,11 @@
 
 import time
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from nwx.engine.base import Engine
 from nwx.engine.document_index import check_window
-from nwx.engine.indices.vector_index import (
-    FoundPassage,
-    Vectors,
-    best_of_documents,
-    quantised,
-)
+from nwx.engine.indices.vector_index import FoundPassage, VectorIndex, Vectors, quantised
 from nwx.engine.near_search import NearPassages, bare_question
 from nwx.errors import UsageError
 from nwx.model import SearchResult
@@ -41,17 +36,32 @@ def search_by_meaning(engine: Engine, question: Question, setting: str) -> Searc
         raise UsageError.translated("results by meaning are ordered by relevance")
     started = time.perf_counter()
     check_window(question)
-    vector = _vector(engine, question.text, setting)
-    passages = engine.vector_index().nearest(vector, FEW_PASSAGES)
-    further = None
-    if len(passages) == FEW_PASSAGES:
-        further = partial(_further, engine, question, vector)
-    found = engine.search_near(question, NearPassages(best_of_documents(passages), further))
+    found = engine.search_near(question, _Near(engine, question, setting))
     return replace(found, took_ms=(time.perf_counter() - started) * 1000)
 
 
-def _vector(engine: Engine, text: str, setting: str) -> Vectors:
-    index = engine.vector_index()
+class _Near(NearPassages):
+    def __init__(self, engine: Engine, question: Question, setting: str) -> None:
+        self._engine, self._question, self._setting = engine, question, setting
+
+    def first(self) -> list[FoundPassage]:
+        self._index = self._engine.vector_index()
+        self._vector = _vector(self._index, self._question.text, self._setting)
+        passages, self._is_all = self._index.nearest(self._vector, FEW_PASSAGES)
+        return passages
+
+    def further(self) -> list[FoundPassage] | None:
+        """Return those of all documents that filters leave, or as many as an engine can give."""
+        if self._is_all:
+            return None
+        every = replace(bare_question(self._question), query=All(), limit=0)
+        if self._engine.search(every).documents.value <= _MOST_COMPARED:
+            ids = [hit.id for hit in self._engine.scroll(every)]
+            return self._index.among(self._vector, ids)
+        return self._index.nearest(self._vector, _MOST_PASSAGES).passages
+
+
+def _vector(index: VectorIndex, text: str, setting: str) -> Vectors:
     build = built_vectors(index)
     if build is None:
         raise UsageError.translated(
@@ -61,15 +71,3 @@ def _vector(engine: Engine, text: str, setting: str) -> Vectors:
     embedder = kept_embedder(setting, index.model_dimensions)
     found: Vectors = quantised(embedder.embed([text]))[0]
     return found
-
-
-def _further(engine: Engine, question: Question, vector: Vectors) -> list[FoundPassage]:
-    """Return the nearest passages where filters and rules leave few of the first ones.
-
-    These are of all documents that filters leave, or as many as an engine can give at most.
-    """
-    index = engine.vector_index()
-    every = replace(bare_question(question), query=All(), limit=0)
-    if engine.search(every).documents.value <= _MOST_COMPARED:
-        return index.among(vector, [hit.id for hit in engine.scroll(every)])
-    return best_of_documents(index.nearest(vector, _MOST_PASSAGES))

@@ -41,6 +41,13 @@ class FoundPassage(NamedTuple):
         return unpacked_spans(self.spans)[self.number]
 
 
+class NearestPassages(NamedTuple):
+    """The passages nearest to a vector, one of each document; `is_all` where none are left out."""
+
+    passages: list[FoundPassage]
+    is_all: bool
+
+
 def packed_spans(spans: Sequence[tuple[int, int]]) -> bytes:
     """Return spans as the gaps and lengths of passages, in steps of 7 bits."""
     numbers, last = [], 0
@@ -91,8 +98,8 @@ class VectorIndex(StatefulIndex):
         """Return those of some documents that have passages."""
 
     @abstractmethod
-    def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
-        """Return about the nearest passages to a vector, the nearest first."""
+    def nearest(self, vector: Vectors, most: int) -> NearestPassages:
+        """Return about the nearest passages to a vector, the first of each document."""
 
     @abstractmethod
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
@@ -118,7 +125,9 @@ def cosines(vector: Vectors, vectors: Vectors) -> npt.NDArray[np.float32]:
     """Return the cosine of a vector with each of others."""
     wide, one = vectors.astype(np.float32), vector.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide) * (one @ one))
-    found: npt.NDArray[np.float32] = (wide @ one) / np.maximum(lengths, np.float32(1))
+    # Not `@`: the threads of BLAS wait for each other where processors are busy.
+    products = np.einsum("ij,j->i", wide, one)
+    found: npt.NDArray[np.float32] = products / np.maximum(lengths, np.float32(1))
     return found
 
 

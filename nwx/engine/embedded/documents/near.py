@@ -35,9 +35,9 @@ def near_documents(
     Only the documents of the page that is shown are read.
     """
     started = time.perf_counter()
-    found = _NearSearch(view, links, question, near.first)
-    if near.further is not None and len(found.listed) < near_search.NEAREST:
-        found = _NearSearch(view, links, question, near.further())
+    found = _NearSearch(view, links, question, near.first())
+    if len(found.listed) < near_search.NEAREST and (further := near.further()) is not None:
+        found = _NearSearch(view, links, question, further)
     result = found.fused() if question.by is SearchBy.BOTH else found.answer()
     return replace(result, took_ms=(time.perf_counter() - started) * 1000)
 
@@ -52,8 +52,7 @@ class _NearSearch:
     ) -> None:
         self._view, self._links, self._question = view, links, question
         nums = view.columns.nums_of([one.document for one in near])
-        pairs = zip(nums.tolist(), near, strict=True)
-        self._passages = {num: one for num, one in pairs if num >= 0}
+        self._passages = dict(zip(nums.tolist(), near, strict=True))
         self._folds = view.columns.folds(question.collapse)
         self._groups = None if self._folds is None else self._folds.groups
         self._plan = plan_search(replace(question, query=All(), by=SearchBy.WORDS))
@@ -71,45 +70,44 @@ class _NearSearch:
             order = columns.id_start[nums]
         scores = np.array([self._passages[num].score for num in nums.tolist()])
         first = np.lexsort((order, -scores))[: near_search.NEAREST]
-        pairs = zip(nums[first].tolist(), scores[first].tolist(), strict=True)
-        return [OrderedHits(num, score) for num, score in pairs]
+        return list(map(OrderedHits, nums[first].tolist(), scores[first].tolist()))
 
     def answer(self) -> SearchResult:
         """Return a page of the nearest hits."""
-        asked = self._question
-        page = self.listed[asked.offset : self._plan.wanted]
-        return self._result(self._plan, self._found, page, self._passages, len(self.listed))
+        page = self.listed[self._question.offset : self._plan.wanted]
+        passages = {one.num: self._passages[one.num] for one in page}
+        return self._result(
+            self._plan, self._found, page, passages, self._found.nums, len(self.listed)
+        )
 
     def fused(self) -> SearchResult:
         """Return a page of the nearest hits and the first by words, then of the others by words."""
-        asked = self._question
+        asked, columns = self._question, self._view.columns
         plan = plan_search(replace(asked, by=SearchBy.WORDS))
         found = search.documents_found(self._view, plan, self._links)
         most = max(near_search.NEAREST, plan.wanted)
         first = replace(plan, question=replace(asked, offset=0, limit=most))
         by_words = search.first_hits(self._view, first, found, self._links, self._folds)
-        known = {self._key(one): one for one in (*self.listed, *by_words)}
-        lists = (by_words[: near_search.NEAREST], self.listed)
-        scores = fused_scores(*([self._key(one) for one in some] for some in lists))
-        order = self._view.columns.id_start
+        near, words = self._keyed(self.listed), self._keyed(by_words)
+        known, scores = near | words, fused_scores(list(words)[: near_search.NEAREST], near)
+        order = columns.id_start
         ranked = sorted(scores, key=lambda key: (-scores[key], order[known[key].num]))
-        ranked += [key for one in by_words if (key := self._key(one)) not in scores]
+        ranked += [key for key in words if key not in scores]
         shown = ranked[asked.offset : plan.wanted]
         page = [replace(known[key], score=scores.get(key, known[key].score)) for key in shown]
-        others = self._without_words(found.nums)
-        passages = {num: self._passages[num] for num in others}
+        has_words = np.zeros(columns.size, dtype=bool)
+        has_words[found.nums if self._groups is None else self._groups[found.nums]] = True
+        others = [one for key, one in near.items() if not has_words[key]]
+        nums = np.union1d(found.nums, np.array([one.num for one in others], dtype=np.int64))
+        passages = {one.num: self._passages[one.num] for one in others}
         total = len(found.nums) if self._folds is None else self._folds.count(found.nums)
-        return self._result(plan, found, page, passages, total + len(others))
+        return self._result(plan, found, page, passages, nums, total + len(others))
 
-    def _key(self, one: OrderedHits) -> int:
-        return one.num if self._groups is None else int(self._groups[one.num])
-
-    def _without_words(self, nums: Ints) -> list[int]:
-        """Return the nearest hits that have not the words, nor are folded with what has them."""
-        near = np.array([one.num for one in self.listed], dtype=np.int64)
-        groups = np.arange(self._view.columns.size) if self._groups is None else self._groups
-        others: list[int] = near[~np.isin(groups[near], groups[nums])].tolist()
-        return others
+    def _keyed(self, listed: Sequence[OrderedHits]) -> dict[int, OrderedHits]:
+        """Return hits by their number, or by that of the group that they stand for."""
+        nums = [one.num for one in listed]
+        keys = nums if self._groups is None else self._groups[nums].tolist()
+        return dict(zip(keys, listed, strict=True))
 
     def _result(
         self,
@@ -117,10 +115,10 @@ class _NearSearch:
         found: search.FoundDocuments,
         page: Sequence[OrderedHits],
         passages: Mapping[int, FoundPassage],
+        nums: Ints,
         total: int,
     ) -> SearchResult:
         columns, asked = self._view.columns, self._question
-        nums = np.union1d(found.nums, np.array(list(passages), dtype=np.int64))
         hits = read_hits(self._view, plan, page, nums, self._folds, passages)
         return SearchResult(
             total=Total(total),

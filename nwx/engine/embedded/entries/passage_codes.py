@@ -1,5 +1,7 @@
 """Codes of vectors, so small that a search compares all of an archive in memory."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -7,19 +9,22 @@ from nwx.engine.indices.vector_index import Vectors, cosines
 
 Codes = npt.NDArray[np.uint8]
 Signs = npt.NDArray[np.uint64]
-_Numbers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.uint16]
 
 _WHOLE = 128
 """Numbers of so short vectors have 8 bits, those of longer ones 4."""
 
-_CANDIDATES = 1 << 12
+_CANDIDATES = 1_536
 _LONG = 256
 """Signs of shorter vectors tell less of them: more of these are candidates."""
 
-_SHARE = 128
+_SHARE = 256
 """Of so many passages one is a candidate where there are many."""
 
 _SAMPLED = 16
+_WEIGHED = 4
 _LARGE = 0.8
 
 
@@ -53,9 +58,7 @@ def signs_of(codes: Codes, dimensions: int) -> Signs:
     return np.ascontiguousarray(whole.view(np.uint64).T)
 
 
-def nearest_codes(
-    vector: Vectors, codes: Codes, signs: Signs, most: int
-) -> tuple[_Numbers, npt.NDArray[np.float32]]:
+def nearest_codes(vector: Vectors, codes: Codes, signs: Signs, most: int) -> tuple[Numbers, Scores]:
     """Return the numbers and cosines of the codes nearest to a vector, the nearest first.
 
     Those with the most signs in common are compared.
@@ -65,23 +68,40 @@ def nearest_codes(
     is_few = len(codes) <= wanted
     numbers = np.arange(len(codes)) if is_few else _candidates(vector, signs, wanted)
     scores = cosines(vector, vectors_of(codes[numbers], len(vector)))
-    first = np.lexsort((numbers, -scores))[:most]
+    first = np.argsort(-scores, kind="stable")[:most]
     return numbers[first], scores[first]
 
 
-def _candidates(vector: Vectors, signs: Signs, wanted: int) -> _Numbers:
-    """Return about the numbers whose signs differ the least; of equal ones the first.
+def _candidates(vector: Vectors, signs: Signs, wanted: int) -> Numbers:
+    """Return about the numbers whose signs differ the least, in order.
 
-    Only the larger numbers of the vector count: small ones change little, whatever their sign.
+    First only the larger numbers of the vector count: small ones change little, whatever their
+    sign. Of those that differ little, all are weighed.
     """
-    sizes = np.abs(vector.astype(np.float32))
-    is_large = sizes >= _LARGE * np.sqrt(np.mean(sizes * sizes))
-    asked = np.stack([vector, np.where(is_large, np.int8(-1), np.int8(0))])
+    sizes = np.abs(vector.astype(np.int16))
+    large = sizes >= _LARGE * np.sqrt(np.mean(sizes * sizes.astype(np.int32)))
+    masks = [vector < 0, large, *(sizes & weight > 0 for weight in (64, 32, 16))]
+    own, counted, *weighed = signs_of(codes_of(-np.stack(masks).astype(np.int8)), len(vector)).T
+    numbers = _least(_differing(signs, own, [counted]), _WEIGHED * wanted)
+    few = np.ascontiguousarray(signs[:, numbers])
+    return np.sort(numbers[_least(_differing(few, own, weighed), wanted)])
+
+
+def _differing(signs: Signs, own: Signs, masks: Sequence[Signs]) -> Counts:
+    """Return how many signs differ in the last mask, and twice those in the one before, …"""
     differing = np.zeros(signs.shape[1], dtype=np.uint16)
-    for word, (own, large) in zip(signs, signs_of(codes_of(asked), len(vector)), strict=True):
-        differing += np.bitwise_count((word ^ own) & large)
-    place = wanted // _SAMPLED
-    limit = np.partition(differing[::_SAMPLED], place)[place]
-    nearer = np.flatnonzero(differing < limit)
-    equal = np.flatnonzero(differing == limit)[: max(wanted - len(nearer), 0)]
-    return np.concatenate([nearer, equal])
+    for counted in masks:
+        differing <<= 1
+        for word, one, mask in zip(signs, own, counted, strict=True):
+            differing += np.bitwise_count((word ^ one) & mask)
+    return differing
+
+
+def _least(counts: Counts, most: int) -> Numbers:
+    """Return about the numbers of the least counts; of equal ones the first."""
+    if len(counts) <= most:
+        return np.arange(len(counts))
+    place = most // _SAMPLED
+    limit = np.partition(counts[::_SAMPLED], place)[place]
+    less = np.flatnonzero(counts < limit)
+    return np.append(less, np.flatnonzero(counts == limit)[: max(most - len(less), 0)])

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, AnyStr
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from nwx.engine.embedded.entries.own_database import (
     note_count,
 )
 from nwx.engine.embedded.entries.passage_codes import (
+    Numbers,
+    Scores,
     Signs,
     code_bytes,
     codes_of,
@@ -30,9 +32,9 @@ from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.vector_index import (
     DocumentPassages,
     FoundPassage,
+    NearestPassages,
     VectorIndex,
     Vectors,
-    best_of_documents,
     cosines,
     packed_spans,
     passage_entries,
@@ -98,20 +100,22 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
         with self.database.reading() as db:
             return {id for _, held in _holding(db, ids) for id in held}
 
-    def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
+    def nearest(self, vector: Vectors, most: int) -> NearestPassages:
         held = self._held()
         if held.dimensions != len(vector):
-            return []
-        return held.found(*nearest_codes(vector, held.codes, held.signs, most))
+            return NearestPassages([], is_all=True)
+        found = nearest_codes(vector, held.codes, held.signs, most)
+        return NearestPassages(held.found(*found), is_all=most >= len(held.codes))
 
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
         held = self._held()
         places = [held.places[id] for id in ids if id in held.places]
         if not places:
             return []
-        numbers = np.concatenate([np.arange(*held.starts[n : n + 2]) for n in places])
+        numbers = np.concatenate([np.arange(*held.starts[n : n + 2]) for n in sorted(places)])
         scores = cosines(vector, vectors_of(held.codes[numbers], held.dimensions))
-        return best_of_documents(held.found(numbers, scores))
+        order = np.argsort(-scores, kind="stable")
+        return held.found(numbers[order], scores[order])
 
     def _held(self) -> "_Passages":
         """Return all passages as the file has them now."""
@@ -197,7 +201,7 @@ class _Passages:
     @cached_property
     def places(self) -> dict[str, int]:
         """The places of documents by their ids."""
-        return {id.hex(): place for place, id in enumerate(_split(self._ids))}
+        return {id.hex(): place for place, id in enumerate(_split(self._ids, _ID_BYTES))}
 
     def document(self, place: int) -> DocumentPassages:
         """Return a document by its place."""
@@ -206,15 +210,16 @@ class _Passages:
         spans = unpacked_spans(self._spans_of(place))
         return DocumentPassages(self._id(place), spans, vectors)
 
-    def found(self, numbers: Any, scores: Any) -> list[FoundPassage]:
-        """Return passages by their numbers."""
+    def found(self, numbers: Numbers, scores: Scores) -> list[FoundPassage]:
+        """Return the first passage of each document among some in order."""
         places = np.searchsorted(self.starts, numbers, side="right") - 1
-        within = numbers - self.starts[places]
-        rows = zip(places.tolist(), scores.tolist(), within.tolist(), strict=True)
-        return [
-            FoundPassage(self._id(place), score, number, self._spans_of(place))
-            for place, score, number in rows
-        ]
+        first = np.sort(np.unique(places, return_index=True)[1])
+        places, within = places[first], (numbers - self.starts[places])[first]
+        ids = np.frombuffer(self._ids, dtype=f"V{_ID_BYTES}")[places].tobytes().hex()
+        bounds = (self._span_starts[places + n].tolist() for n in (0, 1))
+        spans = [self._spans[start:end] for start, end in zip(*bounds, strict=True)]
+        listed = _split(ids, 2 * _ID_BYTES), scores[first].tolist(), within.tolist(), spans
+        return list(map(FoundPassage, *listed))
 
     def _id(self, place: int) -> str:
         return self._ids[place * _ID_BYTES : (place + 1) * _ID_BYTES].hex()
@@ -234,15 +239,15 @@ def _parts(documents: Sequence[DocumentPassages]) -> tuple[bytes, ...]:
     )
 
 
-def _split(ids: bytes) -> list[bytes]:
-    return [ids[start : start + _ID_BYTES] for start in range(0, len(ids), _ID_BYTES)]
+def _split(ids: AnyStr, length: int) -> list[AnyStr]:
+    return [ids[start : start + length] for start in range(0, len(ids), length)]
 
 
 def _holding(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[tuple[int, set[str]]]:
     """Yield the numbers of chunks that have some documents, and the ids of these."""
     wanted = {bytes.fromhex(id) for id in ids}
     for number, listed in db.execute("SELECT number, ids FROM chunks"):
-        if held := wanted.intersection(_split(listed)):
+        if held := wanted.intersection(_split(listed, _ID_BYTES)):
             yield number, {id.hex() for id in held}
 
 

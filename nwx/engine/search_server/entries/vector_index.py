@@ -8,6 +8,7 @@ from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.vector_index import (
     DocumentPassages,
     FoundPassage,
+    NearestPassages,
     VectorIndex,
     Vectors,
     best_of_documents,
@@ -78,9 +79,9 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         firsts = [f"{id}-0000" for id in ids]
         return {one["document"] for one in self._store.get(firsts, ["document"]).values()}
 
-    def nearest(self, vector: Vectors, most: int) -> list[FoundPassage]:
-        if not most or not self.is_made():
-            return []
+    def nearest(self, vector: Vectors, most: int) -> NearestPassages:
+        if not self.is_made():
+            return NearestPassages([], is_all=True)
         body: Body = {"size": min(most, _MOST_NEAR), "_source": _PLACE, "track_total_hits": False}
         listed = vector.tolist()
         if self._is_dense:
@@ -96,7 +97,8 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         hits = self._store.search(body)["hits"]["hits"]
         # Elasticsearch gives (1 + cosine) / 2, the script 1 + cosine: none is below 0.
         factor = 2.0 if self._is_dense else 1.0
-        return [_passage(hit["_source"], factor * hit["_score"] - 1) for hit in hits]
+        found = (_passage(hit["_source"], factor * hit["_score"] - 1) for hit in hits)
+        return NearestPassages(best_of_documents(found), is_all=len(hits) < body["size"])
 
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
         entries = list(self._entries(ids, [*_PLACE, "vector"]))

@@ -80,7 +80,7 @@ def test_damage_is_found(engine: Engine, tmp_path: Path) -> None:
     index.put(documents(12))  # nine are known
     assert engine.count(IndexName.VECTORS) == 24
     assert index.remove([f"{n:032x}" for n in (3, 11)]) == 4 and not list(engine.damage())
-    near = index.nearest(documents(9)[5].vectors[1], 1)[0]
+    near = index.nearest(documents(9)[5].vectors[1], 1).passages[0]
     assert (near.document, near.span) == (f"{5:032x}", (9, 300))
     with closing(sqlite3.connect(tmp_path / "archive" / "vectors.db")) as db, db:
         db.execute("UPDATE chunks SET spans = substr(spans, 2) WHERE number = 1")
