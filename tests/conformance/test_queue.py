@@ -340,3 +340,14 @@ def test_a_queue_is_kept(open_archive: Opener) -> None:
         put(engine.crawl_queue(), a=0.5)
     with open_archive() as engine:
         assert urls(engine.crawl_queue().lease(1)) == [A]
+
+
+def test_older_entries_get_the_port_of_their_server(engine: Engine, queue: CrawlQueue) -> None:
+    queue.put([UrlUpdate("http://a.example:8080/", 0.5), UrlUpdate(B, 0.4)])
+    if not engine.traits.is_local:  # a folder is brought forward when it is opened
+        store = engine.entry_store(IndexName.QUEUE)
+        store.put([one | {"host": "a.example"} for one in store.find({"host": "a.example:8080"})])
+        engine.refresh()
+    engine.upgrade()
+    assert {one.host for one in queue.scan()} == {"a.example:8080", "b.example"}
+    assert urls(queue.lease(5, host="a.example:8080")) == ["http://a.example:8080/"]

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import Engine, EngineTraits, StagedBatch, Staging, check_deletable
-from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims
+from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims, Upgrade
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
@@ -333,6 +334,11 @@ class SearchServerEngine(CaptureLookups, Engine):
     def _inlink_index(self, copies: str = "") -> ServerInlinkIndex:
         """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
         return ServerInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
+
+    def upgrade(self, progress: ShowProgress = no_progress) -> Upgrade:
+        done = super().upgrade(progress)
+        self._queue.name_ports()
+        return done
 
     def crawl_queue(self) -> ServerCrawlQueue:
         return self._queue

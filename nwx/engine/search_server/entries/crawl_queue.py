@@ -11,6 +11,7 @@ from math import ceil
 
 import msgspec
 
+from nwx.bulk.progress import batches
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
@@ -47,6 +48,7 @@ from nwx.engine.search_server.entries.leases import (
 from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, term
 from nwx.engine.search_server.server import Body, pause
 from nwx.errors import EngineBusyError
+from nwx.values.urls import host_with_port
 
 UPDATE_KIND, _SENDER = "update", "sender"
 _SENDER_BYTES = 12
@@ -327,6 +329,18 @@ class ServerCrawlQueue(CrawlQueue):
         }
         return len(without) - len(self._store.write(without, known))
 
+    def name_ports(self) -> None:
+        """Move URLs with a port of their own from the queue of their bare host to the server's.
+
+        Leased ones stay until the next time.
+        """
+        hits = self._store.stream(term("kind", URL_KIND), [{"_doc": "asc"}])
+        found = {hit["_id"]: StoredEntry.of_hit(hit) for hit in hits if _is_without_port(hit)}
+        known = {id: entry_from_source(one.source) for id, one in found.items()}
+        new = {id: replace(one, host=host_with_port(one.url)) for id, one in known.items()}
+        for some in batches(list(new), _EXPIRED_AT_ONCE):
+            self._write({id: new[id] for id in some}, known, found)
+
     def problems(self) -> Iterator[tuple[str, str]]:
         leased: Counter[str] = Counter()
         over = time.time()
@@ -345,6 +359,12 @@ class ServerCrawlQueue(CrawlQueue):
         body: Body = {"query": term("kind", URL_KIND), "size": 0, "aggs": {"crawls": by_crawl}}
         found = self._store.search(body)["aggregations"]["crawls"]["buckets"]
         return sorted(bucket["key"] for bucket in found)
+
+
+def _is_without_port(hit: Body) -> bool:
+    source = hit["_source"]
+    moves = source["host"] != host_with_port(source["url"])
+    return moves and ":" not in source["host"] and source["state"] != str(UrlState.LEASED)
 
 
 def _strictest(entries: Iterable[QueueEntry], limits: LimitsOf) -> dict[str, LeaseLimits]:
