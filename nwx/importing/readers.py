@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def warm_up(settings: Settings) -> None:
     """Begin to load what readers need, in the server of processes that they are forked from."""
-    fork_server("nwx.importing.worker", engine_package(settings.engine))
+    fork_server("nwx.importing.preload", engine_package(settings.engine))
 
 
 UNDELIVERED_BYTES = 64 << 20

@@ -16,7 +16,7 @@ from nwx.errors import (
     EngineUnavailableError,
     SourceError,
 )
-from nwx.importing import ImportOptions, ImportReport, import_files
+from nwx.importing import ImportOptions, ImportReport, import_files, warm_up
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.warc.checksums import checksum
@@ -77,6 +77,7 @@ def watch(
     files are loaded, so that others can write in between. Raises EngineError if it cannot be used,
     and SourceError if a folder is invalid or already watched.
     """
+    warm_up(settings)  # before any other process is forked
     with held(folders):
         for folder in (options.completed, options.failed):
             if folder is not None:

@@ -76,8 +76,7 @@ def state(tmp_path: Path) -> Iterator[FeedState]:
 
 
 def feed_of(job: Job, state: FeedState, queue: FakeQueue, ahead: int = 3) -> HeritrixFeed:
-    options = FeedOptions(ahead=ahead)
-    return HeritrixFeed(HeritrixJob(job.folder), state, queue, options)
+    return HeritrixFeed(HeritrixJob(job.folder), state, queue, FeedOptions(ahead=ahead))
 
 
 def test_the_best_are_given_and_more_when_these_are_fetched(
@@ -116,9 +115,7 @@ def test_what_was_noted_but_not_written_is_given_by_the_next_feed(
     for path in (job.folder / "action").iterdir():
         path.unlink()
     feed_of(job, state, queue).turn()
-    assert {ending: sorted(urls) for ending, urls in job.read_actions().items()} == {
-        ".schedule": URLS[:3]
-    }
+    assert sorted(job.read_actions()[".schedule"]) == URLS[:3]
 
 
 def test_a_new_launch_is_given_all_that_the_one_before_did_not_fetch(
@@ -260,9 +257,8 @@ def test_what_does_not_pass_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def waiting_job(tmp_path: Path) -> HeritrixJob:
-    (tmp_path / "crawler-beans.cxml").touch()
-    return HeritrixJob(tmp_path)
+def waiting_job(job: Job) -> HeritrixJob:
+    return HeritrixJob(job.folder)
 
 
 def test_urls_are_scheduled_in_files_that_are_whole(waiting_job: HeritrixJob) -> None:
@@ -281,10 +277,7 @@ def test_urls_are_scheduled_in_files_that_are_whole(waiting_job: HeritrixJob) ->
     assert (actions / "nwx-000000000007.force").read_text() == (
         "F+ http://a.example/2 L http://a.example/\n"
     )
-    assert sorted(path.name for path in waiting_job.folder.iterdir()) == [
-        "action",
-        "crawler-beans.cxml",
-    ]
+    assert {path.name for path in waiting_job.folder.iterdir()} == {"action", "crawler-beans.cxml"}
 
 
 def test_a_page_before_that_is_no_url_is_left_out(waiting_job: HeritrixJob) -> None:
