@@ -7,7 +7,7 @@ import heapq
 import json
 import mmap
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -272,22 +272,23 @@ def dated(timestamp: str) -> IndexEntry:
     return {"crawl_date": f"{day}T{time}Z", "crawl_year": int(timestamp[:4])}
 
 
-def _site(url: str) -> str:
-    """Return the beginning of a URL, its host included: most links of a page share a few."""
-    site = url[:8] + url[8:].partition("/")[0]
-    return url if site.endswith("/") else site
-
-
-def _links(links: Iterable[Link]) -> IndexEntry:
-    links = tuple(links)
-    sites = {_site(link.url) for link in links}
+def _links(links: Sequence[Link]) -> IndexEntry:
+    urls, texts, kinds = ([*values] for values in zip(*links, strict=True)) if links else ([],) * 3
+    # Most links of a page share a few beginnings, host included.
+    sites = {url[: f"{url}/".find("/", 8)] for url in urls}
+    if any(site.endswith("/") for site in sites):
+        sites = set(urls)
     domains = {url_parts(site).domain for site in sites} - {""}
     return {
-        "links": [clean_text(link.url) for link in links],
-        "links_text": [clean_text(link.text) for link in links],
-        "links_kind": [link.kind for link in links],
+        "links": _clean_texts(urls),
+        "links_text": _clean_texts(texts),
+        "links_kind": kinds,
         "links_domains": sorted(domains),
     }
+
+
+def _clean_texts(texts: list[str]) -> list[str]:
+    return texts if "".join(texts).isascii() else list(map(clean_text, texts))
 
 
 def _without_empty(entry: IndexEntry) -> IndexEntry:
