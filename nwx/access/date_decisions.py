@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from nwx.bulk.progress import batches
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import ALLOWED, Decision, Decisions
@@ -329,7 +330,7 @@ def visible_blocks(
 def rows_naming_visible(rows: Iterator[CdxRow], hidden: HiddenAmong) -> Iterator[CdxRow]:
     """Stream rows without redirects to URLs that are hidden, the first ones soon."""
     size = _FIRST_ROWS
-    while some := list(islice(rows, size)):
+    for some in batches(rows, size):
         yield from _naming_visible(some, hidden)
         size = min(size * _FIRST_ROWS, _AT_ONCE)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from nwx.access.date_decisions import (
@@ -15,6 +14,7 @@ from nwx.access.date_decisions import (
 )
 from nwx.access.hidden_documents import HiddenDocumentSet
 from nwx.access.hidden_urls import DECIDED, NAMING, HiddenUrls
+from nwx.bulk.progress import batches
 from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.engine.access.decisions import Decision, Decisions
@@ -344,7 +344,7 @@ def _is_hidden(decisions: Decisions, entry: _Entry) -> bool:
 
 def _captures(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
     """Stream entries of captures without the hidden URLs that they name."""
-    while some := list(islice(entries, _AT_ONCE)):
+    for some in batches(entries, _AT_ONCE):
         out = restricted.hidden_urls({one[name] for one in some for name in NAMING if name in one})
         for entry in some:
             if out:
@@ -362,7 +362,7 @@ def _named(entry: _Entry) -> list[str]:
 def _documents(
     restricted: Engine, decisions: Decisions, entries: Iterator[_Entry]
 ) -> Iterator[_Entry]:
-    while some := list(islice(entries, _AT_ONCE)):
+    for some in batches(entries, _AT_ONCE):
         hidden = [one["id"] for one in some if _is_hidden(decisions, one)]
         out = restricted.hidden_urls({url for one in some for url in _named(one)})
         hidden += [one["id"] for one in some if out.intersection(_named(one))]
@@ -377,7 +377,7 @@ def _documents(
 
 
 def _dates(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
-    while some := list(islice(entries, _AT_ONCE)):
+    for some in batches(entries, _AT_ONCE):
         visible = restricted.dates([one["id"] for one in some])
         for entry in some:
             found = visible.get(entry["id"])

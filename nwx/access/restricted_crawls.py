@@ -9,6 +9,7 @@ from itertools import groupby, islice
 from nwx.access.hidden_urls import HiddenUrls
 from nwx.access.restricted_captures import forwarded, writing_refused
 from nwx.access.restricted_entries import VisibleEntries
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_index import (
@@ -83,8 +84,7 @@ class RestrictedCrawlIndex(CrawlIndex):
         )
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
-        waiting = self._index.document_scores(crawl, version)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(self._index.document_scores(crawl, version), _AT_ONCE):
             yield from self.shown(some)
 
     def shown(self, scores: Sequence[DocumentScore]) -> Iterator[DocumentScore]:
@@ -102,8 +102,7 @@ class RestrictedCrawlIndex(CrawlIndex):
             yield one if len(links) == len(one.links) else replace(one, links=links)
 
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        waiting = self._index.score_values(crawl, version)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(self._index.score_values(crawl, version), _AT_ONCE):
             hidden = self._hidden_ids([id for id, _ in some])
             yield from ((id, score) for id, score in some if id not in hidden)
 
@@ -167,9 +166,8 @@ class RestrictedCrawlIndex(CrawlIndex):
         return known[1]
 
     def _corrected(self, crawl: str, version: str) -> _Correction:
-        ids = (id for id, _ in self._index.score_values(crawl, version))
         documents: set[str] = set()
-        while some := list(islice(ids, _AT_ONCE)):
+        for some in batches((id for id, _ in self._index.score_values(crawl, version)), _AT_ONCE):
             documents |= self._hidden_ids(some)
         best: dict[str, ScoredLink | None] = {}
         if documents:
@@ -269,8 +267,7 @@ class RestrictedCrawlQueue(CrawlQueue):
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
         """Stream the URLs of a crawl that are not hidden, nor found on a hidden page."""
-        waiting = self._queue.scan(crawl)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(self._queue.scan(crawl), _AT_ONCE):
             hidden = self._urls.among({url for one in some for url in (one.url, one.via)})
             for one in some:
                 if one.url not in hidden:

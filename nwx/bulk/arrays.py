@@ -24,6 +24,13 @@ _MAGIC = b"nwx arrays 1\n"
 _ALIGNED = 64
 
 
+def is_new(keys: Array) -> npt.NDArray[np.bool_]:
+    """Return a mask of the keys that differ from the previous one."""
+    found = np.ones(len(keys), dtype=bool)
+    found[1:] = keys[1:] != keys[:-1]
+    return found
+
+
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays of one dimension to a new file, which is safe on disk afterwards."""
     layout: list[tuple[str, str, int, int]] = []

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.cdx.blocks import LineBlock, blocks
@@ -342,8 +342,7 @@ def _share(id: str) -> int:
 
 def orphans(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Dates]:
     """Yield the dates, in all indices, of keys that have no document."""
-    entries = engine.scan(IndexName.DATES)
-    while stretch := list(islice(entries, _AT_ONCE)):
+    for stretch in batches(engine.scan(IndexName.DATES), _AT_ONCE):
         known = engine.known([entry["id"] for entry in stretch])
         yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
         progress(WorkProgress("looking up keys", _share(stretch[-1]["id"]), _WHOLE))

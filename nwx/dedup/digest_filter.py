@@ -9,17 +9,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nwx.bulk.progress import batches
 from nwx.bulk.whole_files import writing
 from nwx.errors import FormatError
 
-_Item = TypeVar("_Item")
 _FORMAT = "nwx digest filter 1"
 _AT_ONCE = 20_000
 _MOST_HASHES = 64
@@ -55,7 +54,7 @@ def write_filter(
     path = folder / "bits"
     with writing(path):
         bits = np.memmap(path, np.uint8, "w+", shape=(head.bits // 8,))
-        for some in in_groups(digests):
+        for some in batches(digests, _AT_ONCE):
             places = _places(head, some).ravel()
             masks = np.left_shift(np.uint8(1), (places & np.uint64(7)).astype(np.uint8))
             np.bitwise_or.at(bits, (places >> np.uint64(3)).astype(np.int64), masks)
@@ -88,16 +87,9 @@ class DigestFilter:
 
     def known(self, payloads: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
         """Yield the payloads whose digests are in it."""
-        for some in in_groups(payloads):
+        for some in batches(payloads, _AT_ONCE):
             mask = self.has([digest for digest, _ in some]).tolist()
             yield from (one for one, has in zip(some, mask, strict=True) if has)
-
-
-def in_groups(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    """Yield items in lists, as many as are worth one step of arrays."""
-    remaining = iter(items)
-    while some := list(islice(remaining, _AT_ONCE)):
-        yield some
 
 
 def is_filter(first: bytes) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, temporary_folder
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.bulk.whole_files import whole_file
@@ -16,7 +16,7 @@ from nwx.cdx.blocks import blocks
 from nwx.cdx.columns import CdxColumns
 from nwx.cdx.inputs import CdxSource, FilePiece, FileReading, Problems, ready_inputs
 from nwx.dedup.capture_filter import CaptureFilter, Passed, keep_selected
-from nwx.dedup.digest_filter import DigestFilter, FilterHead, in_groups, is_filter, write_filter
+from nwx.dedup.digest_filter import DigestFilter, FilterHead, is_filter, write_filter
 from nwx.dedup.policies import Revisits
 from nwx.dedup.sorted_input import is_archive, with_all_digests
 from nwx.engine.base import Engine
@@ -138,7 +138,7 @@ def _payload(digest: str, size: int, report: DigestReport) -> Iterator[Payload]:
 
 def _in_order(payloads: Iterable[Payload], folder: Path) -> Iterator[Payload]:
     sort = ExternalSort(Path(mkdtemp(dir=folder)), _SORT_BYTES)
-    for some in in_groups(payloads):
+    for some in batches(payloads, _AT_ONCE):
         sort.add([b"%b %018d" % one for one in some])
     for batch in sort.batches():
         for line in batch:

@@ -3,10 +3,11 @@
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from nwx.bulk.progress import batches
 from nwx.captures import CaptureColumns
 from nwx.cdx.rows import CdxRow
 from nwx.data_classes import dataclass
@@ -119,8 +120,7 @@ class CaptureIndex(ABC):
 
         All values are texts, "" where they are missing. `document_id` is no field of these.
         """
-        captures = self.captures("", chr(0x10FFFF))
-        while some := list(islice(captures, COLUMN_ROWS)):
+        for some in batches(self.captures("", chr(0x10FFFF)), COLUMN_ROWS):
             columns = dict(zip(Capture._fields, zip(*some, strict=True), strict=True))
             yield {
                 name: ["" if one is None else str(one) for one in columns[name]] for name in fields

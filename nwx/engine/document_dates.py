@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from nwx.bulk.progress import batches
 from nwx.bulk.sorted_runs import ExternalSort
 from nwx.data_classes import dataclass
 from nwx.engine.base import Engine
@@ -60,8 +61,7 @@ def join_dates(engine: Engine, keys: Iterable[str]) -> None:
 
     What others add meanwhile stays.
     """
-    left = iter(keys)
-    while some := list(islice(left, _LOOKED_UP)):
+    for some in batches(keys, _LOOKED_UP):
         found = engine.dates([document_id(key) for key in some])
         known = engine.known(found) if found else {}
         orphans = {one.key: one for id, one in found.items() if id not in known}

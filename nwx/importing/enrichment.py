@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
-from itertools import islice
 
-from nwx.bulk.progress import ShowProgress, no_progress
+from nwx.bulk.progress import ShowProgress, batches, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.indices.stored_pieces import StoredFilesReport, StoredPiece, read_stored_files
 from nwx.extract.enrichers import Exchange, check_enrichers, enriched, reads_payload
@@ -79,8 +78,7 @@ def enrich_archive(
 
     def take(read: _Read) -> None:
         report.captures += len(read.captures)
-        remaining = iter(read.captures)
-        while some := list(islice(remaining, _DOCUMENTS_AT_ONCE)):
+        for some in batches(read.captures, _DOCUMENTS_AT_ONCE):
             amended = tuple(_amended(engine, some, found))
             report.documents += len(amended)
             if amended:

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from nwx.bulk.arrays import is_new
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, batches, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import StoredBuild
-from nwx.engine.inlinks.counts import CellCounts, count_linked_cells, is_new
+from nwx.engine.inlinks.counts import CellCounts, count_linked_cells
 from nwx.engine.inlinks.inlink_index import (
     ID_BYTES,
     INLINKS_FORMAT,

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from nwx.bulk.arrays import Array
-from nwx.engine.inlinks.counts import is_new
+from nwx.bulk.arrays import Array, is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
 from nwx.values.urls import STYLESHEET, head_of_host
 

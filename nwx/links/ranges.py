@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nwx.bulk.arrays import Array, narrow, write_arrays
+from nwx.bulk.arrays import Array, is_new, narrow, write_arrays
 from nwx.engine.inlinks.counts import (
     CellCounts,
     chosen_texts,
     count_linked_cells,
-    is_new,
     merged_texts,
     ordered_counts,
     packed_texts,

@@ -4,13 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Self
 
 import msgspec
 
 from nwx.bulk.pool import Pool
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
@@ -130,8 +129,7 @@ class _Build:
     def run(self, mark: str) -> None:
         until = self._engine.capture_mark()
         total = 0 if mark else self._engine.count(IndexName.CAPTURES)
-        waiting = self._engine.captures_since(mark, until)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(self._engine.captures_since(mark, until), _AT_ONCE):
             self._take([capture for capture, _ in some])
             self._keep(some[-1][1])
             self._counts["captures"] += len(some)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, is_new
 from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
-from nwx.engine.inlinks.counts import is_new
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError, UsageError
 from nwx.links.missing_urls import (

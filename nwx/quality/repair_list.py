@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, is_new
 from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Review
-from nwx.engine.inlinks.counts import is_new, spread
+from nwx.engine.inlinks.counts import spread
 from nwx.links.missing_urls import spellings
 from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.missing_resources import (

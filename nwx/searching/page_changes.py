@@ -11,6 +11,7 @@ from itertools import groupby, islice, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
+from nwx.bulk.progress import batches
 from nwx.engine.access.aclj import scope_of
 from nwx.engine.access.matches import reached_keys
 from nwx.engine.base import Engine
@@ -137,8 +138,7 @@ def _learned(engine: Engine, site: str) -> dict[str, HostNoise]:
                 pairs[pair[0].host] += 1
                 yield pair
 
-    waiting = wanted()
-    while some := list(islice(waiting, _AT_ONCE)):
+    for some in batches(wanted(), _AT_ONCE):
         texts = _texts(engine, (one for pair in some for one in pair))
         for old, new in some:
             changes = text_changes(texts.get(_id(old), ""), texts.get(_id(new), ""))

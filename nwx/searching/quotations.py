@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
 
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.document_index import current_work
 from nwx.errors import UsageError
@@ -226,8 +227,7 @@ def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
         from nwx.access.restricted_engine import check_url_shown
 
         check_url_shown(engine, url)
-    ids = iter(captures)
-    while some := list(islice(ids, _AT_ONCE)):
+    for some in batches(captures, _AT_ONCE):
         documents, dates = engine.documents(some), engine.dates(some)
         for id in some:
             timestamps = {one.timestamp for one in captures[id]}

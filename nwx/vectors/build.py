@@ -4,11 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import msgspec
 
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.engine.base import Engine
 from nwx.engine.entries import id_of
 from nwx.engine.indices.vector_index import DocumentPassages, VectorIndex, quantised
@@ -105,8 +104,7 @@ class _Build:
         """Look at all captures from a mark on."""
         until = self._engine.capture_mark()
         total = 0 if mark else self._engine.count(IndexName.CAPTURES)
-        waiting = self._engine.captures_since(mark, until)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(self._engine.captures_since(mark, until), _AT_ONCE):
             self._take([capture for capture, _ in some])
             self._keep(some[-1][1])
             self._counts["captures"] += len(some)

@@ -3,13 +3,13 @@
 A run that was stopped is done again: what is there is replaced by the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from nwx import Archive
+from nwx.bulk.progress import batches
 from nwx.dedup.key_store import Keyspace, KeyStore, dedup_file_path
 from nwx.engine.embedded.entries.payload_keys import KeyKind
 from nwx.errors import SourceError, UsageError
@@ -45,7 +45,7 @@ def take_over(settings: RedisSettings, address: str) -> TransferReport:
             is_list = kind is KeyKind.LIST
             old = keys.found(name)
             key = old[0] if old and old[1] is kind and not is_list else keys.new(name, kind)
-            for some in _chunks(_entries(redis, name, kind)):
+            for some in batches(_entries(redis, name, kind), _AT_ONCE):
                 for field, value in some:
                     keys.put(key, field, value)
                 report.entries += len(some)
@@ -85,13 +85,13 @@ def write_out(settings: RedisSettings, address: str) -> TransferReport:
         separate = settings.separate(archive)
         offers, files = ArchiveOffers(archive, separate), set[bytes]()
         collection = keys.space if keys.space in separate else ""
-        for some in _chunks(archive.originals_by_digest("sha256", collection)):
+        for some in batches(archive.originals_by_digest("sha256", collection), _AT_ONCE):
             pipe = redis.pipeline(transaction=False)
-            for digest, found in some:
-                field, crawl = spell(digest, DigestForm.BARE_HEX), found.collection.encode()
+            for digest, original in some:
+                field, crawl = spell(digest, DigestForm.BARE_HEX), original.collection.encode()
                 pipe.hsetnx(MERGED, field, crawl)
-                pipe.hsetnx(CRAWL + crawl, field, offers.value(keys, found))
-                files.add(offers.files_key(found.collection))
+                pipe.hsetnx(CRAWL + crawl, field, offers.value(keys, original))
+                files.add(offers.files_key(original.collection))
             pipe.execute()
             keys.store.commit()
             report.originals += len(some)
@@ -118,7 +118,7 @@ def _write_key(redis: Any, keys: Keyspace, name: bytes, found: tuple[int, KeyKin
     if kind is KeyKind.LIST:
         pipe.delete(name)
     count = 0
-    for some in _chunks(iter(keys.entries(key))):
+    for some in batches(keys.entries(key), _AT_ONCE):
         count += len(some)
         if kind is KeyKind.HASH:
             pipe.hmset(name, dict(some))
@@ -162,9 +162,3 @@ def _both(settings: RedisSettings, address: str) -> Iterator[tuple[Any, Keyspace
 def _place(client: Any) -> str:
     told = client.connection_pool.connection_kwargs
     return f"redis://{told.get('host')}:{told.get('port')}"
-
-
-def _chunks(entries: Iterable[Any]) -> Iterator[list[Any]]:
-    remaining = iter(entries)
-    while some := list(islice(remaining, _AT_ONCE)):
-        yield some

@@ -25,7 +25,7 @@ from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.dates.folder import locked
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.folder_damage import segment_files
-from nwx.engine.embedded.text_writer import META
+from nwx.engine.embedded.text_writer import META, sync
 from nwx.engine.facet_store import CURRENT_BUILD
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError, UsageError
@@ -106,7 +106,7 @@ class FolderBackups(Backups):
             with _many_open_files(), ExitStack() as opened:
                 _Copy(source, new, earlier or [], opened).run(progress)
             verify(str(new))
-        _sync(path.parent)
+        sync(path.parent)
 
 
 class _Copy:
@@ -138,7 +138,7 @@ class _Copy:
         if copies:
             self._fill_store(self._target / copies)
         for folder in (self._target, *(one for one in self._target.rglob("*") if one.is_dir())):
-            _sync(folder)
+            sync(folder)
 
     def _take_whole(self, folder: Path) -> None:
         """Take the files of a folder; anew, if others replaced some meanwhile."""
@@ -232,7 +232,7 @@ class _Copy:
         with closing(sqlite3.connect(target)) as copied:
             copied.execute("PRAGMA synchronous = OFF")
             db.backup(copied, pages=_PAGES, sleep=0)
-        _sync(target)
+        sync(target)
         self._link_unchanged(name)
 
     def _copy_file(self, name: Path, file: BinaryIO) -> None:
@@ -242,7 +242,7 @@ class _Copy:
         with target.open("wb") as copied:
             shutil.copyfileobj(file, copied)
         os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
-        _sync(target)
+        sync(target)
         self._link_unchanged(name)
 
     def _link_unchanged(self, name: Path) -> None:
@@ -295,11 +295,3 @@ def _make(path: Path, like: Path) -> None:
     except FileNotFoundError:
         mode = 0o600
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

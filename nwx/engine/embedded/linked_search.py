@@ -4,12 +4,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from itertools import count, islice
+from itertools import count
 
 import numpy as np
 from cachetools import LRUCache
 from tantivy import Occur, Query
 
+from nwx.bulk.progress import batches
 from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
@@ -117,8 +118,7 @@ def _looked_up(view: ArchiveView, table: AnchorTable, nums: Ints) -> Ints:
     """Return the targets of documents that came after the build, by their urlkeys."""
     found = np.full(len(nums), NO_TARGET, dtype=np.int64)
     places = {num: place for place, num in enumerate(nums.tolist())}
-    remaining = iter(nums.tolist())
-    while chunk := list(islice(remaining, _AT_ONCE)):
+    for chunk in batches(nums.tolist(), _AT_ONCE):
         heads = [
             (num, tantivy_index.head_of(document).get("urlkey", ""))
             for num, document in tantivy_index.documents_by_num(view.searcher, chunk)

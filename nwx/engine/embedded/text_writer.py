@@ -81,7 +81,7 @@ def adopt_segments(index: Path, folders: Iterable[Path], instead_of: Collection[
         meta["segments"] += read_meta(folder)["segments"]
     for file in files:
         file.rename(index / file.name)
-    _sync(index)
+    sync(index)
     _replace(index / META, meta)
     for folder in folders:
         shutil.rmtree(folder)
@@ -111,11 +111,12 @@ def _replace(file: Path, content: object) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     new.rename(file)
-    _sync(file.parent)
+    sync(file.parent)
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Let a file, or the names in a folder, outlast a power cut."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from enum import StrEnum
-from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.engine.indices.declarations import INDICES
@@ -368,8 +368,7 @@ class ReviewIndex(EntryIndex):
 
     def judged(self, scores: Iterable[PlaybackScore]) -> Iterator[PlaybackScore]:
         """Stream scores, those of reviewed captures with the worst verdict and the notes."""
-        waiting = iter(scores)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in batches(scores, _AT_ONCE):
             known = self.of_captures([one.id for one in some])
             for one in some:
                 own = known.get(one.id, ())

@@ -6,9 +6,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, is_new
 
 _FEW = 8
 """Looking up one in so many texts one by one costs as much as reading all."""
@@ -283,10 +282,3 @@ def most_frequent(counts: AnchorCounts, most: int) -> AnchorCounts:
     starts = np.flatnonzero(is_new(groups))
     ranks = np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
     return AnchorCounts(*(column[order[ranks < most]] for column in counts))
-
-
-def is_new(keys: Array) -> npt.NDArray[np.bool_]:
-    """Return a mask of the keys that differ from the previous one."""
-    found = np.ones(len(keys), dtype=bool)
-    found[1:] = keys[1:] != keys[:-1]
-    return found

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nwx.bulk.arrays import Array, narrow, read_arrays
+from nwx.bulk.arrays import Array, is_new, narrow, read_arrays
 from nwx.engine.facet_store import BlobStore, StoredBuild
-from nwx.engine.inlinks.counts import CellCounts, Texts, chosen_texts, count_linked_cells, is_new
+from nwx.engine.inlinks.counts import CellCounts, Texts, chosen_texts, count_linked_cells
 from nwx.engine.inlinks.inlink_index import ADVICE, ID_BYTES, InlinkNotes
 from nwx.errors import BlobError
 from nwx.model import Dates, LinkCell

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from cachetools import TTLCache
 
+from nwx.bulk.arrays import is_new
 from nwx.engine.document_dates import Chosen, DateNumbers, DateRows
 from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
@@ -57,7 +58,7 @@ class FurtherDates:
             _counting(rows, some, period, condition, hidden) for rows in (self._rows, self._own)
         )
         captures = _counted(periods, period)
-        documents = _counted(periods[_changes(places) | _changes(periods)], period)
+        documents = _counted(periods[is_new(places) | is_new(periods)], period)
         known = _counted(own, period)
         captures.subtract(known)
         documents.subtract(known)
@@ -76,13 +77,6 @@ def _counting(
     if hidden:
         chosen &= ~rows.within(hidden)
     return rows.places[chosen], rows.periods(period)[chosen]
-
-
-def _changes(values: DateNumbers) -> Chosen:
-    """Return a mask of the values that differ from the previous one."""
-    found = np.ones(len(values), dtype=bool)
-    found[1:] = values[1:] != values[:-1]
-    return found
 
 
 def _counted(periods: DateNumbers, period: Period) -> Counter[str]:
@@ -140,9 +134,7 @@ def _sorted(parts: Sequence[DateNumbers]) -> DateNumbers:
     """Return the rows of tables in order, each once."""
     columns = np.concatenate([_columns([]), *parts], axis=1)
     columns = columns[:, np.lexsort(columns[::-1])]
-    found: DateNumbers = columns[
-        :, _changes(columns[0]) | _changes(columns[1]) | _changes(columns[2])
-    ]
+    found: DateNumbers = columns[:, is_new(columns[0]) | is_new(columns[1]) | is_new(columns[2])]
     return found
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from enum import Enum
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from nwx.bulk.process_limits import rare_collections
+from nwx.bulk.progress import batches
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded.captures.runs import drop_unfinished, shown_runs
 from nwx.engine.embedded.database import add_missing, connect, count_rows
@@ -109,10 +110,9 @@ class Loader:
 
     def unload(self, ids: Iterable[str]) -> int:
         """Delete captures; return how many there were."""
-        remaining = iter(ids)
         deleted = 0
         with self._transaction() as registry:
-            while batch := list(islice(remaining, _AT_ONCE)):
+            for batch in batches(ids, _AT_ONCE):
                 deleted += registry.delete(IndexName.CAPTURES, batch)
         return deleted
 

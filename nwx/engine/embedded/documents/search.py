@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 import numpy as np
 from tantivy import Occur, Query
 
+from nwx.bulk.progress import batches
 from nwx.data_classes import dataclass
 from nwx.engine.document_index import check_window, current_work
 from nwx.engine.embedded.documents import tantivy_index
@@ -159,8 +159,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
     """Stream every hit, as `Engine.scroll` does."""
     plan = plan_search(question)
     found = documents_found(view, plan, links)
-    nums = iter(found.nums.tolist())
-    while chunk := list(islice(nums, _SCROLL_CHUNK)):
+    for chunk in batches(found.nums.tolist(), _SCROLL_CHUNK):
         current_work().check()
         query = scored_among(found.query, chunk)
         hits = view.searcher.search(query, len(chunk), count=False).hits
