@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError, UsageError
 from nwx.query.rankings import BUILT_IN, Ranking, ranking_of
@@ -79,8 +80,8 @@ class JudgementIndex:
         for text in wanted:
             _check(text)
         entries = [{"id": _id("query", text), "kind": "query", "query": text} for text in wanted]
-        for begin in range(0, len(entries), _AT_ONCE):
-            self._store.put(entries[begin : begin + _AT_ONCE])
+        for some in batches(entries, _AT_ONCE):
+            self._store.put(some)
         return len(entries)
 
     def queries(self) -> list[str]:
@@ -96,8 +97,8 @@ class JudgementIndex:
                 raise UsageError(f"{one.url[:80]!r}: a grade is 0 to 3, of a URL")
             id = _id("judgement", one.query, one.judge, url_of(one.url))
             entries.append({"id": id, "kind": "judgement", "at": at, **one._asdict()})
-        for begin in range(0, len(entries), _AT_ONCE):
-            self._store.put(entries[begin : begin + _AT_ONCE])
+        for some in batches(entries, _AT_ONCE):
+            self._store.put(some)
         return len(entries)
 
     def judgements(self) -> list[Judgement]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
-from nwx.bulk.progress import Note
+from nwx.bulk.progress import Note, batches
 from nwx.bulk.whole_files import is_address, unfinished_path, whole_file
 from nwx.errors import JobError, SourceError, UsageError
 from nwx.model import ReadError
@@ -83,8 +83,7 @@ class JobFolder:
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
         """Yield the contents of files, in the order of their names; many at a time where far."""
-        for start in range(0, len(names), _READ_AT_ONCE):
-            some = names[start : start + _READ_AT_ONCE]
+        for some in batches(names, _READ_AT_ONCE):
             with self._failing("read", ""):
                 paths = [self._found(name)[1] for name in some]
                 found = self._found("")[0].cat(paths)

@@ -37,8 +37,7 @@ def shown_versions(
     The picture's capture nearest in time to the page's is chosen, revisits included.
     """
     found: list[str] = []
-    for start in range(0, len(appearances), _APPEARANCES_AT_ONCE):
-        some = appearances[start : start + _APPEARANCES_AT_ONCE]
+    for some in batches(appearances, _APPEARANCES_AT_ONCE):
         asked = [KeysAtTime((one.urlkey,), one.page_timestamp) for one in some]
         near = [_documents(captures) for captures in engine.captures_near(asked, _NEAR)]
         known = index.pictures_of({id for ids in near for id in ids})

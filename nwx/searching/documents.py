@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import DigestError, TimestampError, UsageError
@@ -90,11 +91,7 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
         c.document_id for c in engine.captures(urlkey(with_scheme(url))) if c.document_id
     )
     ids = list(counts)
-    found = [
-        version
-        for start in range(0, len(ids), _MOST_AT_ONCE)
-        for version in _versions(engine, ids[start : start + _MOST_AT_ONCE])
-    ]
+    found = [version for some in batches(ids, _MOST_AT_ONCE) for version in _versions(engine, some)]
     if not found:
         _check_url_shown(engine, url)
     return sorted(found, key=lambda version: (version.first, version.id))
@@ -107,8 +104,8 @@ def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
         for one in engine.captures(urlkey(with_scheme(url)))
     }
     ids = [id for id in {one.document_id for one in found} if id]
-    for start in range(0, len(ids), _MOST_AT_ONCE):
-        for id, dates in engine.dates(ids[start : start + _MOST_AT_ONCE]).items():
+    for some in batches(ids, _MOST_AT_ONCE):
+        for id, dates in engine.dates(some).items():
             found |= {CaptureDate(*seen, id) for seen in dates.seen}
     if not found:
         _check_url_shown(engine, url)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nwx.bulk.progress import batches
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.view import ArchiveView
@@ -46,8 +47,8 @@ class EmbeddedInlinkIndex(BlobFolder, InlinkIndex):
     def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
         with self._connect() as db:
             view = self._view()
-            for begin in range(0, len(ids), _AT_ONCE):
-                wanted = [id.hex() for id in ids[begin : begin + _AT_ONCE]]
+            for some in batches(ids, _AT_ONCE):
+                wanted = [id.hex() for id in some]
                 yield from _documents(view, reader.nums(db, wanted))
 
 

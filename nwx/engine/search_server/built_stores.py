@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from nwx.bulk.progress import batches
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import (
     CAPTURE_ROW_FIELDS,
@@ -283,8 +284,7 @@ class ServerFacetStore(ServerBlobs, FacetStore):
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         ids = [f"{source}@{offset}" for source, offset in places]
         found: dict[str, Capture] = {}
-        for start in range(0, len(ids), schema.PAGE):
-            some = ids[start : start + schema.PAGE]
+        for some in batches(ids, schema.PAGE):
             body = {"query": {"ids": {"values": some}}, "size": len(some)} | read_fields(
                 self._server
             )

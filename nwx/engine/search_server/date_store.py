@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from nwx.bulk.progress import batches
 from nwx.engine.entries import dates_from_entry
 from nwx.engine.search_server.date_entries import (
     ATTEMPTS,
@@ -290,6 +291,4 @@ def _merged(dates: Iterable[Dates]) -> dict[str, Dates]:
 
 
 def _parts(dates: dict[str, Dates]) -> Iterator[dict[str, Dates]]:
-    ids = list(dates)
-    for start in range(0, len(ids), DOCUMENTS_AT_ONCE):
-        yield {id: dates[id] for id in ids[start : start + DOCUMENTS_AT_ONCE]}
+    return map(dict, batches(dates.items(), DOCUMENTS_AT_ONCE))

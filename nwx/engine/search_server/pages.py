@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from nwx.bulk.progress import batches
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
@@ -39,8 +40,8 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
     answers may be partial.
     """
     found: dict[str, Body] = {}
-    for start in range(0, len(ids), _PAGE):
-        for entry in _entries(server, index, ids[start : start + _PAGE], source):
+    for some in batches(ids, _PAGE):
+        for entry in _entries(server, index, some, source):
             if entry.get("found"):
                 found[entry["_id"]] = entry
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nwx.bulk.progress import batches
 from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.date_entries import FIRST_ENTRIES, FIRST_OF_MANY
@@ -131,10 +132,8 @@ class FacetCounts:
             for facet, value, some in lost
             for part in numbers_queries(some.tolist())
         ]
-        for begin in range(0, len(parts), _PARTS_AT_ONCE):
-            for (facet, value, _), count in self._each(
-                query, parts[begin : begin + _PARTS_AT_ONCE]
-            ):
+        for chunk in batches(parts, _PARTS_AT_ONCE):
+            for (facet, value, _), count in self._each(query, chunk):
                 counts[facet][value] += count
         return counts
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nwx.bulk.progress import batches
 from nwx.engine.inlinks.anchor_scores import linking_counts
 from nwx.engine.inlinks.anchor_table import AnchorTable, TargetNumbers
 from nwx.engine.search_server import schema
@@ -160,8 +161,7 @@ class DateOrder:
                 yield replace(one, date=date)
             else:
                 rest.append(one)
-        for start in range(0, len(rest), schema.PAGE):
-            chunk = rest[start : start + schema.PAGE]
+        for chunk in batches(rest, schema.PAGE):
             dates = {one.number: one.date for one in chunk}
             for index, further in self._further:
                 query = within(further, list(dates))

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
+from nwx.bulk.progress import batches
 from nwx.engine.indices.crawl_index import (
     AnalysedVersion,
     CrawlIndex,
@@ -154,9 +155,8 @@ class ServerCrawlIndex(CrawlIndex):
 
     def _with_values(self, kind: str, field: str, values: Collection[str]) -> Iterator[str]:
         """Yield the ids of the entries of a kind that have one of these values."""
-        wanted = list(values)
-        for start in range(0, len(wanted), _WINDOW):
-            query = entry_query({"kind": kind, field: tuple(wanted[start : start + _WINDOW])})
+        for some in batches(values, _WINDOW):
+            query = entry_query({"kind": kind, field: tuple(some)})
             yield from (hit["_id"] for hit in self._store.stream(query, _BY_ID, source=False))
 
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:

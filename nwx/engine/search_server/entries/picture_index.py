@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from nwx.bulk.progress import batches
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.picture_index import (
@@ -95,9 +96,7 @@ def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
 
 def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
     """Yield ids in lists that are short enough for the server."""
-    listed = sorted(ids)
-    for start in range(0, len(listed), _MOST_TERMS):
-        yield listed[start : start + _MOST_TERMS]
+    return batches(sorted(ids), _MOST_TERMS)
 
 
 def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
@@ -276,9 +275,7 @@ class ServerPictureIndex(EntryIndex, PictureIndex):
 
 
 def _chunks(values: Iterable[str]) -> Iterator[list[str]]:
-    listed = list(dict.fromkeys(values))
-    for start in range(0, len(listed), _KEYS_AT_ONCE):
-        yield listed[start : start + _KEYS_AT_ONCE]
+    return batches(dict.fromkeys(values), _KEYS_AT_ONCE)
 
 
 def _search_body(question: PictureQuestion, query: PictureQuery) -> Body:

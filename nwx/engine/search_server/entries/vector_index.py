@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.vector_index import (
     DocumentPassages,
@@ -109,9 +110,8 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         return best_of_documents(_passage(entry, score) for entry, score in pairs)
 
     def _entries(self, ids: Iterable[str], fields: Sequence[str]) -> Iterator[Body]:
-        wanted = list(dict.fromkeys(ids))
-        for start in range(0, len(wanted), _TERMS):
-            query: Body = {"terms": {"document": wanted[start : start + _TERMS]}}
+        for some in batches(dict.fromkeys(ids), _TERMS):
+            query: Body = {"terms": {"document": some}}
             yield from (hit["_source"] for hit in self._store.stream(query, _BY_ID, list(fields)))
 
     def entries(self) -> Iterator[Body]:
