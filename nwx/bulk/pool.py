@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 from nwx.bulk.child_processes import fork_server
 from nwx.bulk.progress import ShowProgress, WorkProgress
@@ -21,7 +21,7 @@ _KILLED = "a process that shared the work was killed; if memory ran out, allow l
 TaskResult = TypeVar("TaskResult")
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """Worker processes; with one worker the work is done in this process.
 
     The modules named in `preload` are loaded once, by a process from which the workers are forked,
@@ -75,9 +75,6 @@ class Pool:
             yield result
             done += size
             progress(WorkProgress(step, done, total))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._processes is not None:

@@ -10,7 +10,7 @@ import mmap
 import secrets
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -169,7 +169,7 @@ class ExclusionList(ListLookup):
                     yield CdxRow(NO_VALUE, date, url, digest=digest)
 
 
-class _Part:
+class _Part(AbstractContextManager["_Part"]):
     """Sorted numbers in a file: all first halves, then all second halves."""
 
     def __init__(self, path: Path | None) -> None:
@@ -189,9 +189,6 @@ class _Part:
                 return place
             place += 1
         return -1
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._words.release()

@@ -129,7 +129,7 @@ def frames_of_lines(
         yield lines_frame(held, on_error)
 
 
-class CcIndexWriter:
+class CcIndexWriter(AbstractContextManager["CcIndexWriter"]):
     """Writes frames of captures into Parquet files, a folder for each crawl and subset.
 
     `new_file` opens a file by its name; `part` is its number. At most 75,000 rows are held.
@@ -150,9 +150,6 @@ class CcIndexWriter:
         self._rows: Counter[tuple[str, ...]] = Counter()
         self._writers: dict[tuple[str, ...], pq.ParquetWriter] = {}
         self._open = ExitStack()
-
-    def __enter__(self) -> "CcIndexWriter":
-        return self
 
     def __exit__(self, *error: Any) -> None:
         with ExitStack() as closing:

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from weakref import finalize
 
 import polars as pl
@@ -199,7 +198,7 @@ class SqlLimits:
     is_streamed: bool = True
 
 
-class SqlAnswer:
+class SqlAnswer(AbstractContextManager["SqlAnswer"]):
     """A query that is being answered: the columns with their types, and rows to be read once.
 
     `has_more` is known after the last row: whether rows were left out. `close` ends it.
@@ -226,12 +225,7 @@ class SqlAnswer:
         self.has_more = answer["has_more"]
         self.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _ask(self, *messages: Mapping[str, Any]) -> dict[str, Any]:

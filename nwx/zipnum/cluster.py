@@ -4,13 +4,12 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import Self
 from urllib.parse import unquote, urljoin, urlsplit
 
 from nwx.cdx.files import ZipNumBlock, parse_locations
@@ -139,7 +138,7 @@ _MOST_BYTES_AT_ONCE = 4 << 20
 _RECENT_BYTES = 64 << 20
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """An open cluster; thread-safe for reading.
 
     Damaged data raise FormatError with file and offset, unreadable data SourceError, when they are
@@ -255,9 +254,6 @@ class Cluster:
 
     def _place(self, block: ZipNumBlock) -> str:
         return f"{self.name}: block at {block.offset} of {block.part}"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
