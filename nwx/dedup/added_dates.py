@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -309,7 +309,7 @@ def build_dates(
         listed = (keyed for stretch in read for keyed in zip(*stretch, strict=True))
         streams = [keyed_dates(engine.scan_dates(source)) for source in sources]
         every = joined_dates(engine, merged_streams([*streams, listed]), folder)
-        while stretch := list(islice(every, _AT_ONCE)):
+        for stretch in batches(every, _AT_ONCE):
             known = engine.known([id for id, _ in stretch])
             share = _share(stretch[-1][0])
             report.orphans += len(stretch) - len(known)

@@ -94,7 +94,7 @@ def site_changes(
     noise = _learned(engine, site)
     pairs, words = _pairs(engine, site, since, to, latest=latest), _Words()
     found, compared = list[SiteChange](), 0
-    while some := list(islice(pairs, _AT_ONCE)):
+    for some in batches(pairs, _AT_ONCE):
         compared += len(some)
         found += _changes(engine, some, noise, words)
     found.sort(key=lambda one: (order.index(one.change), -one.share, one.url))

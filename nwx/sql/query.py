@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +13,7 @@ from weakref import finalize
 import polars as pl
 
 from nwx.bulk.child_processes import ChildProcess, Death
+from nwx.bulk.progress import batches
 from nwx.bulk.whole_files import parquet_bytes, writing
 from nwx.engine.base import Engine
 from nwx.engine.document_index import current_work
@@ -173,7 +173,7 @@ def _entry_frames(engine: Engine, table: str, columns: Sequence[str]) -> Iterato
     entries: Iterator[_Row] = engine.scan(IndexName(table))
     if table == "pictures":
         entries = (one for one in entries if one["kind"] == "picture")
-    while some := list(islice(entries, _AT_ONCE)):
+    for some in batches(entries, _AT_ONCE):
         yield pl.DataFrame({name: [one.get(name) for one in some] for name in columns}, schema)
 
 

@@ -9,9 +9,9 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from nwx.bulk.progress import batches
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex, EntryStore
 from nwx.errors import DigestError, UsageError
@@ -92,9 +92,8 @@ class DigestIndex(EntryIndex):
         wanted = defaultdict[str, set[str]](set)
         for further, known in pairs:
             wanted[further].add(known)
-        ids, added = iter(sorted(wanted)), 0
-        self._missing_until = 0.0
-        while some := list(islice(ids, _AT_ONCE)):
+        added, self._missing_until = 0, 0.0
+        for some in batches(sorted(wanted), _AT_ONCE):
             added += len(self._store.update(some, lambda found: _added(found, wanted)))
         return added
 
@@ -108,9 +107,8 @@ class DigestIndex(EntryIndex):
     def remove(self, known: Collection[str]) -> int:
         """Remove the pairs of digests that no capture has any more; return how many there were."""
         gone, removed = set(known), 0
-        remaining = iter(sorted(gone) if self.is_made() else ())
-        while some := tuple(islice(remaining, _AT_ONCE)):
-            found = [entry["id"] for entry in self._store.find({"digests": some})]
+        for some in batches(sorted(gone) if self.is_made() else (), _AT_ONCE):
+            found = [entry["id"] for entry in self._store.find({"digests": tuple(some)})]
             removed += len(self._store.update(found, lambda entries: _without(entries, gone)))
         return removed
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate, islice
 from typing import Protocol, Self
 
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import (
     CrawlQueue,
@@ -262,8 +263,8 @@ _AT_ONCE = 1_000
 
 def put_checked(engine: Engine, updates: Iterable[UrlUpdate]) -> PutCounts:
     """Put updates into the queue, held to the rules of those sent over HTTP; return the counts."""
-    total, updates = PutCounts(), iter(updates)
-    while some := list(islice(updates, _AT_ONCE)):
+    total = PutCounts()
+    for some in batches(updates, _AT_ONCE):
         counts = engine.crawl_queue().put(read_updates(write_updates(some)).updates)
         pairs = zip(asdict(total).items(), asdict(counts).values(), strict=True)
         total = PutCounts(**{name: one + other for (name, one), other in pairs})
@@ -287,8 +288,7 @@ def queue_updates(
 ) -> QueuedUpdates:
     """Put updates into the queue of an archive, or into its outbox; None counts as left out."""
     put = left_out = 0
-    updates = iter(updates)
-    while some := list(islice(updates, _AT_ONCE)):
+    for some in batches(updates, _AT_ONCE):
         taken = [one for one in some if one]
         if queue:
             engine.outbox().add(taken, queue)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache, TTLCache
 
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import (
     AnalysedVersion,
@@ -207,8 +207,7 @@ def check_crawls(engine: Engine) -> Iterator[CrawlProblem]:
             id = specification_id(last.name, last.number)
             yield "specification", id, f"{lacking} that were saved before are missing"
     found: Counter[tuple[str, str, str]] = Counter()
-    entries = iter(engine.scan(IndexName.CRAWLS))
-    while stretch := list(islice(entries, _AT_ONCE)):
+    for stretch in batches(engine.scan(IndexName.CRAWLS), _AT_ONCE):
         found.update((one["kind"], one["crawl"], one["version"]) for one in stretch)
         yield from _undocumented(engine, [one for one in stretch if one["kind"] == "score"])
     yield from _miscounted(engine, found)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 
 from pyoxigraph import NamedNode, Quad, Store
 
-from nwx.bulk.progress import ShowProgress, WorkProgress, estimated_total, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress, batches, estimated_total, no_progress
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
@@ -75,7 +75,6 @@ _KEPT_COPIES = 4
 _AT_ONCE = 200
 _MOST_NEAR = 200
 _GRAPH = re.compile(r"urn:nwx:(?:capture|names|analysis:[^:]*):(\d{14}):(.+)", re.DOTALL)
-_Item = TypeVar("_Item")
 
 
 def visible_triples(settings: Settings, engine: Engine) -> TripleStore:
@@ -143,9 +142,11 @@ class VisibleTripleStore(LocalTripleStore):
 def _leave_out(store: Store, engine: Engine) -> None:
     """Remove the graphs of hidden captures, and triples with hidden URLs, from a store."""
     names = (name for name in store.named_graphs() if isinstance(name, NamedNode))
-    for hidden in [name for some in _chunks(names) for name in _hidden_graphs(some, engine)]:
+    for hidden in [
+        name for some in batches(names, _AT_ONCE) for name in _hidden_graphs(some, engine)
+    ]:
         store.remove_graph(hidden)
-    for quads in _chunks(store.quads_for_pattern(None, None, None, None)):
+    for quads in batches(store.quads_for_pattern(None, None, None, None), _AT_ONCE):
         urls = {term.value for quad in quads for term in _pages(quad)}
         if out := engine.hidden_urls(urls):
             for quad in quads:
@@ -172,12 +173,6 @@ def _pages(quad: Quad) -> Iterator[NamedNode]:
     for term in (quad.subject, quad.object):
         if isinstance(term, NamedNode) and term.value.startswith(_WEB):
             yield term
-
-
-def _chunks(found: Iterable[_Item]) -> Iterator[list[_Item]]:
-    rest = iter(found)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some
 
 
 def _linked(source: str, target: str) -> str:
@@ -342,9 +337,8 @@ class ArchiveTriples:
 
 def _batches(places: Iterable[PagePlace]) -> Iterator[list[PagePlace]]:
     """Yield pages, each document once: of several captures of one, the first counts."""
-    rest = iter(places)
     last: Counter[str] = Counter()
-    while some := list(islice(rest, _AT_ONCE)):
+    for some in batches(places, _AT_ONCE):
         fresh: dict[str, PagePlace] = {}
         for place in some:
             if place.document_id not in last:
