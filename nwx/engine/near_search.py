@@ -1,9 +1,9 @@
 """Hits by meaning, and their fusion with those by words, of any engine that searches words."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nwx.engine.document_index import together
 from nwx.engine.indices.vector_index import FoundPassage
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NEAREST = 100
 """So many hits are found by meaning, and so many by words take part in the fusion."""
 
-_MOST_IDS = 1_000
+_FEW_IDS, _MOST_IDS = 150, 1_000
 _DAMPING = 60
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): 1 / (60 + rank)."""
 
@@ -36,13 +36,16 @@ class NearPassages(Protocol):
         """Return more, for where less than NEAREST hits remain of the first; None without any."""
 
 
-def fused_scores(*lists: Iterable[_Key]) -> dict[_Key, float]:
-    """Return the sum of reciprocal ranks of each key in several lists."""
+def fused(
+    words: Sequence[_Key], near: Sequence[_Key], tie: Callable[[_Key], Any]
+) -> tuple[list[_Key], dict[_Key, float]]:
+    """Return keys by the sum of their reciprocal ranks, then the others by words; and the sums."""
     scores: dict[_Key, float] = {}
-    for listed in lists:
+    for listed in (words[:NEAREST], near):
         for rank, key in enumerate(listed, 1):
             scores[key] = scores.get(key, 0.0) + 1 / (_DAMPING + rank)
-    return scores
+    ranked = sorted(scores, key=lambda key: (-scores[key], tie(key)))
+    return [*ranked, *(key for key in words if key not in scores)], scores
 
 
 def passage_snippet(text: str, passage: FoundPassage) -> tuple[tuple[str, bool], ...]:
@@ -75,7 +78,10 @@ def search_near_ids(
         by_words, passages = together(partial(_first_by_words, engine, question), near.first)
     else:
         passages = near.first()
-    result = _among(engine, question, passages)
+    has_facets = by_words is None and bool(question.facets)
+    result = _among(engine, question, passages if has_facets else passages[:_FEW_IDS])
+    if not has_facets and result.total.value < NEAREST and len(passages) > _FEW_IDS:
+        result = _among(engine, question, passages)
     if result.total.value < NEAREST and (further := near.further()) is not None:
         passages = _visible(engine, question, further)
         result = _among(engine, question, passages)
@@ -90,8 +96,13 @@ def search_near_ids(
 
 
 def _first_by_words(engine: "DocumentIndex", question: Question) -> SearchResult:
-    asked = replace(question, by=SearchBy.WORDS, offset=0, limit=NEAREST, snippets=False)
+    most = max(NEAREST, question.offset + question.limit)
+    asked = replace(question, by=SearchBy.WORDS, offset=0, limit=most, snippets=False)
     return engine.search(asked)
+
+
+def _fused_hit(hit: Hit, score: float | None) -> Hit:
+    return hit if score is None else replace(hit, score=score, score_parts=None)
 
 
 def _among(
@@ -99,7 +110,8 @@ def _among(
 ) -> SearchResult:
     """Return all that a question without its words finds among the first of some documents."""
     ids = [one.document for one in near[:_MOST_IDS]]
-    asked = replace(bare_question(question), collapse=question.collapse, facets=question.facets)
+    facets = () if question.by is SearchBy.BOTH else question.facets
+    asked = replace(bare_question(question), collapse=question.collapse, facets=facets)
     return engine.search(replace(asked, query=ids_query(ids), limit=_MOST_IDS))
 
 
@@ -145,57 +157,32 @@ class _Fusion:
         # Imported here: whoever searches for words alone need not load the grammar.
         from nwx.query.parser import parse_query
 
-        asked = replace(self.question, by=SearchBy.WORDS)
+        asked, by_words = self.question, self.by_words
         words = parse_query(asked.text)
-        by_words = self.by_words
-        known = {hit.id: hit for hit in (*self.near, *by_words.hits)}
-        scores = fused_scores(*([hit.id for hit in hits] for hits in (by_words.hits, self.near)))
-        ranked = sorted(scores, key=lambda id: (-scores[id], id))
-        fused = [replace(known[id], score=scores[id], score_parts=None) for id in ranked]
-        first = {hit.id for hit in by_words.hits}
-        further = self._found_further_down(words, set(scores) - first)
-        page = fused[asked.offset : asked.offset + asked.limit]
-        others = set(scores) - first - further
-        if len(page) < asked.limit and by_words.total.value > NEAREST:
-            page += self._after(asked, words, len(fused), len(page), further)
+        near = {hit.id: hit for hit in self.near}
+        known = near | {hit.id: hit for hit in by_words.hits}
+        ranked, scores = fused([hit.id for hit in by_words.hits], list(near), str)
+        shown = ranked[asked.offset : asked.offset + asked.limit]
+        page = [_fused_hit(known[id], scores.get(id)) for id in shown]
+        others = near.keys() - {hit.id for hit in by_words.hits}
+        if by_words.total.value > len(by_words.hits):
+            others -= {hit.id for hit in self._with_words(words, others, snippets=False)}
         total = replace(by_words.total, value=by_words.total.value + len(others))
         hits = self._with_snippets(page, words, others) if asked.snippets else tuple(page)
         return replace(by_words, total=total, hits=hits)
 
-    def _found_further_down(self, words: Node, rest: set[str]) -> set[str]:
-        """Return the hits by meaning that words find too, but after the first ones."""
-        if self.by_words.total.value <= NEAREST or not rest:
-            return set()
-        asked = bare_question(self.question)
-        tree = Bool(must=(words, ids_query(rest)))
-        return {
-            hit.id for hit in self.engine.search(replace(asked, query=tree, limit=NEAREST)).hits
-        }
-
-    def _after(
-        self, asked: Question, words: Node, fused: int, listed: int, further: Iterable[str]
-    ) -> list[Hit]:
-        """Return the hits by words after the fused ones, as many as a page has place for."""
-        known = tuple(Term("id", id) for id in further)
-        rest = replace(
-            asked,
-            query=Bool(must=(words,), must_not=known),
-            offset=NEAREST + max(0, asked.offset - fused),
-            limit=asked.limit - listed,
-            facets=(),
-            snippets=False,
-        )
-        return list(self.engine.search(rest).hits)
+    def _with_words(self, words: Node, ids: Collection[str], *, snippets: bool) -> Sequence[Hit]:
+        """Return those of some documents that have the words."""
+        if not ids:
+            return ()
+        tree = Bool(must=(words, ids_query(ids)))
+        asked = replace(bare_question(self.question), query=tree, snippets=snippets)
+        return self.engine.search(replace(asked, limit=len(ids))).hits
 
     def _with_snippets(self, page: Sequence[Hit], words: Node, others: set[str]) -> tuple[Hit, ...]:
         """Return hits with the words that were found in them, else with a passage."""
         marked = [hit.id for hit in page if hit.id not in others]
-        found = {}
-        if marked:
-            tree = Bool(must=(words, ids_query(marked)))
-            asked = replace(bare_question(self.question), query=tree, snippets=True)
-            hits = self.engine.search(replace(asked, limit=len(marked))).hits
-            found = {hit.id: hit.snippet for hit in hits}
+        found = {hit.id: hit.snippet for hit in self._with_words(words, marked, snippets=True)}
         shown = _with_passages(
             self.engine, [hit for hit in page if hit.id not in found], self.passages
         )

@@ -17,7 +17,7 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.linked_search import LinkedSearch
 from nwx.engine.indices.vector_index import FoundPassage
-from nwx.engine.near_search import NearPassages, fused_scores
+from nwx.engine.near_search import NearPassages
 from nwx.model import SearchResult, Total
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
@@ -89,10 +89,11 @@ class _NearSearch:
         first = replace(plan, question=replace(asked, offset=0, limit=most))
         by_words = search.first_hits(self._view, first, found, self._links, self._folds)
         near, words = self._keyed(self.listed), self._keyed(by_words)
-        known, scores = near | words, fused_scores(list(words)[: near_search.NEAREST], near)
+        known = near | words
         order = columns.id_start
-        ranked = sorted(scores, key=lambda key: (-scores[key], order[known[key].num]))
-        ranked += [key for key in words if key not in scores]
+        ranked, scores = near_search.fused(
+            list(words), list(near), lambda key: order[known[key].num]
+        )
         shown = ranked[asked.offset : plan.wanted]
         page = [replace(known[key], score=scores.get(key, known[key].score)) for key in shown]
         has_words = np.zeros(columns.size, dtype=bool)
