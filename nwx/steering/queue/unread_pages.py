@@ -7,8 +7,8 @@ from collections.abc import Callable
 MOST_UNREAD = 25
 """Pages that are given and not analysed: priorities are as good as what is known of the web.
 
-On made webs 10 cost 1 % of the relevant pages within the budget, 25 4 %, 50 9 %, 100 21 % and 200
-64 % (`benchmarks/notes.md`).
+On made webs 10 cost 1 % of the relevant pages within the budget, 25 3 %, 50 6 % and 100 31 %
+(`benchmarks/notes.md`).
 """
 
 _PATIENCE_SECONDS = 60.0
