@@ -62,7 +62,7 @@ class PageReader:
         keys = {link.url: _key(link.url) for link in page.links}
         held = self._opened().statuses(sorted(set(keys.values())))
         found = {url for url, key in keys.items() if key in held}
-        dated = [link for link in page.links if link.changed and link.url in found]
+        dated = [link for link in page.links if link.changed and link.url in found][:_MOST_DATED]
         asked = [KeysAtTime((keys[link.url],), _NEWEST) for link in dated]
         newest = self._opened().captures_near(asked, 1) if asked else []
         return found - {
@@ -128,7 +128,7 @@ def _stored_payload(task: PageTask) -> StoredPayload | None:
 
 _BATCH_PAGES, _BATCH_CAPTURES = 1_000, 10_000
 _LAST_KEY = "\U0010ffff"
-_NEWEST = "99991231235959"
+_NEWEST, _MOST_DATED = "99991231235959", 1_000
 
 
 class PageBatch(NamedTuple):

@@ -261,14 +261,14 @@ class ScoreWriter:
         parts = {**link.parts, LEARNED: round(relevance - link.relevance, 6)}
         return link._replace(relevance=relevance, parts=parts)
 
-    def _changed(self) -> Iterator[UrlUpdate]:
+    def _changed(self, least_change: float) -> Iterator[UrlUpdate]:
         """Yield updates of waiting URLs whose priority differs by now, the oldest first."""
         least = self._specification.thresholds.follow
         for url, features in list(islice(self._waiting.items(), _CHANGED_URLS)):
             del self._waiting[url]
             self._waiting[url] = features  # the next turn takes others first
             priority = max(least, features.relevance + self._learner.change(features))
-            if abs(priority - self._priorities.get(url, priority)) >= _NOTABLE:
+            if abs(priority - self._priorities.get(url, priority)) >= least_change:
                 self._priorities[url] = priority
                 yield UrlUpdate(url, priority, crawl=self._specification.name)
 
@@ -281,8 +281,11 @@ class ScoreWriter:
         # What has half a character is no URL, and no queue takes very long ones.
         return link.url == _encodable(link.url) and bool(queue_url(link.url))
 
-    def flush(self) -> list[str]:
-        """Store all collected results; return the ids of the documents analysed by now."""
+    def flush(self, least_change: float = _NOTABLE) -> list[str]:
+        """Store all collected results; return the ids of the documents analysed by now.
+
+        Priorities of waiting URLs are sent where they changed by `least_change`.
+        """
         scores, updates, graphs = self._scores, self._updates, self._graphs
         self._scores, self._updates, self._graphs, self._links = [], [], [], 0
         if graphs and self._triples:
@@ -290,7 +293,7 @@ class ScoreWriter:
         if updates and (news := self._without_lower(updates)):
             self._retried(partial(self._send, news))
             self._report.sent += len(news)
-        if changed := list(self._changed()):
+        if changed := list(self._changed(least_change)):
             self._retried(partial(self._send, changed))
         if scores:
             self._retried(partial(self._index.put_scores, scores))

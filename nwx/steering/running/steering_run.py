@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.25
 _WAIT_SECONDS = 60.0
 _FEW_PAGES = 100
+_ANY_CHANGE = 1e-6
 
 
 class SteeringRun:
@@ -149,7 +150,8 @@ class SteeringRun:
 
     def finish(self, stopping: Callable[[], bool] = lambda: False) -> SteeringReport:
         """Store the results, wait until they are delivered, and return the figures."""
-        self.flush()
+        # At the end the queue has what was learned, however often results were stored.
+        self._taken.difference_update(self._writer.flush(_ANY_CHANGE))
         self._delivery.finish(stopping)
         return self.report()
 
