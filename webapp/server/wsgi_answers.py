@@ -113,7 +113,19 @@ class WsgiBridge:
         # Whether all is well is told though all threads are busy.
         self._health = AnswerThreads(1, "health")
         self._usual_seconds = self._slow_until = 0.0
-        self._common = _common_environ(place, prefix)
+        self._common = {
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.errors": sys.stderr,
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": True,
+            "wsgi.run_once": False,
+            "wsgi.input_terminated": True,
+            "SERVER_SOFTWARE": "nwx",
+            "SERVER_NAME": place[0],
+            "SERVER_PORT": str(place[1]),
+            "SCRIPT_NAME": prefix,
+        }
 
     def end(self) -> None:
         """End the threads."""
@@ -319,23 +331,6 @@ async def _read_body(environ: dict[str, Any], receive: Any) -> bool:
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         environ["CONTENT_LENGTH"] = str(size)
     return True
-
-
-def _common_environ(place: tuple[str, int], prefix: str) -> dict[str, Any]:
-    """Return what the WSGI environments of all requests have in common."""
-    return {
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-        "wsgi.input_terminated": True,
-        "SERVER_SOFTWARE": "nwx",
-        "SERVER_NAME": place[0],
-        "SERVER_PORT": str(place[1]),
-        "SCRIPT_NAME": prefix,
-    }
 
 
 def _encoded(headers: list[tuple[str, str]]) -> Headers:

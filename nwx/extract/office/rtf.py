@@ -84,7 +84,8 @@ class _Reader:
 
     def read(self) -> None:
         """Read to the end, or to where a limit is reached."""
-        position, tokens, latest = 0, 0, self._latest()
+        position = tokens = 0
+        latest = self._payload.deadline - self._payload.limits.seconds / 2
         try:
             while match := _TOKEN.match(self._data, position):
                 position = match.end()
@@ -100,9 +101,6 @@ class _Reader:
                 setattr(metadata, field, self._kept.get(name, ""))
         if self._groups or self._too_deep:
             self._text.problems.append("office: the RTF ends within a group, it is cut off")
-
-    def _latest(self) -> float:
-        return self._payload.deadline - self._payload.limits.seconds / 2
 
     def _take(self, match: re.Match[bytes]) -> int:
         """Take a token; return the number of binary bytes that follow it."""
