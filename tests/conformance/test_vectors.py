@@ -104,6 +104,7 @@ def test_filters_and_dates_leave_the_nearest_of_the_rest(
         host = [one for one in PAGES if one.capture.host == "site3.example"]
         found = search(built, "automobile", host="site3.example", limit=50)
         assert urls(found) == [one.capture.url for one in expected("automobile", host)]
+        assert found.documents.value == found.total.value == len(host)
         late = [one for one in PAGES if one.capture.timestamp[:4] == "2014" or one is PAGES[5]]
         found = search(built, "ship", from_="2014", limit=50, facets=["host"])
         assert urls(found) == [one.capture.url for one in expected("ship", late)]
