@@ -16,7 +16,7 @@ MARKED_FROM = 0.05
 PIECE = 1 << 16
 """So many captures are looked at together, so that what is copied stays in a core's cache."""
 
-MANY = 300_000
+MANY_GROUPS = 300_000
 """From so many captures on, counts are computed in parallel."""
 
 _EXACT_FLOAT = 1 << 53
@@ -29,7 +29,7 @@ def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Feat
     documents, urls = together(
         lambda: _taken(selected, "digest", columns.documents),
         lambda: _taken(selected, "url", columns.urls),
-        in_parallel=captures >= MANY,
+        in_parallel=captures >= MANY_GROUPS,
     )
     varied = _varied_of(columns, selected)
     added = 0

@@ -18,7 +18,7 @@ from nwx.bulk.arrays import Array
 from nwx.engine.document_index import current_work, together
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.counts import MANY, MARKED_FROM, PIECE, count_features, sums, varied_bytes
+from nwx.facets.counts import MANY_GROUPS, MARKED_FROM, PIECE, count_features, sums, varied_bytes
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 
@@ -171,7 +171,7 @@ def _many_groups(
     documents, (urls, (counts, added)) = together(
         lambda: _pairs(groups, "digest", columns.documents, scratch),
         lambda: (_pairs(groups, "url", columns.urls, scratch).counts(), _counts_and_bytes(groups)),
-        in_parallel=len(groups) >= MANY,
+        in_parallel=len(groups) >= MANY_GROUPS,
     )
     features = {
         "captures": counts,

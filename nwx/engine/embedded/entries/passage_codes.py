@@ -9,8 +9,8 @@ from nwx.engine.indices.vector_index import Vectors, cosines
 
 Codes = npt.NDArray[np.uint8]
 Signs = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float32]
+PassageNumbers = npt.NDArray[np.int64]
+Cosines = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.uint16]
 
 _WHOLE = 128
@@ -58,7 +58,9 @@ def signs_of(codes: Codes, dimensions: int) -> Signs:
     return np.ascontiguousarray(whole.view(np.uint64).T)
 
 
-def nearest_codes(vector: Vectors, codes: Codes, signs: Signs, most: int) -> tuple[Numbers, Scores]:
+def nearest_codes(
+    vector: Vectors, codes: Codes, signs: Signs, most: int
+) -> tuple[PassageNumbers, Cosines]:
     """Return the numbers and cosines of the codes nearest to a vector, the nearest first.
 
     Those with the most signs in common are compared.
@@ -72,7 +74,7 @@ def nearest_codes(vector: Vectors, codes: Codes, signs: Signs, most: int) -> tup
     return numbers[first], scores[first]
 
 
-def _candidates(vector: Vectors, signs: Signs, wanted: int) -> Numbers:
+def _candidates(vector: Vectors, signs: Signs, wanted: int) -> PassageNumbers:
     """Return about the numbers whose signs differ the least, in order.
 
     First only the larger numbers of the vector count: small ones change little, whatever their
@@ -97,7 +99,7 @@ def _differing(signs: Signs, own: Signs, masks: Sequence[Signs]) -> Counts:
     return differing
 
 
-def _least(counts: Counts, most: int) -> Numbers:
+def _least(counts: Counts, most: int) -> PassageNumbers:
     """Return about the numbers of the least counts; of equal ones the first."""
     if len(counts) <= most:
         return np.arange(len(counts))

@@ -18,8 +18,8 @@ from nwx.engine.embedded.entries.own_database import (
     note_count,
 )
 from nwx.engine.embedded.entries.passage_codes import (
-    Numbers,
-    Scores,
+    Cosines,
+    PassageNumbers,
     Signs,
     code_bytes,
     codes_of,
@@ -210,7 +210,7 @@ class _Passages:
         spans = unpacked_spans(self._spans_of(place))
         return DocumentPassages(self._id(place), spans, vectors)
 
-    def found(self, numbers: Numbers, scores: Scores) -> list[FoundPassage]:
+    def found(self, numbers: PassageNumbers, scores: Cosines) -> list[FoundPassage]:
         """Return the first passage of each document among some in order."""
         places = np.searchsorted(self.starts, numbers, side="right") - 1
         first = np.sort(np.unique(places, return_index=True)[1])
