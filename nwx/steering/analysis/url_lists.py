@@ -58,6 +58,22 @@ def _leads_on(attributes: dict[str, str]) -> bool:
     return "href" in attributes and attributes.get("rel", "alternate") == "alternate"
 
 
+def _field_of(path: list[str]) -> str:
+    """Return the field of an entry that an element has, "" if none."""
+    name = path[-1] if path else ""
+    if name in _URLS and not _ENTRIES.intersection(path[-2:-1]):
+        return ""  # the URL of an image, for instance
+    return (
+        "url"
+        if name in _URLS
+        else "title"
+        if name in _TITLES
+        else "date"
+        if name in _FIELDS
+        else ""
+    )
+
+
 def _entries(data: bytes) -> list[tuple[str, str, str]]:
     """Return URL, title and date of each entry of XML."""
     entries: list[tuple[str, str, str]] = []
@@ -76,11 +92,7 @@ def _entries(data: bytes) -> list[tuple[str, str, str]]:
             fields.setdefault("url", attributes["href"])
 
     def text(content: str) -> None:
-        name = path[-1] if path else ""
-        if name in _URLS and not _ENTRIES.intersection(path[-2:-1]):
-            return  # of an image, for instance
-        if fields is not None and name in _FIELDS:
-            key = "url" if name in _URLS else "title" if name in _TITLES else "date"
+        if fields is not None and (key := _field_of(path)):
             fields[key] = (fields.get(key, "") + content)[:_LONGEST_FIELD]
 
     def end(tag: str) -> None:
