@@ -167,8 +167,13 @@ class Numbers:
         self._file = file
 
     def begin(self, first: int) -> None:
-        """Make `first` the next number that is given."""
-        self._file.write_bytes(first.to_bytes(_WIDTH, "big"))
+        """Make `first` the next number that is given.
+
+        A reader that outlived its killed import may take numbers meanwhile.
+        """
+        new = self._file.with_suffix(".new")
+        new.write_bytes(first.to_bytes(_WIDTH, "big"))
+        new.rename(self._file)
 
     def take(self, count: int) -> int:
         """Reserve `count` consecutive numbers for this caller; return the first.

@@ -60,3 +60,14 @@ def test_without_a_writer_there_are_none(tmp_path: Path) -> None:
     numbers = Numbers(tmp_path / "numbers")
     with pytest.raises(EngineError, match="no process has the archive open"):
         numbers.take(1)
+
+
+def test_who_takes_numbers_while_a_writer_begins_gets_none_from_before(tmp_path: Path) -> None:
+    numbers = Numbers(tmp_path / "numbers")
+    numbers.begin(1_000)
+    command = [sys.executable, "-c", TAKE, str(tmp_path / "numbers")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        while other.poll() is None:
+            numbers.begin(1_000)
+        assert other.stdout is not None
+        assert min(map(int, other.stdout.read().split())) >= 1_000
