@@ -6,6 +6,7 @@ caused it, and why.
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable
 from ctypes import Array, c_longlong
 from multiprocessing import get_context
@@ -13,7 +14,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from nwx.bulk.child_processes import Death, death_of, last_line
@@ -25,6 +26,7 @@ from nwx.bulk.process_limits import (
     return_large_blocks,
     set_item_deadline,
 )
+from nwx.bulk.whole_files import temporary_prefix
 
 MOST_STEP_SECONDS = 600.0
 """So much processor time may reading take between two records: enough for one of 100 GB."""
@@ -113,7 +115,7 @@ class GuardedProcess:
     """A forked process that handles hostile items through native code.
 
     Calls `work` with its end of `connection`, `pulse` and the arguments. Ends when `work` returns,
-    or when `memory_bytes` are exceeded.
+    or when `memory_bytes` are exceeded. Its temporary files are removed at the `end`.
     """
 
     def __init__(
@@ -128,16 +130,18 @@ class GuardedProcess:
         self.connection: Connection[Any, Any]
         self.connection, theirs = context.Pipe()
         self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
-        started = (_SharedFile(self._output.fileno()), memory_bytes, work, theirs, self.pulse)
+        self._folder = TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
+        bounds = (_SharedFile(self._output.fileno()), self._folder.name, memory_bytes)
         self._process: BaseProcess = context.Process(
-            target=_run_guarded, args=(*started, *arguments), daemon=not has_children
+            target=_run_guarded,
+            args=(*bounds, work, theirs, self.pulse, *arguments),
+            daemon=not has_children,
         )
         try:
             with theirs:
                 self._process.start()
         except (OSError, EOFError):
-            self.connection.close()
-            self._output.close()
+            self._close()
             raise
 
     @property
@@ -163,8 +167,12 @@ class GuardedProcess:
         self._process.kill()
         self._process.join()
         self._process.close()
+        self._close()
+
+    def _close(self) -> None:
         self.connection.close()
         self._output.close()
+        self._folder.cleanup()
 
 
 class _SharedFile:
@@ -182,8 +190,13 @@ def _inherited_file(handle: Any) -> _SharedFile:
 
 
 def _run_guarded(
-    output: _SharedFile, memory_bytes: int, work: Callable[..., None], *arguments: object
+    output: _SharedFile,
+    folder: str,
+    memory_bytes: int,
+    work: Callable[..., None],
+    *arguments: object,
 ) -> None:
+    tempfile.tempdir = folder
     leave_signals_to_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     collect_rarely()

@@ -4,7 +4,6 @@ Other packages register an `Enricher` as an entry point of `nwx.enrichers`. Ours
 the metadata of packages takes long to read.
 """
 
-import atexit
 import base64
 import ipaddress
 import os
@@ -15,10 +14,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from nwx.bulk.whole_files import temporary_prefix
 from nwx.errors import UsageError
 from nwx.extract.charset import decode
 from nwx.extract.page_fields import PageMarkup, evident_date
@@ -159,8 +160,8 @@ class _ScannedFile:
     much as their scan."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="nwx-format-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = tempfile.mkdtemp(prefix=temporary_prefix())
+        Finalize(None, shutil.rmtree, (folder, True), exitpriority=0)  # forked processes too
         self._path, self._links = Path(folder, "payload"), set[str]()
         self._file = os.open(self._path, os.O_CREAT | os.O_RDWR)
 

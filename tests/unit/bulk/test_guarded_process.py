@@ -2,9 +2,11 @@
 
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +123,17 @@ def test_a_step_has_so_much_processor_time(steps: int, code: int) -> None:
     if code:
         assert death.cause(1) == "took too much processor time for one step"
     process.end()
+
+
+def leave_files(connection: Connection, pulse: Pulse) -> None:
+    """Make a temporary folder, tell where, and hang."""
+    connection.send(tempfile.mkdtemp())
+    time.sleep(3600)
+
+
+def test_temporary_files_of_a_process_that_is_killed_are_removed() -> None:
+    process = GuardedProcess(leave_files, memory_bytes=1 << 30)
+    folder = Path(process.connection.recv())
+    assert folder.is_dir()
+    process.end()
+    assert not folder.parent.exists()
