@@ -1,12 +1,13 @@
 """Scripts as playback rewrites them."""
 
 import io
+import sys
 from types import SimpleNamespace
 
 import pytest
 from pywb.rewrite.url_rewriter import UrlRewriter
 
-from webapp.replay.rewriter import MOST_BYTES, ScriptRewriter, is_module
+from webapp.replay.scripts import MOST_BYTES, ScriptRewriter, is_module
 
 AT = "2020js_/http://a.example/app/main.js"
 
@@ -77,3 +78,8 @@ def test_long_scripts_are_played_whole() -> None:
     lines = b"".join(b"f(%d)\n" % number for number in range(480_000))
     assert len(lines) > MOST_BYTES
     assert lines in rewritten(lines)
+
+
+def test_nothing_changes_the_parser_of_html() -> None:
+    """pywb's rewriter of HTML does, for the whole process: then other pages are never parsed."""
+    assert "pywb.rewrite.html_rewriter" not in sys.modules
