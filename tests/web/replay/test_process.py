@@ -174,7 +174,11 @@ def test_however_the_service_ends_playback_ends(
             process.kill()
     _wait_until_nobody_answers(replay)
     _wait_until_nobody_answers(search)
-    assert list(tmp_path.iterdir()) == []
+    # The folder of multiprocessing's socket outlives a process that is killed.
+    left = [
+        one for one in tmp_path.iterdir() if ending is signal.SIGTERM or one.name[:5] != "pymp-"
+    ]
+    assert left == []
 
 
 def _wait_until_nobody_answers(address: str) -> None:
