@@ -27,7 +27,8 @@ _LONG_GROUPS = (
     "test_no_trace",
     "nodes",
 )
-_LONG_FOLDERS = ("rendering", "packaging")
+_LONG_FOLDERS = ("rendering", "packaging", "zipnum")
+"""The last module holds its fixtures until all tests end; pywb, of zipnum, would take a processor."""
 _LONGEST_NAME = 60
 
 
