@@ -28,7 +28,7 @@ _LONG_GROUPS = (
     "nodes",
 )
 _LONG_FOLDERS = ("rendering", "packaging", "zipnum")
-"""The last module holds its fixtures until all tests end; pywb, of zipnum, would take a processor."""
+"""The last module holds its fixtures until all tests end; pywb (zipnum) takes a processor."""
 _LONGEST_NAME = 60
 
 
