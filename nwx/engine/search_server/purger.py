@@ -12,7 +12,7 @@ from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server, quoted
 from nwx.model import Dates, IndexName
 
-_PAUSE_SECONDS = 2.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 2.0
 _ALLOWED = "merge.policy.expunge_deletes_allowed"
 _LEFT = ("NODE_LEFT", "NODE_RESTARTING")
 """Why a copy has no node, where it had one."""
@@ -61,7 +61,7 @@ def _is_away(copy: dict[str, Any]) -> bool:
 
 
 def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
-    deadline = time.monotonic() + wait_seconds
+    deadline, pause = time.monotonic() + wait_seconds, _FIRST_PAUSE_SECONDS
     while True:
         some = ",".join(names)
         flush(server, some)
@@ -72,7 +72,8 @@ def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
         names = _with_deleted(server, some)
         if not names or time.monotonic() >= deadline:
             return names
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _with_deleted(server: Server, names: str) -> list[str]:
