@@ -1,5 +1,6 @@
 """The lines of values in TOML and JSON texts."""
 
+import gc
 import json
 
 from nwx.steering.specifications.file_values import MOST_SCANNED_CHARACTERS, value_lines
@@ -65,6 +66,7 @@ def test_values_of_json() -> None:
 
 
 def test_long_and_deep_texts_have_no_lines() -> None:
+    gc.collect()  # so that nothing of earlier tests is finalized where calls nest deepest
     assert value_lines("#" * (MOST_SCANNED_CHARACTERS + 1)) == {}
     assert value_lines("x = " + "[" * 900 + "]" * 900) == {}
     assert value_lines("") == {}
