@@ -164,7 +164,7 @@ def fork_server(*modules: str) -> ForkServerContext:
     The first call decides the modules.
     """
     context = get_context("forkserver")
-    context.set_forkserver_preload(list(modules))
+    context.set_forkserver_preload(["nwx.bulk.safe_path", *modules])
     # It must not load what lies in the working folder.
     changed = {"PYTHONPATH": _import_path(), "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in changed}

@@ -8,13 +8,14 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from ctypes import Array, c_longlong
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import DupFd
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import Any
 
 from nwx.bulk.child_processes import Death, death_of, last_line
@@ -26,7 +27,7 @@ from nwx.bulk.process_limits import (
     return_large_blocks,
     set_item_deadline,
 )
-from nwx.bulk.whole_files import temporary_prefix
+from nwx.bulk.resources import temporary_folder
 
 MOST_STEP_SECONDS = 600.0
 """So much processor time may reading take between two records: enough for one of 100 GB."""
@@ -130,8 +131,9 @@ class GuardedProcess:
         self.connection: Connection[Any, Any]
         self.connection, theirs = context.Pipe()
         self._output = TemporaryFile()  # noqa: SIM115 - closed by `end`
-        self._folder = TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
-        bounds = (_SharedFile(self._output.fileno()), self._folder.name, memory_bytes)
+        self._held = ExitStack()
+        folder = self._held.enter_context(temporary_folder())
+        bounds = (_SharedFile(self._output.fileno()), str(folder), memory_bytes)
         self._process: BaseProcess = context.Process(
             target=_run_guarded,
             args=(*bounds, work, theirs, self.pulse, *arguments),
@@ -172,7 +174,7 @@ class GuardedProcess:
     def _close(self) -> None:
         self.connection.close()
         self._output.close()
-        self._folder.cleanup()
+        self._held.close()
 
 
 class _SharedFile:

@@ -7,9 +7,8 @@ the metadata of packages takes long to read.
 import base64
 import ipaddress
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nwx.bulk.whole_files import temporary_prefix
+from nwx.bulk.resources import temporary_folder
 from nwx.errors import UsageError
 from nwx.extract.charset import decode
 from nwx.extract.page_fields import PageMarkup, evident_date
@@ -160,8 +159,9 @@ class _ScannedFile:
     much as their scan."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix=temporary_prefix())
-        Finalize(None, shutil.rmtree, (folder, True), exitpriority=0)  # forked processes too
+        held = ExitStack()
+        folder = held.enter_context(temporary_folder())
+        Finalize(None, held.close, exitpriority=0)  # forked processes too
         self._path, self._links = Path(folder, "payload"), set[str]()
         self._file = os.open(self._path, os.O_CREAT | os.O_RDWR)
 
