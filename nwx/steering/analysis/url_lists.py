@@ -12,9 +12,11 @@ from nwx.steering.analysis.page_view import LIMITS, PageLink, PageView
 from nwx.values import urls as kinds
 
 _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
-_TITLES, _URLS = frozenset({"title"}), frozenset({"loc", "link"})
+_URLS = frozenset({"loc", "link"})
 _DATES = frozenset({"lastmod", "pubDate", "date", "updated", "publication_date"})
-_FIELDS = _TITLES | _URLS | _DATES
+_FIELDS = dict.fromkeys(_URLS, "url") | dict.fromkeys(_DATES, "date") | {"title": "title"}
+"""The field of an entry that each element has."""
+
 _GZIP = b"\x1f\x8b"
 _DEEPEST = 100
 _LONGEST_FIELD = 2_000  # characters
@@ -63,15 +65,7 @@ def _field_of(path: list[str]) -> str:
     name = path[-1] if path else ""
     if name in _URLS and not _ENTRIES.intersection(path[-2:-1]):
         return ""  # the URL of an image, for instance
-    return (
-        "url"
-        if name in _URLS
-        else "title"
-        if name in _TITLES
-        else "date"
-        if name in _FIELDS
-        else ""
-    )
+    return _FIELDS.get(name, "")
 
 
 def _entries(data: bytes) -> list[tuple[str, str, str]]:
