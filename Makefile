@@ -90,14 +90,19 @@ format: dev
 	$(BIN)/ruff check --fix .
 
 # Of Debian: Chromium for the tests of pages, Redis and Node (for ioredis, a client of Redis) for those of answers
-# to crawlers. NWX_TEST_BROWSER and NWX_TEST_REDIS name others.
+# to crawlers. NWX_TEST_BROWSER and NWX_TEST_REDIS name others; other systems may have another Chromium, which takes
+# six times as long for a page.
 packages:
 	@set --; \
-	test -n "$$NWX_TEST_BROWSER" || command -v chromium chromium-browser google-chrome > /dev/null || set -- "$$@" chromium; \
+	browsers=chromium-headless-shell; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then may=1; \
+	else may=; browsers="$$browsers chromium chromium-browser google-chrome"; fi; \
+	found=$$NWX_TEST_BROWSER; for one in $$browsers; do ! command -v $$one > /dev/null || found=$$one; done; \
+	test -n "$$found" || set -- "$$@" chromium-headless-shell; \
 	test -n "$$NWX_TEST_REDIS" || command -v redis-server > /dev/null || set -- "$$@" redis-server; \
 	command -v npm > /dev/null || set -- "$$@" nodejs npm; \
 	test $$# = 0 && exit; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	if [ -n "$$may" ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" > /dev/null; \
 	else echo "the tests need $$*: apt install $$*, or set NWX_TEST_BROWSER and NWX_TEST_REDIS" >&2; exit 1; fi
 

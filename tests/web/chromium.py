@@ -5,7 +5,8 @@ import shutil
 
 from playwright.sync_api import Locator, Page, expect
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from nwx.quality.browser.pool import NAMES
+
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -23,7 +24,7 @@ def find_browser() -> str:
     found = named or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         raise RuntimeError(
-            "the page tests need a browser: install chromium (apt install chromium),"
+            "the page tests need a browser: apt install chromium-headless-shell,"
             " or set NWX_TEST_BROWSER to the path of a Chromium or Chrome"
         )
     return found
