@@ -4,7 +4,7 @@ Elasticsearch's tokenizer `standard` is Lucene's grammar of UAX #29
 (StandardTokenizerImpl.jflex) with the tables of Unicode 12.1. The pattern below follows that
 grammar rule by rule, so that both engines see the same tokens. tantivy's regular expressions
 run without an automaton and are slow, so texts are tokenized here, ASCII words by a fast path
-and others once per word, and tantivy gets blank-separated tokens to lower-case and fold.
+and others once per word, lower-cased and folded; tantivy gets the tokens apart by blanks.
 The possessives of English and the articles before an apostrophe, which the mapping lists, are left
 out as Lucene's filters do it: `children's` is `children`, `l'école` is `ecole`.
 """
@@ -54,11 +54,11 @@ _LOOSE_JOINER = re.compile(rb"(?<![A-Za-z0-9_])_+(?![A-Za-z0-9_])")
 
 
 def tokenized(text: str) -> str:
-    """Return the tokens of a text apart by blanks, before lower-casing and folding."""
+    """Return the tokens of a text apart by blanks, as they are stored in the index."""
     found = whole_tokens(text)
-    if "'" not in found:
-        return found
-    return " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
+    if "'" in found:
+        found = " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
+    return found.lower() if found.isascii() else _folder().analyze(found)[0]
 
 
 def whole_tokens(text: str) -> str:
@@ -67,15 +67,12 @@ def whole_tokens(text: str) -> str:
         found = _ascii_tokens(text.replace("\n", " "))
     else:
         found = _mixed_tokens(text.replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN).split())
-    longest = max(map(len, found.split(" ")))
-    if longest > MAX_TOKEN_UNITS // 2:
-        found = _with_cuts(found)
-    return found
+    return _with_cuts(found) if _has_long(found) else found
 
 
 def tokens(text: str) -> list[str]:
     """Return the tokens of a text as stored in the index."""
-    return text_analyzer().analyze(tokenized(text))
+    return tokenized(text).split()
 
 
 def query_tokens(text: str) -> tuple[str, ...]:
@@ -121,13 +118,8 @@ def _folder() -> TextAnalyzer:
 
 @cache
 def text_analyzer() -> TextAnalyzer:
-    """Return what tantivy makes of tokens apart by blanks: the terms of the index."""
-    return (
-        TextAnalyzerBuilder(Tokenizer.whitespace())
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .build()
-    )
+    """Return what takes `tokenized` texts apart for tantivy."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def _ascii_tokens(text: str) -> str:
@@ -171,6 +163,17 @@ def _exact_tokens(text: str) -> str:
     text = text.replace(_NARROW_BLANK_TOKEN, _NARROW_BLANK).replace("İ", "I")
     found = " ".join(_tokenizer().analyze(text)).translate(_APOSTROPHES)
     return found.replace(_NARROW_BLANK, _NARROW_BLANK_TOKEN)
+
+
+def _has_long(found: str) -> bool:
+    """Return whether there is a token that may have to be cut, from blank to blank."""
+    longest = MAX_TOKEN_UNITS // 2
+    start = 0
+    while len(found) - start > longest:
+        start = found.rfind(" ", start, start + longest + 1) + 1
+        if not start:
+            return True
+    return False
 
 
 def _with_cuts(found: str) -> str:

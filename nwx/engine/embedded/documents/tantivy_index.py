@@ -218,15 +218,14 @@ class Packer:
         document.add_unsigned(NUM, num)
         document.add_unsigned(SLOT, num // BITS)
         document.add_unsigned(BIT, 1 << num % BITS)
-        words: set[str] = set()
         for name, kind in field_kinds().items():
             value = entry.get(name)
             if value is None:
                 continue
             if kind == "text":
-                found = _add_text(document, name, value)
+                words = _add_text(document, name, value)
                 if name in DEFAULT_FIELDS:
-                    words.update(found)
+                    document.add_text(WORDS, words)
             elif kind == "keyword":
                 if not self._add_keywords(document, name, value):
                     continue
@@ -236,7 +235,6 @@ class Packer:
         for name, kind in mappings.enriched_fields(searched=True).items():
             if (value := entry.get(name)) is not None:
                 self._add_enriched(document, name, kind, value)
-        document.add_text(WORDS, " ".join(words))
         self._store(document, entry)
         return document
 
@@ -282,12 +280,12 @@ class Packer:
             document.add_bytes(_LINKS, self._squeeze(msgspec.json.encode(links)))
 
 
-def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> list[str]:
-    """Add a text, or several with room between them; return the words of it."""
+def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> str:
+    """Add a text, or several with room between them; return its words apart by blanks."""
     if isinstance(value, str):
         found = tokenized(value)
         document.add_text(name, found)
-        return found.split()
+        return found
     words: list[str] = []
     placed, position = [], 0
     for text in value:
@@ -296,7 +294,7 @@ def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> 
         position += len(found_here) + VALUES_APART
         words += found_here
     document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", placed))
-    return words
+    return " ".join(words)
 
 
 @tantivy_errors()

@@ -5,7 +5,11 @@ from nwx.model import Batch, Capture, Dates, Document, Extract, SourceFile
 
 
 def page(
-    number: int, content: str = "", timestamp: str = "20100101000000", **extract: str
+    number: int,
+    content: str = "",
+    timestamp: str = "20100101000000",
+    headings: tuple[str, ...] = (),
+    **extract: str,
 ) -> Document:
     """Return the document numbered so, of a URL and a digest of its own."""
     url, digest = f"http://example.org/{number}", f"sha1:{number:032d}"
@@ -28,7 +32,9 @@ def page(
         content_type_norm="html",
         content_length=len(content),
     )
-    return Document(capture, Extract(content=content or f"page {number}", **extract))
+    return Document(
+        capture, Extract(content=content or f"page {number}", headings=headings, **extract)
+    )
 
 
 def batch(*documents: Document, done_to: int = 0) -> Batch:

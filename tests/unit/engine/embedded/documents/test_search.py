@@ -250,3 +250,11 @@ def test_a_reader_finds_words_as_documents_come_change_and_go(
                     gone = pages[0].capture.document_id
                     assert writer.delete(IndexName.DOCUMENTS, [gone]) == 1
                 writer.refresh()
+
+
+@pytest.mark.parametrize("sort", [Sort.RELEVANCE, Sort.NEWEST])
+def test_a_capital_that_folding_makes_is_found_in_headings(tmp_path: Path, sort: Sort) -> None:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.write(batch(page(1, headings=("\u0280ing",)), page(2)))
+        engine.refresh()
+        assert numbers(engine, Question(Term("", "\u0280ing"), sort=sort)) == [1]
