@@ -19,7 +19,17 @@ from nwx.data_classes import dataclass
 from nwx.errors import BlobError
 from nwx.keys import document_id, document_key, id_of_capture, precedence
 from nwx.mappings import OTHER_FIELDS, FieldValue
-from nwx.model import Capture, Dates, Document, Extract, Hit, Link, SourceFile
+from nwx.model import (
+    Capture,
+    Dates,
+    Document,
+    Extract,
+    FoundByLinks,
+    Hit,
+    Link,
+    ScoreParts,
+    SourceFile,
+)
 from nwx.values.records import from_mapping
 from nwx.values.urls import url_parts
 
@@ -131,6 +141,8 @@ def hit_from_entry(
     score: float,
     snippet: tuple[tuple[str, bool], ...],
     versions: int,
+    score_parts: ScoreParts | None = None,
+    found_by_links: FoundByLinks | None = None,
 ) -> Hit:
     """Return the hit of a document's entry; its own date and collection are among the given."""
     return from_mapping(
@@ -141,6 +153,8 @@ def hit_from_entry(
         score=score,
         snippet=snippet,
         versions=versions,
+        score_parts=score_parts,
+        found_by_links=found_by_links,
     )
 
 

@@ -8,14 +8,13 @@ from itertools import count
 
 import numpy as np
 from cachetools import LRUCache
-from tantivy import Occur, Query
 
 from nwx.bulk.progress import batches
 from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.compile import all_of
 from nwx.engine.embedded.documents.order import OrderedHits, by_date
+from nwx.engine.embedded.documents.scored import are_among
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.inlinks.anchor_scores import (
@@ -218,8 +217,8 @@ class LinkedSearch:
         """Return the documents of a result that anchors found and that are not listed."""
         if found is None:
             return listed[:0]
-        new = self._found_nums[~_among(self._found_nums, np.sort(listed))]
-        return new[_among(new, nums)]
+        new = self._found_nums[~are_among(self._found_nums, np.sort(listed))]
+        return new[are_among(new, nums)]
 
     def by_inlinks(
         self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
@@ -249,24 +248,18 @@ class LinkedSearch:
 
     def score_parts(
         self,
-        view: ArchiveView,
-        query: Query | None,
         found: FoundTargets | None,
         nums: Sequence[int],
-        by_words: Ints,
+        texts_of: Callable[[Ints], Mapping[int, float]],
     ) -> Mapping[int, "HitLinks"]:
-        """Return the components of the scores of hits; `query` scores documents by their words.
-
-        A `query` of None scores none. `by_words` are the documents that match by their own words,
-        in order.
-        """
+        """Return the components of the scores of hits; `texts_of` is as in `ranked`."""
         if self._ranking.table is None:
             return {}
         targets = self._documents.targets[np.array(nums, dtype=np.int64)]
         anchors = self._anchor_scores(found, np.array(nums, dtype=np.int64))
         texts = self._texts
         unknown = np.array([num for num in nums if num not in texts], dtype=np.int64)
-        texts = texts | self._weighted(own_scores(view, query, by_words, unknown))
+        texts = texts | self._weighted(texts_of(unknown))
         domains, factors = self._ranking.domains(targets), self._ranking.factors(targets)
         columns = (one.tolist() for one in (targets, anchors, factors, domains))
         return {
@@ -308,46 +301,17 @@ def rank_weights(view: ArchiveView, question: Question, nums: Sequence[int] | In
 class HitLinks:
     """What links have to do with a hit."""
 
-    score_parts: ScoreParts
-    found_by: FoundByLinks | None
+    score_parts: ScoreParts | None = None
+    found_by: FoundByLinks | None = None
+
+
+NO_LINKS = HitLinks()
 
 
 def joined(nums: Ints, further: Ints) -> Ints:
     """Return numbers in order with further ones, in order too."""
-    new = further[~_among(further, nums)]
+    new = further[~are_among(further, nums)]
     return np.insert(nums, np.searchsorted(nums, new), new) if len(new) else nums
-
-
-def _among(nums: Ints, others: Ints) -> Bools:
-    """Return for each number whether it is among others, which are sorted."""
-    if not len(others):
-        return np.zeros(len(nums), dtype=bool)
-    places = np.minimum(np.searchsorted(others, nums), len(others) - 1)
-    found: Bools = others[places] == nums
-    return found
-
-
-def own_scores(
-    view: ArchiveView, query: Query | None, by_words: Ints, asked: Ints
-) -> dict[int, float]:
-    """Return the scores of those of some documents that match by their own words."""
-    nums = asked[_among(asked, by_words)].tolist()
-    if not nums or query is None:
-        return {}
-    hits = view.searcher.search(query_among(query, nums), len(nums), count=False).hits
-    found = tantivy_index.nums_of(view.searcher, [address for _, address in hits])
-    return {num: score for num, (score, _) in zip(found, hits, strict=True)}
-
-
-def query_among(query: Query, nums: Sequence[int]) -> Query:
-    """Return the query of those of some documents that another one finds."""
-    return all_of([query, Query.const_score_query(tantivy_index.nums_query(nums), 0.0)])
-
-
-def scored_among(query: Query, nums: Sequence[int]) -> Query:
-    """Return the query of some documents, scored where another one finds them."""
-    inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
-    return Query.boolean_query([(Occur.Must, inside), (Occur.Should, query)])
 
 
 def _in_order(columns: DocumentColumns, nums: Ints, scores: Scores) -> Ints:

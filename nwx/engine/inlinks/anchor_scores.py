@@ -285,7 +285,9 @@ class LinkRanking:
         if parts is None or self._words is None:
             return None
         targets = self._words.targets(parts.words)[:LINKED_TARGETS].astype(np.int64)
-        scores = self._words.scores(parts.words, targets) * self._weights.anchor_weight
+        scores = np.zeros(0)
+        if len(targets):
+            scores = self._words.scores(parts.words, targets) * self._weights.anchor_weight
         return FoundTargets(targets, scores, parts.words, parts.rest)
 
     def leaf_targets(self, leaf: Leaf) -> TargetSet:

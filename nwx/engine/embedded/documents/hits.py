@@ -1,6 +1,6 @@
 """The hits of a page: documents read by their numbers, with snippets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from nwx.engine.document_index import current_work
@@ -11,6 +11,7 @@ from nwx.engine.embedded.documents.order import OrderedHits
 from nwx.engine.embedded.documents.plan import SearchPlan
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.linked_search import NO_LINKS, HitLinks
 from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.indices.vector_index import FoundPassage
 from nwx.engine.near_search import passage_snippet
@@ -25,8 +26,13 @@ def read_hits(
     nums: Ints,
     folds: Folds | None,
     passages: Mapping[int, FoundPassage] = MappingProxyType({}),
-) -> Iterator[tuple[int, Hit]]:
-    """Yield the hits of a page; those found by passages show these."""
+    parts: Mapping[int, HitLinks] = MappingProxyType({}),
+) -> tuple[Hit, ...]:
+    """Return the hits of a page; those found by passages show these.
+
+    `parts` tell what links have to do with them.
+    """
+    hits = []
     unplaced = [one.num for one in page if one.address is None]
     addresses = tantivy_index.addresses(view.searcher, unplaced)
     versions = {} if folds is None else folds.versions([one.num for one in page], nums)
@@ -44,7 +50,9 @@ def read_hits(
             text = tantivy_index.content_of(document) or head.get("description", "")
             near = passages.get(one.num)
             snippet = passage_snippet(text, near) if near else highlighter.snippet(text)
-        yield one.num, hit_of(view.columns, one, head, versions.get(one.num, 1), snippet)
+        count, links = versions.get(one.num, 1), parts.get(one.num, NO_LINKS)
+        hits.append(hit_of(view.columns, one, head, count, snippet, links))
+    return tuple(hits)
 
 
 def hit_of(
@@ -53,7 +61,9 @@ def hit_of(
     head: IndexEntry,
     versions: int = 1,
     snippet: tuple[Piece, ...] = (),
+    links: HitLinks = NO_LINKS,
 ) -> Hit:
     """Return the hit of a document that is listed, from its head and columns."""
     dates, collections = columns.dates(listed.num)
-    return hit_from_entry(head, dates, collections, listed.score, snippet, versions)
+    shown = listed.score, snippet, versions, links.score_parts, links.found_by
+    return hit_from_entry(head, dates, collections, *shown)

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from nwx.engine import near_search
-from nwx.engine.embedded.documents import search
 from nwx.engine.embedded.documents.counts import read_facets
+from nwx.engine.embedded.documents.found import FoundDocuments, documents_found
 from nwx.engine.embedded.documents.hits import read_hits
 from nwx.engine.embedded.documents.order import OrderedHits
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search
+from nwx.engine.embedded.documents.search import first_hits
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.linked_search import LinkedSearch
@@ -57,7 +58,7 @@ class _NearSearch:
         self._groups = None if self._folds is None else self._folds.groups
         self._plan = plan_search(replace(question, query=All(), by=SearchBy.WORDS))
         within = np.unique(nums[nums >= 0])
-        self._found = search.documents_found(view, self._plan, links, scores=False, within=within)
+        self._found = documents_found(view, self._plan, links, scores=False, within=within)
 
     @cached_property
     def listed(self) -> list[OrderedHits]:
@@ -84,10 +85,10 @@ class _NearSearch:
         """Return a page of the nearest hits and the first by words, then of the others by words."""
         asked, columns = self._question, self._view.columns
         plan = plan_search(replace(asked, by=SearchBy.WORDS))
-        found = search.documents_found(self._view, plan, self._links)
+        found = documents_found(self._view, plan, self._links)
         most = max(near_search.NEAREST, plan.wanted)
         first = replace(plan, question=replace(asked, offset=0, limit=most))
-        by_words = search.first_hits(self._view, first, found, self._links, self._folds)
+        by_words = first_hits(self._view, first, found, self._links, self._folds)
         near, words = self._keyed(self.listed), self._keyed(by_words)
         known = near | words
         order = columns.id_start
@@ -113,18 +114,17 @@ class _NearSearch:
     def _result(
         self,
         plan: SearchPlan,
-        found: search.FoundDocuments,
+        found: FoundDocuments,
         page: Sequence[OrderedHits],
         passages: Mapping[int, FoundPassage],
         nums: Ints,
         total: int,
     ) -> SearchResult:
         columns, asked = self._view.columns, self._question
-        hits = read_hits(self._view, plan, page, nums, self._folds, passages)
         return SearchResult(
             total=Total(total),
             documents=Total(len(nums)),
-            hits=tuple(hit for _, hit in hits),
+            hits=read_hits(self._view, plan, page, nums, self._folds, passages),
             facets=read_facets(columns, found.numbers, plan.facets, asked.facet_size),
             took_ms=0.0,
         )

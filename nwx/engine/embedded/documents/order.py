@@ -229,19 +229,25 @@ class _Candidates:
         if self._allowed is not None:
             chosen = chosen[nums < len(self._allowed)]
             chosen = chosen[self._allowed[nums[chosen]]]
-        order = _order(self._view.columns, nums, scores, chosen).tolist()
         # What several steps found comes first with its best score, and is one hit.
-        listed = (OrderedHits(int(nums[n]), float(scores[n]), addresses[n]) for n in order)
-        return firsts(listed, self._groups, self._wanted)
+        hits = scores, nums, addresses
+        return best_chosen(self._view.columns, hits, chosen, self._groups, self._wanted)
 
 
-def _order(
-    columns: DocumentColumns, nums: Ints, scores: npt.NDArray[np.float64], chosen: Ints
-) -> Ints:
-    """Return the chosen places in order: best first, equal ones newest first, then by id."""
+def best_chosen(
+    columns: DocumentColumns,
+    hits: tuple[npt.NDArray[np.float64], Ints, Sequence[DocAddress]],
+    chosen: Ints,
+    groups: Ints | None,
+    wanted: int,
+) -> list[OrderedHits]:
+    """Return the first of the chosen hits: best first, equal ones newest first, then by id."""
+    scores, nums, addresses = hits
     of_chosen = nums[chosen]
     keys = (columns.id_start[of_chosen], -columns.newest[of_chosen], -scores[chosen])
-    return chosen[np.lexsort(keys)]
+    order = chosen[np.lexsort(keys)].tolist()
+    listed = (OrderedHits(int(nums[n]), float(scores[n]), addresses[n]) for n in order)
+    return firsts(listed, groups, wanted)
 
 
 def firsts(ordered: Iterable[OrderedHits], groups: Ints | None, wanted: int) -> list[OrderedHits]:

@@ -10,7 +10,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.documents import order, view
+from nwx.engine.embedded.documents import found, order, view
 from nwx.engine.embedded.documents.plan import without_joined
 from nwx.engine.snippets import Highlighter
 from nwx.keys import document_key
@@ -20,6 +20,11 @@ from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Ter
 from tests.unit.engine.embedded.making import batch, page
 
 COUNT = 300
+
+
+@pytest.fixture(autouse=True, params=[found.MOST_SCORED, 0])
+def most_scored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found, "MOST_SCORED", request.param)
 
 
 def words_of(number: int) -> set[str]:
@@ -106,10 +111,10 @@ def test_equal_scores_are_in_one_order_on_all_pages(
 
 @pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST])
 def test_dates_order_as_all_of_them_say(archive: EmbeddedEngine, sort: Sort) -> None:
-    found = numbers(archive, Question(Term("", "by3"), sort=sort, limit=COUNT))
-    assert len(found) == COUNT // 3
-    oldest = [min(years_of(number)) for number in found]
-    newest = [max(years_of(number)) for number in found]
+    listed = numbers(archive, Question(Term("", "by3"), sort=sort, limit=COUNT))
+    assert len(listed) == COUNT // 3
+    oldest = [min(years_of(number)) for number in listed]
+    newest = [max(years_of(number)) for number in listed]
     assert (
         oldest == sorted(oldest) if sort is Sort.OLDEST else newest == sorted(newest, reverse=True)
     )
@@ -159,8 +164,8 @@ SPAN = DateRange("20100101000000", "20101231235959")
     ],
 )
 def test_spans_that_hold_for_all_are_taken_out(node: Node, rest: Node, count: int) -> None:
-    found, conditions = without_joined(node)
-    assert found == rest
+    left, conditions = without_joined(node)
+    assert left == rest
     assert len(conditions) == count
 
 
@@ -237,8 +242,8 @@ def test_a_reader_finds_words_as_documents_come_change_and_go(
                 for word in chance.sample(["red", "green", "blue"], 2):
                     asked = Question(Term("", word), collapse=Collapse.NONE, facets=("year",))
                     with EmbeddedEngine(place, read_only=True) as fresh:
-                        found, wanted = reader.search(asked), fresh.search(asked)
-                    assert (found.total, found.facets) == (wanted.total, wanted.facets)
+                        read, wanted = reader.search(asked), fresh.search(asked)
+                    assert (read.total, read.facets) == (wanted.total, wanted.facets)
                 written = {chance.randrange(80) for _ in range(4)}
                 pages = [
                     page(number, chance.choice(["red", "green red", "blue"]),

@@ -1,0 +1,203 @@
+"""The documents that a plan finds, from tantivy, the columns and the links."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from tantivy import Occur, Query
+
+from nwx.data_classes import dataclass
+from nwx.engine.document_index import current_work
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
+from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
+from nwx.engine.embedded.documents.counts import NarrowedNumbers, narrow_facets
+from nwx.engine.embedded.documents.plan import SearchPlan, without_joined
+from nwx.engine.embedded.documents.scored import (
+    MOST_SCORED,
+    ScoredDocuments,
+    are_among,
+    most_found,
+    query_among,
+    read_scores,
+)
+from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.documents.word_sets import Terms, are_near, near_candidates
+from nwx.engine.embedded.linked_search import LinkedSearch, joined
+from nwx.engine.inlinks.anchor_scores import FoundTargets
+from nwx.query.question import range_condition
+from nwx.query.tree import All, Bool, DateRange, Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments:
+    """Documents that a plan finds: a query that covers them, and their numbers.
+
+    `bonus` finds those of a higher score. `allowed` restricts the query if it finds more; it
+    includes `filters`. `anchors` found some of the documents, whatever their words; `by_words`
+    contains the others and more. Where these are few, `scored` has all their scores.
+    """
+
+    known: Known
+    query: Query
+    bonus: Query | None
+    filters: Sequence[Query]
+    numbers: NarrowedNumbers
+    allowed: Bools | None
+    anchors: FoundTargets | None
+    by_words: Ints
+    scored: ScoredDocuments | None
+
+    @property
+    def nums(self) -> Ints:
+        """The numbers of the documents that are found."""
+        return self.numbers.nums
+
+
+def documents_found(
+    view: ArchiveView,
+    plan: SearchPlan,
+    links: LinkedSearch,
+    *,
+    scores: bool = True,
+    within: Ints | None = None,
+) -> FoundDocuments:
+    """Return the documents of a plan, or those among some, from tantivy and the columns."""
+    known = replace(_known(view, links), weights=plan.question.ranking.fields)
+    filters = [values_query(name, values) for name, values in plan.filters.items()]
+    is_scored = scores and plan.is_scored
+    most = most_found(plan.text, view.searcher) if is_scored else MOST_SCORED + 1
+    ranked, bonus = _ranked(plan, known) if is_scored and most else (Query.empty_query(), None)
+    scored = read_scores(view.searcher, ranked, most) if most <= MOST_SCORED else None
+    if scored is not None:
+        matching = view.known(scored.nums)
+    elif within is not None:
+        matching = within
+    else:
+        exact = compile_node(plan.text, replace(known, scored=False))
+        matching = view.matching(plan.text, exact)
+        ranked = ranked if is_scored else exact
+    by_words = _filtered(view.columns, matching, plan)
+    anchors = links.found(plan.tree)
+    nums = by_words
+    if anchors is not None:
+        nums = joined(nums, _linked_nums(view, plan, links, anchors))
+    dated = None if plan.dates is None else view.columns.seen_in(plan.dates)
+    allowed = None
+    for one in plan.joined:
+        meet = _meet(view, links, one.leaf)
+        allowed = _both(allowed, meet if one.wanted else ~meet)
+    if allowed is not None:
+        nums = nums[allowed[nums]]
+    numbers = narrow_facets(view.columns, nums, plan, dated)
+    there = None
+    if view.searcher.num_docs != view.columns.entries:
+        there = view.columns.is_document
+    allowed = _both(_both(allowed, dated), there)
+    query = all_of([ranked, *filters])
+    if is_scored and scored is None and len(nums) <= MOST_SCORED:
+        some = query if allowed is None else query_among(query, nums.tolist())
+        scored = read_scores(view.searcher, some, len(nums))
+    parts = filters, numbers, allowed, anchors, by_words, scored
+    return FoundDocuments(known, query, bonus, *parts)
+
+
+def _ranked(plan: SearchPlan, known: Known) -> tuple[Query, Query | None]:
+    """Return the query that scores documents, and that of documents with a higher score."""
+    query = compile_node(plan.text, known)
+    if not plan.bonus:
+        return query, None
+    bonus = compile_node(Bool(should=plan.bonus), known)
+    return Query.boolean_query([(Occur.Must, query), (Occur.Should, bonus)]), bonus
+
+
+def _both(one: Bools | None, other: Bools | None) -> Bools | None:
+    """Return what two conditions allow; None allows everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _filtered(columns: DocumentColumns, nums: Ints, plan: SearchPlan) -> Ints:
+    """Return the documents that meet the filters, except filters that facets leave out."""
+    for name, values in plan.filters.items():
+        if name not in plan.apart:
+            nums = nums[columns.has_value(name, values, nums)]
+    return nums
+
+
+def _linked_nums(
+    view: ArchiveView, plan: SearchPlan, links: LinkedSearch, anchors: FoundTargets
+) -> Ints:
+    """Return the documents found by anchors that meet the rest of a query.
+
+    Conditions on dates and links of the whole query are checked later.
+    """
+    nums = links.nums(anchors)
+    nums = _filtered(view.columns, nums[view.columns.is_document[nums]], plan)
+    rest, _ = without_joined(anchors.rest)
+    if isinstance(rest, All) or not len(nums):
+        return nums
+    query = compile_node(rest, replace(_known(view, links), scored=False))
+    return view.nums(query_among(query, nums.tolist()))
+
+
+def _known(view: ArchiveView, links: LinkedSearch) -> Known:
+    return Known(
+        joined=lambda leaf: _fitting(_meet(view, links, leaf) & view.columns.is_document),
+        near=partial(_near, view),
+        own_shown=partial(_own_shown, view),
+        terms=Terms(view.searcher),
+    )
+
+
+def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Bools:
+    """Return for each number whether its document meets a leaf on dates or links."""
+    current_work().check()
+    if isinstance(leaf, DateRange):
+        return view.columns.seen_in(range_condition(leaf))
+    return links.meet(leaf)
+
+
+def _fitting(fits: Bools) -> Query:
+    """Return the query of the documents that fit, built from the smaller side."""
+    nums = np.flatnonzero(fits)
+    if 2 * len(nums) <= len(fits):
+        found = tantivy_index.nums_query(nums.tolist())
+    else:
+        others = tantivy_index.nums_query(np.flatnonzero(~fits).tolist())
+        found = Query.all_query().and_must_not_match(others)
+    return Query.const_score_query(found, 1.0)
+
+
+def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Query:
+    """Return the query of documents with words near each other, which are looked at one by one."""
+    query = near_candidates(field, words, slop)
+    work = current_work()
+    found: list[int] = []
+    for num, document in tantivy_index.documents_by_num(view.searcher, view.nums(query).tolist()):
+        work.read_text()
+        if are_near(words, tantivy_index.texts_of(document, field), slop):
+            found.append(num)
+    return query_among(query, found)
+
+
+def _own_shown(view: ArchiveView, query: Query) -> Query:
+    """Return the query of those documents of a query whose own capture is not hidden."""
+    if not len(view.own_hidden):
+        return query
+    return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
+
+
+def own_scores(
+    view: ArchiveView, plan: SearchPlan, found: FoundDocuments, asked: Ints
+) -> dict[int, float]:
+    """Return the scores of those of some documents that match by their own words."""
+    if found.scored is not None:
+        return found.scored.among(asked)
+    nums = asked[are_among(asked, found.by_words)].tolist()
+    if not nums or not plan.is_scored:
+        return {}
+    return read_scores(view.searcher, query_among(found.query, nums), len(nums)).among(asked)
