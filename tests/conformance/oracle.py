@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 
 from nwx.model import Collapse, Document, Sort
 from nwx.query.fields import DEFAULT_FIELDS
@@ -44,6 +45,7 @@ class Shown:
         return None if found == "" else found
 
 
+@cache
 def words(text: str) -> list[str]:
     """Return the tokens of a text in the small vocabulary of these tests."""
     return re.findall(r"\w+", text.lower().translate(str.maketrans("éèü", "eeu")))
@@ -53,7 +55,7 @@ def matching(shown: Iterable[Shown], request: Question) -> list[Shown]:
     """Return the documents of a request."""
     tree = request.query
     assert not isinstance(tree, str)
-    return [one for one in shown if _in_query(one, tree) and _in_filters(one, request)]
+    return [one for one in shown if _in_filters(one, request) and _in_query(one, tree)]
 
 
 def _in_filters(one: Shown, request: Question) -> bool:
@@ -108,6 +110,7 @@ def _in_field(one: Shown, node: Node, field: str) -> bool:
     raise AssertionError(node)
 
 
+@cache
 def words_or_signs(pattern: str) -> list[str]:
     """Return the pieces of a pattern, words as they are indexed."""
     return [
@@ -151,6 +154,7 @@ def _holds(tokens: list[str], phrase: list[str]) -> bool:
     )
 
 
+@cache
 def distance(a: str, b: str) -> int:
     """Return the edits between two words, where two letters that changed places are one."""
     before: list[int] = []

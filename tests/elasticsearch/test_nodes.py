@@ -283,7 +283,7 @@ def bulk_settings(cluster: Cluster) -> list[str]:
 def test_settings_for_bulk_loading_are_put_back_when_an_import_is_killed(
     cluster: Cluster, copied: str, tmp_path: Path
 ) -> None:
-    more = write_warc(tmp_path / "more.warc.gz", many_pages(2_000, site="more.example"))
+    more = write_warc(tmp_path / "more.warc.gz", many_pages(700, site="more.example"))
     usual = ["1 None"] * 3
     assert bulk_settings(cluster) == usual
     process = start(cluster.address, "import", "--bulk", "--jobs", 1, more, **COPIED)

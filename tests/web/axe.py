@@ -17,6 +17,9 @@ _FAULTS = """async (options) => {
 _ALL_RULES = {"runOnly": {"type": "tag", "values": _TAGS}, "resultTypes": ["violations"]}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
 
+_BUT_COLOURS = _ALL_RULES | {"rules": {"color-contrast": {"enabled": False}}}
+"""For a phone, whose colours are those of wide pages: this rule takes most of the time."""
+
 _WIDER = """() => {
   const room = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= room) return [];
@@ -44,5 +47,5 @@ def check_modes(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     assert faults(page, COLOURS) == [], "dark"
     page.set_viewport_size(NARROW)
-    assert faults(page, _ALL_RULES) == [], "320 px"
+    assert faults(page, _BUT_COLOURS) == [], "320 px"
     assert page.evaluate(_WIDER) == [], "wider than 320 px"
