@@ -289,7 +289,7 @@ def dated(timestamp: str) -> IndexEntry:
 def _links(links: Sequence[Link]) -> IndexEntry:
     urls, texts, kinds = ([*values] for values in zip(*links, strict=True)) if links else ([],) * 3
     # Most links of a page share a few beginnings, host included.
-    sites = {url[: f"{url}/".find("/", 8)] for url in urls}
+    sites = {url[:end] if (end := url.find("/", 8)) >= 0 else url for url in urls}
     if any(site.endswith("/") for site in sites):
         sites = set(urls)
     domains = {url_parts(site).domain for site in sites} - {""}
