@@ -114,6 +114,13 @@ def return_large_blocks() -> bool:
     return bool(min(mallopt(option, value) for option, value in options.items()))
 
 
+def return_free_memory() -> None:
+    """Return the free memory between blocks in use, which glibc keeps, to the system."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 @cache
 def keep_memory() -> None:
     """Make this process reuse the memory of its arrays instead of returning it each time.

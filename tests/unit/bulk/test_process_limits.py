@@ -8,7 +8,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from nwx.bulk.process_limits import keep_memory, rare_collections, return_large_blocks
+from nwx.bulk.process_limits import (
+    keep_memory,
+    rare_collections,
+    return_free_memory,
+    return_large_blocks,
+)
 
 GROWN = """
 from pathlib import Path
@@ -24,6 +29,21 @@ before = held()
 blocks = [bytearray(1 << 20) for _ in range(40)]
 kept = blocks.pop(), bytes(1000)
 del blocks
+print(held() - before < 8 << 20)
+"""
+
+BETWEEN = """
+from pathlib import Path
+from nwx.bulk.process_limits import return_free_memory, return_large_blocks
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+return_large_blocks()
+before = held()
+kept = [(bytearray(200_000), bytearray(1_000)) for _ in range(200)]
+kept = [small for _, small in kept]
+return_free_memory()
 print(held() - before < 8 << 20)
 """
 
@@ -52,9 +72,15 @@ def test_what_was_freed_is_held_no_longer() -> None:
     assert ran.stdout.split() == ["True", "True"]
 
 
+def test_what_is_free_between_blocks_in_use_is_returned() -> None:
+    command = [sys.executable, "-c", BETWEEN]
+    assert subprocess.run(command, capture_output=True, check=True).stdout.split() == [b"True"]
+
+
 def test_other_libraries_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     assert return_large_blocks() is False
+    return_free_memory()
 
 
 def test_memory_is_kept_once() -> None:
