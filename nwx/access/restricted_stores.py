@@ -19,7 +19,6 @@ from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import CapturePlace, CaptureRows, FacetStore, LiveSelection, StoredBuild
 from nwx.engine.indices.picture_index import (
-    SIMILAR_BITS,
     Appearance,
     FoundPicture,
     Picture,
@@ -258,14 +257,10 @@ class RestrictedPictureIndex(PictureIndex):
         return list(self._paged(self._index.appearances_of(id, limit, hidden), hidden))
 
     def similar(
-        self,
-        hash: int,
-        limit: int,
-        distance: int = SIMILAR_BITS,
-        hidden: HiddenDocuments = NONE_HIDDEN,
+        self, hash: int, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[SimilarPicture]:
         hidden = self._current()
-        found = self._index.similar(hash, limit, distance, hidden)
+        found = self._index.similar(hash, limit, hidden)
         pictures = self._dated([one.picture for one in found], hidden)
         return [one._replace(picture=shown) for one, shown in zip(found, pictures, strict=True)]
 

@@ -166,11 +166,12 @@ def test_what_cannot_be_asked_of_pictures_is_refused(filled: Engine) -> None:
 def test_similar_pictures_are_found_by_hash(filled: Engine) -> None:
     index = filled.picture_index()
     assert index.similar(0b1001, 10) == [(HARBOUR, 1), (TOWER, 1)]
-    assert index.similar(0b1000, 10, 1) == [(TOWER, 0)]
+    assert index.similar(0b1000 ^ 0x3FF << 8, 10) == [(TOWER, 10)]
+    assert index.similar(0b1000 ^ 0x7FF << 8, 10) == []
     assert index.similar(0b1001, 1) == [(HARBOUR, 1)]
     assert index.similar((1 << 64) - 2, 10) == [(LOGO, 1)]
     index.put([replace(PLAIN, hash=0b1001)])
-    assert index.similar(0b1001, 10, 0) == [(replace(PLAIN, hash=0b1001), 0)]
+    assert index.similar(0b1001, 1) == [(replace(PLAIN, hash=0b1001), 0)]
 
 
 def test_hidden_pictures_and_the_words_of_hidden_pages_do_not_show(filled: Engine) -> None:
@@ -241,7 +242,7 @@ def test_what_is_removed_is_gone(filled: Engine) -> None:
     assert _found(filled, "boats") == _found(filled, "tower") == set()
     assert _found(filled, "ships") == {HARBOUR_NAME}
     assert index.appearances_at([TOWER.urlkey]) == [replace(OF_TOWER, picture="")]
-    assert index.similar(0b1000, 10, 0) == []
+    assert index.similar(0b1000, 10) == [(HARBOUR, 2)]
     assert filled.delete(IndexName.PICTURES, [HARBOUR.id]) == 1
     ids = [entry["id"] for entry in filled.scan(IndexName.PICTURES)]
     assert ids == sorted(ids)

@@ -9,10 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.engine.indices.entry_store import StatefulIndex
+from nwx.errors import WindowError
 from nwx.keys import document_id
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
-from nwx.query.words import picture_words
+from nwx.query.words import PictureQuery, picture_words, resolve_picture_query
 
 MOST_APPEARANCES = 1_000
 """So many appearances are kept of the images of one URL: a logo is on every page of a site."""
@@ -227,13 +228,9 @@ class PictureIndex(StatefulIndex):
 
     @abstractmethod
     def similar(
-        self,
-        hash: int,
-        limit: int,
-        distance: int = SIMILAR_BITS,
-        hidden: HiddenDocuments = NONE_HIDDEN,
+        self, hash: int, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[SimilarPicture]:
-        """Return pictures whose hashes differ in at most `distance` bits, most similar first.
+        """Return pictures whose hashes differ in at most SIMILAR_BITS, most similar first.
 
         Ties are sorted by size, the largest first, then by id.
         """
@@ -248,6 +245,15 @@ class PictureIndex(StatefulIndex):
     @abstractmethod
     def clear(self) -> None:
         """Remove everything, states too."""
+
+
+def checked_query(question: PictureQuestion) -> PictureQuery:
+    """Return the query of a question. Raises as `PictureIndex.search` does."""
+    if question.offset + question.limit > PICTURE_WINDOW:
+        raise WindowError.translated(
+            "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
+        )
+    return resolve_picture_query(question.query)
 
 
 APPEARANCE_TEXTS = ("alt", "title", "anchor", "around")

@@ -2,13 +2,15 @@
 
 import hashlib
 import secrets
+from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import reduce
 from typing import Any
 
-from nwx.engine.indices.crawl_queue import PutCounts, QueuedUrl, UrlState, UrlUpdate
+from nwx.engine.indices.crawl_queue import CrawlQueue, PutCounts, QueuedUrl, UrlState, UrlUpdate
 from nwx.errors import UsageError
 from nwx.values.urls import host_with_port
 
@@ -96,6 +98,10 @@ class QueueEntry:
         return replace(self, state=UrlState.WAITING)
 
 
+KnownEntries = Mapping[str, QueueEntry | None]
+"""Entries by their ids, None for ids that have none."""
+
+
 def queue_id(crawl: str, url: str) -> str:
     """Return the id of the entry of a URL: 32 hex digits."""
     key = f"{crawl}\n{url}".encode("utf-8", "surrogatepass")
@@ -130,12 +136,12 @@ def leases_by_id(leases: Iterable[str]) -> dict[str, list[str]]:
 
 
 def ended(
-    known: Mapping[str, QueueEntry],
+    known: KnownEntries,
     leases: Mapping[str, Sequence[str]],
     end: Callable[[QueueEntry, str], QueueEntry],
 ) -> dict[str, QueueEntry]:
     """Return what entries are once `end` was done with each of their leases: those it changes."""
-    new = {id: reduce(end, leases[id], entry) for id, entry in known.items()}
+    new = {id: reduce(end, leases[id], entry) for id, entry in known.items() if entry}
     return {id: entry for id, entry in new.items() if entry is not known[id]}
 
 
@@ -201,28 +207,25 @@ class UpdateBatch:
         self._updates = updates
         self._sender = sender
         self._orders = orders if sender else [0] * len(updates)
+        self._outcomes = [PutOutcome.UNCHANGED] * len(updates)
         self._ids = [queue_id(update.crawl, update.url) for update in updates]
         self.ids = list(dict.fromkeys(self._ids))
         """The ids of the entries that the updates are of."""
 
-    def apply(
-        self, known: Mapping[str, QueueEntry], only: Collection[str] | None = None
-    ) -> tuple[dict[str, QueueEntry], PutCounts]:
-        """Return the entries to write by id, and the counts of outcomes.
-
-        `only` limits the updates to these ids; None applies all.
-        """
+    def apply(self, known: KnownEntries) -> dict[str, QueueEntry]:
+        """Return the entries to write by id, after the updates of the known ids."""
         entries = dict(known)
-        counts = dict.fromkeys(PutOutcome, 0)
-        for id, update, order in zip(self._ids, self._updates, self._orders, strict=True):
-            if only is not None and id not in only:
-                continue
-            entry, outcome = self._apply(entries.get(id), update, order)
-            counts[outcome] += 1
-            if entry is not None:
-                entries[id] = entry
-        written = {id: one for id, one in entries.items() if one is not known.get(id)}
-        return written, PutCounts(**{str(name): count for name, count in counts.items()})
+        for place, (id, update) in enumerate(zip(self._ids, self._updates, strict=True)):
+            if id in known:
+                entries[id], self._outcomes[place] = self._apply(
+                    entries[id], update, self._orders[place]
+                )
+        return {id: one for id, one in entries.items() if one and one is not known[id]}
+
+    @property
+    def counts(self) -> PutCounts:
+        """The counts of outcomes; of an update that was applied again, the last one counts."""
+        return PutCounts(**{str(name): count for name, count in Counter(self._outcomes).items()})
 
     def _apply(
         self, entry: QueueEntry | None, update: UrlUpdate, order: int
@@ -238,3 +241,30 @@ class UpdateBatch:
         others = {name: last for name, last in entry.marks.items() if name != sender}
         kept = dict(list(others.items())[1 - _MOST_MARKS :])
         return replace(entry, marks={**kept, sender: order}), outcome
+
+
+class EntryQueue(CrawlQueue):
+    """A queue whose entries are changed as `EntryStore.update` does."""
+
+    def put(
+        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
+    ) -> PutCounts:
+        batch = UpdateBatch(updates, sender, orders)
+        self._change(batch.ids, batch.apply)
+        return batch.counts
+
+    @abstractmethod
+    def _change(
+        self, ids: Collection[str], change: Callable[[KnownEntries], dict[str, QueueEntry]]
+    ) -> Collection[str]:
+        """Change the entries of these ids atomically; return the ids of the written ones."""
+
+    def finish(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.finished)
+
+    def release(self, leases: Sequence[str]) -> int:
+        return self._end(leases, QueueEntry.released)
+
+    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
+        by_id = leases_by_id(leases)
+        return len(self._change(by_id, lambda known: ended(known, by_id, end)))

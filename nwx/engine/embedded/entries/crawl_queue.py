@@ -27,10 +27,8 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
     MOST_LEASED_AHEAD,
-    CrawlQueue,
     LimitsOf,
     OutboxEntry,
-    PutCounts,
     QueueCounts,
     QueuedUrl,
     UpdateOutbox,
@@ -38,10 +36,8 @@ from nwx.engine.indices.crawl_queue import (
     no_limits,
 )
 from nwx.engine.indices.queue_entries import (
-    QueueEntry,
-    UpdateBatch,
-    ended,
-    leases_by_id,
+    EntryQueue,
+    KnownEntries,
     queue_id,
     url_entry,
     without_pages,
@@ -88,20 +84,21 @@ QUEUE_FORM = DatabaseForm(
 _EXPIRED_AT_ONCE = 10_000
 
 
-class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
+class EmbeddedCrawlQueue(OwnIndex, EntryQueue):
     """The queue in the file `queue.db` of an archive; each method is one transaction."""
 
     form = QUEUE_FORM
 
-    def put(
-        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
-    ) -> PutCounts:
-        batch = UpdateBatch(updates, sender, orders)
+    def _change(
+        self, ids: Collection[str], change: Callable[[KnownEntries], EntriesById]
+    ) -> Collection[str]:
+        if not self.is_made() and not change(dict.fromkeys(ids)):
+            return ()
         with self.database.writing() as db:
-            known = entries_of(db, batch.ids)
-            new, counts = batch.apply(known)
+            known = entries_of(db, ids)
+            new = change(dict.fromkeys(ids) | known)
             write_entries(db, known, new)
-        return counts
+        return new
 
     def lease(
         self,
@@ -122,22 +119,6 @@ class EmbeddedCrawlQueue(OwnIndex, CrawlQueue):
             hosts = [(now, one) for one in {entry.host for entry in leased.values()}]
             db.executemany("UPDATE hosts SET leased_at = ? WHERE host = ?", hosts)
         return [entry.queued() for entry in leased.values()]
-
-    def finish(self, leases: Sequence[str]) -> int:
-        return self._end(leases, QueueEntry.finished)
-
-    def release(self, leases: Sequence[str]) -> int:
-        return self._end(leases, QueueEntry.released)
-
-    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
-        by_id = leases_by_id(leases)
-        if not by_id or not self.is_made():
-            return 0
-        with self.database.writing() as db:
-            known = entries_of(db, list(by_id))
-            new = ended(known, by_id, end)
-            write_entries(db, known, new)
-        return len(new)
 
     def forget_pages(self, urls: Collection[str]) -> int:
         if not self.is_made():

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nwx.engine.document_index import Work, current_work
+from nwx.engine.document_index import current_work
 from nwx.engine.embedded.entries import picture_rows
 from nwx.engine.embedded.entries.own_database import (
     CACHE_PRAGMA,
@@ -22,7 +22,6 @@ from nwx.engine.embedded.entries.store import unpack_entry
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import IndexDeclaration
 from nwx.engine.indices.picture_index import (
-    PICTURE_WINDOW,
     SIMILAR_BITS,
     Appearance,
     FoundPicture,
@@ -32,14 +31,13 @@ from nwx.engine.indices.picture_index import (
     PictureResult,
     SimilarPicture,
     appearance_from_entry,
+    checked_query,
     is_hidden,
     picture_from_entry,
 )
 from nwx.engine.sqlite_files import among
-from nwx.errors import WindowError
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
-from nwx.query.words import resolve_picture_query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,17 +87,6 @@ PICTURES_FORM = DatabaseForm(
 
 
 @contextmanager
-def _interrupted(db: sqlite3.Connection, work: Work) -> Iterator[None]:
-    """Interrupt a connection when its question ends. Raises QuestionTimeoutError."""
-    db.set_progress_handler(lambda: work.is_over, _CHECKED_STEPS)
-    try:
-        yield
-    except sqlite3.OperationalError:
-        work.check()
-        raise
-
-
-@contextmanager
 def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
     """Give the connection for one change, which is counted."""
     with database.writing() as db:
@@ -109,9 +96,15 @@ def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
-    """Yield a reading connection, interrupted when the question ends."""
-    with database.reading() as db, _interrupted(db, current_work()):
-        yield db
+    """Yield a reading connection, interrupted (QuestionTimeoutError) when the question ends."""
+    work = current_work()
+    with database.reading() as db:
+        db.set_progress_handler(lambda: work.is_over, _CHECKED_STEPS)
+        try:
+            yield db
+        except sqlite3.OperationalError:
+            work.check()
+            raise
 
 
 def compact(database: OwnDatabase) -> None:
@@ -159,11 +152,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
             return dict(among(db, command, urlkeys))
 
     def search(self, question: PictureQuestion) -> PictureResult:
-        if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError.translated(
-                "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
-            )
-        query = resolve_picture_query(question.query)
+        query = checked_query(question)
         with asking(self.database) as db:
             picture_rows.hide(db, question.hidden)
             total = picture_rows.count_found(db, question, query)
@@ -189,15 +178,11 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
             return sorted(found, key=lambda one: (one.page_timestamp, one.page))[:limit]
 
     def similar(
-        self,
-        hash: int,
-        limit: int,
-        distance: int = SIMILAR_BITS,
-        hidden: HiddenDocuments = NONE_HIDDEN,
+        self, hash: int, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[SimilarPicture]:
         with asking(self.database) as db:
             found: list[SimilarPicture] = []
-            numbers = self._nearest(db, hash, distance)
+            numbers = self._nearest(db, hash)
             # Those that are hidden are met while going on: most are not.
             for start in range(0, len(numbers), limit):
                 chunk = dict(numbers[start : start + limit])
@@ -212,7 +197,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
                     break
             return found[:limit]
 
-    def _nearest(self, db: sqlite3.Connection, hash: int, distance: int) -> list[tuple[int, int]]:
+    def _nearest(self, db: sqlite3.Connection, hash: int) -> list[tuple[int, int]]:
         """Return the numbers of similar pictures with their distances, the most similar first."""
         # Imported here: sizes of indices are counted without.
         import numpy as np
@@ -227,7 +212,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
             with self._guard:
                 self._hashes = kept
         bits = np.bitwise_count(kept[2] ^ np.uint64(hash))
-        near = np.flatnonzero(bits <= distance)
+        near = np.flatnonzero(bits <= SIMILAR_BITS)
         order = near[np.argsort(bits[near], kind="stable")]
         return list(zip(kept[1][order].tolist(), bits[order].tolist(), strict=True))
 

@@ -26,7 +26,7 @@ EntriesById = dict[str, QueueEntry]
 """Entries by their ids."""
 
 
-def entries_of(db: sqlite3.Connection, ids: Sequence[str]) -> EntriesById:
+def entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> EntriesById:
     """Return the entries of these ids, missing ones left out."""
     command = f"{_SELECT} WHERE urls.id IN ({{}})"
     return dict(map(_entry, among(db, command, map(bytes.fromhex, ids))))

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
 
 from nwx.bulk.progress import batches
 from nwx.engine.indices.crawl_index import (
@@ -40,10 +39,10 @@ _RANKS = 10**15
 _CLOCK_SECONDS = 0.5
 _SAVED = {"kind": "specification"}
 _LAST_FIRST = (OrderField("number", descending=True),)
+_BEST = (OrderField("relevance", descending=True),)
 _BY_ID: list[Body] = [{"id": "asc"}]
 _BY_NUMBER: list[Body] = [{"number": "desc"}]
 _BY_DOCUMENT: list[Body] = [{"document_id": "asc"}]
-_BY_RELEVANCE: list[Body] = [{"relevance": {"order": "desc", "missing": "_last"}}, {"id": "asc"}]
 
 
 class ServerCrawlIndex(CrawlIndex):
@@ -174,16 +173,7 @@ class ServerCrawlIndex(CrawlIndex):
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
         where = self._where("link", crawl, version) | ({"host": host} if host else {})
-        if offset + limit > _WINDOW:
-            hits = self._store.stream(entry_query(where), _BY_RELEVANCE)
-            found = islice(hits, offset, offset + limit)
-        elif where["version"] and self._store.refresh():
-            body: Body = {"query": entry_query(where), "sort": _BY_RELEVANCE}
-            body |= {"from": offset, "size": limit, "track_total_hits": False}
-            found = iter(self._store.search(body)["hits"]["hits"])
-        else:
-            return []
-        return [link_from_entry(hit["_source"]) for hit in found]
+        return [link_from_entry(one) for one in self._store.find(where, _BEST, limit, offset)]
 
     def relevances(
         self, crawl: str, version: str, urls: Collection[str]

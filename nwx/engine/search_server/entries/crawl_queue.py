@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil
 
 import msgspec
@@ -16,11 +16,9 @@ from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
     MOST_LEASED_AHEAD,
-    CrawlQueue,
     LeaseLimits,
     LimitsOf,
     OutboxEntry,
-    PutCounts,
     QueueCounts,
     QueuedUrl,
     UpdateOutbox,
@@ -31,11 +29,10 @@ from nwx.engine.indices.crawl_queue import (
 from nwx.engine.indices.entry_store import OrderField
 from nwx.engine.indices.queue_entries import (
     URL_KIND,
+    EntryQueue,
+    KnownEntries,
     QueueEntry,
-    UpdateBatch,
-    ended,
     entry_from_source,
-    leases_by_id,
     url_entry,
     without_pages,
 )
@@ -43,11 +40,11 @@ from nwx.engine.search_server.entries.leases import (
     LeaseCandidate,
     LeaseCandidates,
     QueueHosts,
+    crawl_names,
     of_crawl,
 )
 from nwx.engine.search_server.entries.store import ServerEntryStore, StoredEntry, term
 from nwx.engine.search_server.server import Body, pause
-from nwx.errors import EngineBusyError
 from nwx.values.urls import host_with_port
 
 UPDATE_KIND, _SENDER = "update", "sender"
@@ -150,10 +147,9 @@ class GrowingNumbers:
 
 _ATTEMPTS = 20
 _EXPIRED_AT_ONCE = 1_000
-_MOST_CRAWLS = 10_000
 
 
-class ServerCrawlQueue(CrawlQueue):
+class ServerCrawlQueue(EntryQueue):
     """The queue in the index `<prefix>-queue`.
 
     An entry is only written over the version that was read, so that no URL is leased twice. Updates
@@ -166,26 +162,21 @@ class ServerCrawlQueue(CrawlQueue):
         self._hosts = QueueHosts(store)
         self._numbers = GrowingNumbers()
 
-    def put(
-        self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
-    ) -> PutCounts:
-        batch = UpdateBatch(updates, sender, orders)
-        if not updates:
-            return PutCounts()
-        self._store.make()
-        left = set(batch.ids)
-        counts: Counter[str] = Counter()
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(attempt)
-            stored = self._store.read([id for id in batch.ids if id in left])
-            known = {id: entry_from_source(one.source) for id, one in stored.items()}
-            failed = self._write(batch.apply(known, left)[0], known, stored)
-            counts.update(asdict(batch.apply(known, left - failed)[1]))
-            left = failed
-            if not left:
-                return PutCounts(**counts)
-        raise EngineBusyError(f"others keep writing {len(left)} of the URLs; send them again")
+    def _change(
+        self, ids: Collection[str], change: Callable[[KnownEntries], dict[str, QueueEntry]]
+    ) -> Collection[str]:
+        before: dict[str, QueueEntry | None] = {}
+        after: dict[str, QueueEntry] = {}
+
+        def changed(stored: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry]:
+            known = {id: entry_from_source(one) if one else None for id, one in stored.items()}
+            before.update(known)
+            after.update(new := change(known))
+            return self._numbered(new)
+
+        done = self._store.update(ids, changed)
+        self._end_in_flight((known, after[id]) for id in done if (known := before[id]))
+        return done
 
     def _write(
         self,
@@ -194,15 +185,17 @@ class ServerCrawlQueue(CrawlQueue):
         stored: Mapping[str, StoredEntry],
     ) -> set[str]:
         """Write entries; return the ids of those written by others meanwhile."""
-        numbers = iter(self._numbers.take(len(new)))
-        entries = {
-            id: url_entry(id, entry if entry.number else replace(entry, number=next(numbers)))
-            for id, entry in new.items()
-        }
-        failed = self._store.write(entries, stored)
+        failed = self._store.write(self._numbered(new), stored)
         pairs = [(known[id], new[id]) for id in new if id in known and id not in failed]
         self._end_in_flight(pairs)
         return failed
+
+    def _numbered(self, new: Mapping[str, QueueEntry]) -> dict[str, IndexEntry]:
+        numbers = iter(self._numbers.take(len(new)))
+        return {
+            id: url_entry(id, entry if entry.number else replace(entry, number=next(numbers)))
+            for id, entry in new.items()
+        }
 
     def _end_in_flight(self, changed: Iterable[tuple[QueueEntry, QueueEntry]]) -> None:
         """Note of hosts which of their URLs are leased no more."""
@@ -283,30 +276,6 @@ class ServerCrawlQueue(CrawlQueue):
             self._write({id: one.expired() for id, one in known.items()}, known, stored)
             self._store.refresh()
 
-    def finish(self, leases: Sequence[str]) -> int:
-        return self._end(leases, QueueEntry.finished)
-
-    def release(self, leases: Sequence[str]) -> int:
-        return self._end(leases, QueueEntry.released)
-
-    def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
-        by_id = leases_by_id(leases)
-        if not by_id or not self._store.is_made():
-            return 0
-        number = 0
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                pause(attempt)
-            stored = self._store.read(list(by_id))
-            known = {id: entry_from_source(one.source) for id, one in stored.items()}
-            new = ended(known, by_id, end)
-            failed = self._write(new, known, stored)
-            number += len(new) - len(failed)
-            by_id = {id: by_id[id] for id in failed}
-            if not by_id:
-                return number
-        raise EngineBusyError(f"others keep writing {len(by_id)} of the URLs; send them again")
-
     def counts(self, crawl: str = "") -> QueueCounts:
         where = {"kind": URL_KIND} | ({"crawl": crawl} if crawl else {})
         found = self._store.totals(where, {"state": len(UrlState)}, "number").groups["state"]
@@ -319,15 +288,9 @@ class ServerCrawlQueue(CrawlQueue):
             yield entry_from_source(hit["_source"]).queued()
 
     def forget_pages(self, urls: Collection[str]) -> int:
-        hits = self._store.stream(term("kind", URL_KIND), [{"_doc": "asc"}])
-        known = {
-            hit["_id"]: StoredEntry.of_hit(hit) for hit in hits if hit["_source"].get("via") in urls
-        }
-        without = {
-            id: {key: value for key, value in one.source.items() if key != "via"}
-            for id, one in known.items()
-        }
-        return len(without) - len(self._store.write(without, known))
+        hits = self._store.stream(term("kind", URL_KIND), [{"_doc": "asc"}], ["via"])
+        found = [hit["_id"] for hit in hits if hit["_source"].get("via") in urls]
+        return len(self._change(found, lambda known: _without_pages(known, urls)))
 
     def name_ports(self) -> None:
         """Move URLs with a port of their own from the queue of their bare host to the server's.
@@ -353,12 +316,12 @@ class ServerCrawlQueue(CrawlQueue):
                 yield host, "fewer leases in flight are noted of the host than its URLs have"
 
     def crawls(self) -> list[str]:
-        if not self._store.refresh():
-            return []
-        by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
-        body: Body = {"query": term("kind", URL_KIND), "size": 0, "aggs": {"crawls": by_crawl}}
-        found = self._store.search(body)["aggregations"]["crawls"]["buckets"]
-        return sorted(bucket["key"] for bucket in found)
+        query = {"query": term("kind", URL_KIND)}
+        return crawl_names(self._store, query) if self._store.refresh() else []
+
+
+def _without_pages(known: KnownEntries, urls: Collection[str]) -> dict[str, QueueEntry]:
+    return {id: replace(one, via="") for id, one in known.items() if one and one.via in urls}
 
 
 def _is_without_port(hit: Body) -> bool:

@@ -24,12 +24,15 @@ class HostState:
     leased_at: float
     leases: Mapping[int, int]
 
+    def in_flight(self, now: float) -> int:
+        """Return how many of its URLs are leased now."""
+        return sum(number for until, number in self.leases.items() if until > now)
+
     def left(self, limits: LeaseLimits, now: float) -> float:
         """Return how many more URLs of the host may be leased now."""
         if limits.delay_seconds > 0 and abs(now - self.leased_at) < limits.delay_seconds:
             return 0
-        in_flight = sum(number for until, number in self.leases.items() if until > now)
-        left = inf if limits.in_flight is None else max(0, limits.in_flight - in_flight)
+        left = inf if limits.in_flight is None else max(0, limits.in_flight - self.in_flight(now))
         return min(left, 1) if limits.delay_seconds > 0 else left
 
     def with_leases(self, number: int, until: int, now: float) -> "HostState":
@@ -89,8 +92,7 @@ class QueueHosts:
 
     def in_flight(self, host: str, now: float) -> int:
         """Return how many URLs of a host are noted as leased now."""
-        leases = _state(self._store.get([_id(host)]).get(_id(host))).leases
-        return sum(number for until, number in leases.items() if until > now)
+        return _state(self._store.get([_id(host)]).get(_id(host))).in_flight(now)
 
     def claim(
         self, wanted: Mapping[str, int], limits: Mapping[str, LeaseLimits], until: int
@@ -169,21 +171,14 @@ class LeaseCandidates:
         self, count: int, host: str, crawl: str, now: float, without: Collection[str]
     ) -> list[LeaseCandidate]:
         """Return at most `count` URLs, the best first; none of the hosts `without`."""
-        bounds = {name: self._bounds(name) for name in self._crawls(crawl)}
+        names = [crawl] if crawl else crawl_names(self._store, _waiting())
+        bounds = {name: self._bounds(name) for name in names}
         offers: list[LeaseCandidate] = []
         for name, one in bounds.items():
             if one.pages > 0:
                 offers += self._offers(name, one, count, host, now, without)
         offers.sort(key=lambda one: (-(one.entry.priority or 0.0), one.entry.number))
         return list(_within(offers, bounds, count))
-
-    def _crawls(self, crawl: str) -> list[str]:
-        if crawl:
-            return [crawl]
-        by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
-        body = _waiting() | {"size": 0, "aggs": {"crawls": by_crawl}}
-        found = self._store.search(body)["aggregations"]["crawls"]["buckets"]
-        return [bucket["key"] for bucket in found]
 
     def _bounds(self, crawl: str) -> _CrawlBounds:
         limits = self._limits(crawl)
@@ -251,6 +246,13 @@ def _of_each_host(limits: LeaseLimits, count: int) -> Body:
 def _waiting(filters: Sequence[Body] = (), but: Sequence[Body] = ()) -> Body:
     waiting = [term("kind", URL_KIND), term("state", str(UrlState.WAITING)), *filters]
     return {"query": {"bool": {"filter": waiting, "must_not": list(but)}}}
+
+
+def crawl_names(store: ServerEntryStore, body: Body) -> list[str]:
+    """Return the names of the crawls of the URLs that a search finds, in order."""
+    by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
+    found = store.search(body | {"size": 0, "aggs": {"crawls": by_crawl}})
+    return sorted(bucket["key"] for bucket in found["aggregations"]["crawls"]["buckets"])
 
 
 def of_crawl(crawl: str) -> list[Body]:

@@ -7,7 +7,6 @@ from nwx.bulk.progress import batches
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.entry_store import EntryIndex
 from nwx.engine.indices.picture_index import (
-    PICTURE_WINDOW,
     SIMILAR_BITS,
     SIZE_LIMITS,
     WORD_FIELDS,
@@ -20,6 +19,7 @@ from nwx.engine.indices.picture_index import (
     SimilarPicture,
     appearance_entry,
     appearance_from_entry,
+    checked_query,
     picture_entry,
     picture_from_entry,
     words_of_appearance,
@@ -29,11 +29,10 @@ from nwx.engine.search_server.documents.hidden_parts import span_condition
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query, term
 from nwx.engine.search_server.schema import BITS
 from nwx.engine.search_server.server import Body, quoted
-from nwx.errors import WindowError
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 from nwx.query.tree import Bool, Node, Phrase, Wildcard
-from nwx.query.words import PictureQuery, resolve_picture_query
+from nwx.query.words import PictureQuery
 
 _DATED = (
     ("picture", "timestamp", "collection"),
@@ -99,7 +98,7 @@ def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
     return batches(sorted(ids), _MOST_TERMS)
 
 
-def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
+def similar_query(hash: int, hidden: HiddenDocuments) -> Body:
     """Return the search for pictures of a similar hash; the score is the number of equal bits.
 
     Each bit is a word, so no script is needed, which servers may not run.
@@ -108,7 +107,7 @@ def similar_query(hash: int, distance: int, hidden: HiddenDocuments) -> Body:
     return {
         "bool": {
             "should": equal,
-            "minimum_should_match": _BITS - distance,
+            "minimum_should_match": _BITS - SIMILAR_BITS,
             "must_not": list(hidden_terms(hidden)),
         }
     }
@@ -200,11 +199,7 @@ class ServerPictureIndex(EntryIndex, PictureIndex):
         return counts
 
     def search(self, question: PictureQuestion) -> PictureResult:
-        if question.offset + question.limit > PICTURE_WINDOW:
-            raise WindowError.translated(
-                "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
-            )
-        query = resolve_picture_query(question.query)
+        query = checked_query(question)
         if not self._store.refresh():
             return PictureResult(Total(0), ())
         found = self._store.search(_search_body(question, query))
@@ -232,15 +227,11 @@ class ServerPictureIndex(EntryIndex, PictureIndex):
         return [appearance_from_entry(hit["_source"]) for hit in hits]
 
     def similar(
-        self,
-        hash: int,
-        limit: int,
-        distance: int = SIMILAR_BITS,
-        hidden: HiddenDocuments = NONE_HIDDEN,
+        self, hash: int, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[SimilarPicture]:
         if not self._store.refresh():
             return []
-        query = similar_query(hash, distance, hidden)
+        query = similar_query(hash, hidden)
         body: Body = {"query": query, "sort": _ORDER, "size": limit, "track_scores": True}
         hits = self._store.search(body)["hits"]["hits"]
         return [

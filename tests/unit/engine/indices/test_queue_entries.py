@@ -33,11 +33,11 @@ def test_a_lease_names_its_entry() -> None:
 
 
 def test_only_the_last_senders_are_remembered() -> None:
-    known = {}
+    entry = None
     for number in range(20):
         batch = UpdateBatch([UrlUpdate(A, number / 20)], f"sender-{number}", [7])
-        known, _ = batch.apply(known)
-    (entry,) = known.values()
+        (entry,) = batch.apply({batch.ids[0]: entry}).values()
+    assert entry is not None
     assert list(entry.marks) == [f"sender-{number}" for number in range(12, 20)]
 
 
@@ -45,10 +45,12 @@ def test_updates_apply_one_after_the_other() -> None:
     batch = UpdateBatch(
         [UrlUpdate(A, None), UrlUpdate(A, 0.5), UrlUpdate(A, 0.7, lifted=True)], "", ()
     )
-    written, counts = batch.apply({})
+    assert batch.apply({}) == {}
+    written = batch.apply(dict.fromkeys(batch.ids))
     assert [(one.priority, one.state) for one in written.values()] == [(0.7, UrlState.WAITING)]
-    assert counts == PutCounts(new=1, changed=1, blacklisted=1)
-    assert batch.apply(written)[1] == PutCounts(changed=2, blacklisted=1)
+    assert batch.counts == PutCounts(new=1, changed=1, blacklisted=1)
+    batch.apply(written)
+    assert batch.counts == PutCounts(changed=2, blacklisted=1)
 
 
 def test_of_two_leases_of_a_url_the_one_that_lasts_is_finished() -> None:
