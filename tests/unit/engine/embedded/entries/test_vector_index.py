@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.embedded.entries import passage_codes
-from nwx.engine.embedded.entries.passage_codes import codes_of, nearest_codes, signs_of, vectors_of
+from nwx.engine.embedded.entries import vector_index
+from nwx.engine.embedded.entries.vector_index import codes_of, nearest_codes, signs_of, vectors_of
 from nwx.engine.indices.vector_index import DocumentPassages, cosines, quantised
 from nwx.errors import EngineError
 from nwx.model import IndexName
@@ -44,7 +44,7 @@ def test_codes_keep_what_they_have_bits_for(dimensions: int) -> None:
 def test_nearly_all_of_the_nearest_are_candidates(
     dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_codes, "_CANDIDATES", 400)
+    monkeypatch.setattr(vector_index, "_CANDIDATES", 400)
     chance = np.random.default_rng(29)
     subjects = chance.standard_normal((50, dimensions))[chance.integers(50, size=10_020)]
     made = quantised(subjects + chance.standard_normal((10_020, dimensions)))
