@@ -152,14 +152,13 @@ class DocumentIndex(ABC):
         `nwx.query.question.resolve`; QueryError also if the engine cannot compile the query.
         """
 
+    @abstractmethod
     def search_near(self, question: "Question", near: "NearPassages") -> SearchResult:
         """Answer a question by the documents of passages, or by these and by words.
 
-        Filters, dates and rules hold, words need not match.
+        Filters, dates and rules hold, words need not match. Of the versions that are folded into a
+        hit the nearest is shown.
         """
-        from nwx.engine.near_search import search_near_ids
-
-        return search_near_ids(self, question, near)
 
     def search_state(self) -> str:
         """Return a text that stays the same as long as each question finds the same.

@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from nwx.engine.base import Engine
-from nwx.engine.document_index import check_window
-from nwx.engine.indices.vector_index import FoundPassage, VectorIndex, Vectors, quantised
+from nwx.engine.document_index import check_window, together
+from nwx.engine.indices.vector_index import FoundPassage, Vectors, quantised
 from nwx.engine.near_search import NearPassages, bare_question
 from nwx.errors import UsageError
 from nwx.model import SearchResult
@@ -46,7 +46,21 @@ class _Near(NearPassages):
 
     def first(self) -> list[FoundPassage]:
         self._index = self._engine.vector_index()
-        self._vector = _vector(self._index, self._question.text, self._setting)
+        is_remote = not self._engine.traits.is_local
+        _, passages = together(self._check, self._nearest, in_parallel=is_remote)
+        return passages
+
+    def _check(self) -> None:
+        build = built_vectors(self._index)
+        if build is None:
+            raise UsageError.translated(
+                "no vectors were built; run %(command)s", command="nwx build vectors"
+            )
+        check_embedder(build, self._setting)
+
+    def _nearest(self) -> list[FoundPassage]:
+        embedder = kept_embedder(self._setting, self._index.model_dimensions)
+        self._vector: Vectors = quantised(embedder.embed([self._question.text]))[0]
         passages, self._is_all = self._index.nearest(self._vector, FEW_PASSAGES)
         return passages
 
@@ -59,15 +73,3 @@ class _Near(NearPassages):
             ids = [hit.id for hit in self._engine.scroll(every)]
             return self._index.among(self._vector, ids)
         return self._index.nearest(self._vector, _MOST_PASSAGES).passages
-
-
-def _vector(index: VectorIndex, text: str, setting: str) -> Vectors:
-    build = built_vectors(index)
-    if build is None:
-        raise UsageError.translated(
-            "no vectors were built; run %(command)s", command="nwx build vectors"
-        )
-    check_embedder(build, setting)
-    embedder = kept_embedder(setting, index.model_dimensions)
-    found: Vectors = quantised(embedder.embed([text]))[0]
-    return found

@@ -138,6 +138,23 @@ def test_words_and_meaning_are_fused_by_rank(
     assert paged == list(found.hits)
 
 
+@pytest.mark.parametrize("by", ["meaning", "both"])
+def test_the_nearest_version_stands_for_its_url(engine: Engine, by: str) -> None:
+    old, new = "gale word1 word2 word3", "car word1 word2 word3"
+    versions = [page("http://a.test/", "2011", new), page("http://a.test/", "2010", old)]
+    engine.write(batch([*versions, page("http://b.test/", "2010", "ship word4 word5 word6")]))
+    engine.refresh()
+    build(engine)
+    for query, text in (("tempest", old), ("automobile", new), ("gale", old), ("word2 gale", old)):
+        found = search(engine, query, by=by)
+        assert sorted(urls(found)) == ["http://a.test/", "http://b.test/"], query
+        (hit,) = (one for one in found.hits if one.url == "http://a.test/")
+        assert "".join(piece for piece, _ in hit.snippet) == text
+        assert found.total.value == 2
+    found = search(engine, "gale", by=by, collapse="none")
+    assert sorted(urls(found)) == ["http://a.test/", "http://a.test/", "http://b.test/"]
+
+
 def test_snippets_mark_words_where_there_are_some(built: Engine) -> None:
     for hit in search(built, "automobile", by="both", limit=40).hits:
         text = "".join(piece for piece, _ in hit.snippet)

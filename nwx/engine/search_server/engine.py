@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -23,7 +24,7 @@ from nwx.engine.search_server.date_entries import CHUNK_ENTRIES
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.date_store import DatesStore, dates_of_batch
 from nwx.engine.search_server.documents.linked_search import LinkedSearches
-from nwx.engine.search_server.documents.search import Searching
+from nwx.engine.search_server.documents.near_search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
 from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
 from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
@@ -53,6 +54,7 @@ from nwx.settings import RankingSettings, ServerSettings
 from nwx.values.timestamps import Period, TrendPoint
 
 if TYPE_CHECKING:
+    from nwx.engine.near_search import NearPassages
     from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
     from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
 
@@ -236,6 +238,12 @@ class SearchServerEngine(CaptureLookups, Engine):
         self._schema.check()
         allowed = self._settings.partial and not question.hidden
         return searched(self._searching.search, self.widened(question), partial=allowed)
+
+    def search_near(self, question: Question, near: "NearPassages") -> SearchResult:
+        self._schema.check()
+        search = partial(self._searching.search_near, near=near)
+        allowed = self._settings.partial and not question.hidden
+        return searched(search, self.widened(question), partial=allowed)
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
         self._schema.check()

@@ -14,7 +14,7 @@ from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.linked_search import NO_LINKS, HitLinks
 from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.indices.vector_index import FoundPassage
-from nwx.engine.near_search import passage_snippet
+from nwx.engine.near_search import ShownPassage
 from nwx.engine.snippets import Highlighter, Piece
 from nwx.model import Hit
 
@@ -49,7 +49,7 @@ def read_hits(
         if highlighter is not None:
             text = tantivy_index.content_of(document) or head.get("description", "")
             near = passages.get(one.num)
-            snippet = passage_snippet(text, near) if near else highlighter.snippet(text)
+            snippet = (ShownPassage(near) if near else highlighter).snippet(text)
         count, links = versions.get(one.num, 1), parts.get(one.num, NO_LINKS)
         hits.append(hit_of(view.columns, one, head, count, snippet, links))
     return tuple(hits)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import starmap
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from nwx.engine import near_search
 from nwx.engine.embedded.documents.counts import read_facets
 from nwx.engine.embedded.documents.found import FoundDocuments, documents_found
 from nwx.engine.embedded.documents.hits import read_hits
-from nwx.engine.embedded.documents.order import OrderedHits
+from nwx.engine.embedded.documents.order import OrderedHits, firsts
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search
 from nwx.engine.embedded.documents.search import first_hits
 from nwx.engine.embedded.documents.stored_columns import Ints
@@ -64,14 +65,10 @@ class _NearSearch:
     def listed(self) -> list[OrderedHits]:
         """The nearest hits in order."""
         columns, nums = self._view.columns, self._found.nums
-        order = columns.id_start[nums]
-        if self._groups is not None:  # the newest stands for its group
-            newest = np.lexsort((order, -columns.newest[nums]))
-            nums = nums[newest[np.unique(self._groups[nums[newest]], return_index=True)[1]]]
-            order = columns.id_start[nums]
         scores = np.array([self._passages[num].score for num in nums.tolist()])
-        first = np.lexsort((order, -scores))[: near_search.NEAREST]
-        return list(map(OrderedHits, nums[first].tolist(), scores[first].tolist()))
+        order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
+        pairs = zip(nums[order].tolist(), scores[order].tolist(), strict=True)
+        return firsts(starmap(OrderedHits, pairs), self._groups, near_search.NEAREST)
 
     def answer(self) -> SearchResult:
         """Return a page of the nearest hits."""

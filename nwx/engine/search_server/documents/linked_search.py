@@ -226,13 +226,13 @@ def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
         begin = end
 
 
-def ranking_body(fold: str, wanted: int) -> Body:
+def ranking_body(fold: str, wanted: int, further: Sequence[str] = ()) -> Body:
     """Return the request body of the search that `ranked_hits` continues from."""
     return {
         "size": max(wanted, FACTOR_WINDOW),
         "_source": False,
         "stored_fields": "_none_",
-        "docvalue_fields": list(dict.fromkeys([NUMBER, fold, "urlkey"])),
+        "docvalue_fields": list(dict.fromkeys([NUMBER, fold, "urlkey", *further])),
     }
 
 

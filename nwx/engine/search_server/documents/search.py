@@ -60,11 +60,11 @@ _BY_ID: list[Body] = [{"id": "asc"}]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class ServerPlan:
     """A question with its link data, and the order and reading of its page.
 
     The facets `apart` are counted without their own filter. Hits are in the `order` of dates, or by
-    score if it is None.
+    score if it is None. With fields in `listed` hits by score are listed by these and not read.
     """
 
     question: Question
@@ -75,6 +75,7 @@ class _Plan:
     wanted: int
     order: DateOrder | None
     highlighter: Highlighter | None
+    listed: tuple[str, ...] = ()
 
     @property
     def sort(self) -> list[Body]:
@@ -82,7 +83,7 @@ class _Plan:
         return self.order.own_sort() if self.order else _RELEVANCE
 
 
-class Searching:
+class SearchingByWords:
     """What answers questions from the indices of documents and dates."""
 
     def __init__(
@@ -130,10 +131,10 @@ class Searching:
             most_words=looser is not None and documents.value > 0,
         )
 
-    def _plan(self, question: Question) -> _Plan:
+    def _plan(self, question: Question) -> ServerPlan:
         facets = facet_fields(question)
         links = self._linked(question)
-        return _Plan(
+        return ServerPlan(
             question=question,
             links=links,
             facets=facets,
@@ -158,7 +159,7 @@ class Searching:
         """Return a question with its link data, without hidden documents."""
         return self._links.search(resolve(question), self._hidden.read(question.hidden))
 
-    def _answer(self, plan: _Plan) -> tuple[Resolved, Body]:
+    def _answer(self, plan: ServerPlan) -> tuple[Resolved, Body]:
         """Return the query of a plan and its answer.
 
         Kept lists are checked in the same request as the search, which is repeated if they changed.
@@ -175,13 +176,13 @@ class Searching:
             answer = search_page(self._server, self._documents, self._body(plan, resolved))
         return resolved, answer
 
-    def _resolved(self, plan: _Plan, *, trusting: bool = False) -> Resolved:
+    def _resolved(self, plan: ServerPlan, *, trusting: bool = False) -> Resolved:
         query, apart = plan.links.query, plan.apart
         found = self._join.resolve_apart(query, apart, trusting=trusting) if apart else None
         return found or self._join.resolve(query, plan.sort, plan.wanted, trusting=trusting)
 
     def _facet_values(
-        self, plan: _Plan, resolved: Resolved, answer: Body
+        self, plan: ServerPlan, resolved: Resolved, answer: Body
     ) -> dict[str, tuple[FacetValue, ...]]:
         """Return the facets, including the ones that leave out their own filter."""
         query, size = plan.links.query, plan.question.facet_size
@@ -212,7 +213,7 @@ class Searching:
         found = answer["aggregations"]
         return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
 
-    def _body(self, plan: _Plan, resolved: Resolved) -> Body:
+    def _body(self, plan: ServerPlan, resolved: Resolved) -> Body:
         """Return the search for totals and facets, and the hits of the page or their order."""
         question = plan.question
         groups = self._folding.aggregations(question.collapse, resolved.most)
@@ -226,8 +227,8 @@ class Searching:
         if plan.order and question.limit:
             body |= plan.order.body(plan.fold, plan.wanted)
         elif question.limit:
-            if plan.links.ranks:
-                body |= ranking_body(plan.fold, plan.wanted)
+            if plan.links.ranks or plan.listed:
+                body |= ranking_body(plan.fold, plan.wanted, plan.listed)
             else:
                 body |= self._page(plan) | {"from": question.offset, "size": question.limit}
             body["sort"] = _RELEVANCE
@@ -235,12 +236,12 @@ class Searching:
                 body["collapse"] = {"field": plan.fold}
         return body
 
-    def _page(self, plan: _Plan) -> Body:
+    def _page(self, plan: ServerPlan) -> Body:
         source = [*SOURCE, *SNIPPET_SOURCE] if plan.highlighter else SOURCE
         return {"_source": source, "docvalue_fields": list({NUMBER, plan.fold})}
 
     def _page_scores(
-        self, plan: _Plan, query: Query, answer: Body
+        self, plan: ServerPlan, query: Query, answer: Body
     ) -> Mapping[int, RankedHit | None]:
         """Return the numbers of the documents of a page in order, with score, target and factor."""
         links, offset = plan.links, plan.question.offset
@@ -258,7 +259,7 @@ class Searching:
             numbers = first(plan.wanted)
         return dict.fromkeys(numbers[offset:])
 
-    def _fetched(self, plan: _Plan, numbers: Sequence[int]) -> list[Body]:
+    def _fetched(self, plan: ServerPlan, numbers: Sequence[int]) -> list[Body]:
         """Return the hits of some documents, scored by their own words."""
         if not numbers:
             return []
@@ -272,7 +273,7 @@ class Searching:
         by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
         return [by_number[number] for number in numbers if number in by_number]
 
-    def _hits(self, plan: _Plan, hits: Sequence[Body], folded: Folded) -> list[Hit]:
+    def _hits(self, plan: ServerPlan, hits: Sequence[Body], folded: Folded) -> list[Hit]:
         dates = self._dates.read([hit["_source"]["id"] for hit in hits])
         hidden = plan.links.query.hidden
         return [

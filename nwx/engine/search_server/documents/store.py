@@ -11,6 +11,7 @@ from nwx.engine.entries import (
     document_from_entry,
     hit_from_entry,
 )
+from nwx.engine.near_search import ShownPassage
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
@@ -150,11 +151,11 @@ def to_hit(
     dates: Mapping[str, Dates],
     hidden: HiddenParts,
     versions: int = 1,
-    highlighter: Highlighter | None = None,
+    highlighter: Highlighter | ShownPassage | None = None,
 ) -> Hit:
     """Return a hit; `dates` has all dates of documents with more than their own.
 
-    Hidden dates are left out. With a `highlighter` it has a snippet of its text.
+    Hidden dates are left out. With a `highlighter` or a passage it has a snippet of its text.
     """
     source = hit["_source"]
     seen = {(source["timestamp"], source.get("collection", ""))}

@@ -68,6 +68,15 @@ def value(field: str, text: str | int) -> Query:
             Bool(must=(All(),), should=(All(),)),
             {"bool": {"must": [EVERYTHING], "should": [EVERYTHING]}},
         ),
+        (
+            Bool(should=(Term("id", "a"), Term("id", "b"))),
+            {
+                "bool": {
+                    "should": [{"constant_score": {"filter": {"terms": {"id": ["a", "b"]}}}}],
+                    "minimum_should_match": 1,
+                }
+            },
+        ),
         (SPAN, {"dated": [SPAN.low, SPAN.high, True]}),
         (Bool(must_not=(SPAN,)), {"bool": {"must_not": [{"dated": [SPAN.low, SPAN.high, False]}]}}),
     ],
