@@ -257,7 +257,10 @@ class EntryQueue(CrawlQueue):
     def _change(
         self, ids: Collection[str], change: Callable[[KnownEntries], dict[str, QueueEntry]]
     ) -> Collection[str]:
-        """Change the entries of these ids atomically; return the ids of the written ones."""
+        """Change the entries of these ids atomically; return the ids of the written ones.
+
+        Without ids a queue in a folder is made.
+        """
 
     def finish(self, leases: Sequence[str]) -> int:
         return self._end(leases, QueueEntry.finished)
@@ -267,4 +270,4 @@ class EntryQueue(CrawlQueue):
 
     def _end(self, leases: Sequence[str], end: Callable[[QueueEntry, str], QueueEntry]) -> int:
         by_id = leases_by_id(leases)
-        return len(self._change(by_id, lambda known: ended(known, by_id, end)))
+        return len(self._change(by_id, lambda known: ended(known, by_id, end))) if by_id else 0

@@ -92,7 +92,7 @@ class EmbeddedCrawlQueue(OwnIndex, EntryQueue):
     def _change(
         self, ids: Collection[str], change: Callable[[KnownEntries], EntriesById]
     ) -> Collection[str]:
-        if not self.is_made() and not change(dict.fromkeys(ids)):
+        if ids and not self.is_made() and not change(dict.fromkeys(ids)):
             return ()
         with self.database.writing() as db:
             known = entries_of(db, ids)
