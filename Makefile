@@ -19,7 +19,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 # uv takes a fifth of pip's time, but does not read pip's settings; where it fails, pip installs.
 INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python "$$@" 2> /dev/null || \
-  $(BIN)/python -m pip install --quiet "$$@"; }; install
+  { $(BIN)/python -m pip install --quiet --upgrade pip && $(BIN)/python -m pip install --quiet "$$@"; }; }; install
 PORT ?= 8080
 
 .PHONY: demo install test compiled run-tests unit dev lint weight docs messages format packages elasticsearch crawlers lock audit wheel release clean
@@ -31,19 +31,21 @@ demo: install
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml requirements.lock
+$(BIN)/uv:
 	@test -n "$(PYTHON)" || \
 	  { echo "nwx needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip uv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+.venv/installed: $(BIN)/uv pyproject.toml requirements.lock
 	$(INSTALL) --constraint requirements.lock --editable .
 	touch $@
 
 dev: .venv/dev
 
-.venv/dev: .venv/installed
+.venv/dev: $(BIN)/uv pyproject.toml requirements.lock
 	$(INSTALL) --constraint requirements.lock --editable '.[remote,browser,spark,sql,mcp,vectors,fields]' --group dev
-	touch $@
+	touch .venv/installed $@
 
 test:
 	@$(MAKE) --no-print-directory --jobs=3 compiled packages elasticsearch
@@ -53,7 +55,8 @@ test:
 compiled: export PYTHONDONTWRITEBYTECODE =
 compiled: dev
 	$(BIN)/python -m compileall -q nwx webapp
-	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
+	-@$(BIN)/python -m pytest --collect-only -qq tests/unit > /dev/null & \
+	$(BIN)/python -m pytest --collect-only -qq --ignore tests/unit > /dev/null; wait
 
 # Tests that need a crawler wait until it is there.
 run-tests: export PYTHONDONTWRITEBYTECODE =
