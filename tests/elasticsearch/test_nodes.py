@@ -184,59 +184,6 @@ def test_answers_stay_exact_when_a_node_is_killed(
     assert len(searches.totals) > len(searches.errors)
 
 
-@pytest.fixture(scope="module")
-def without_node(cluster: Cluster, single: str) -> Iterator[Node]:
-    """A node that held documents and is away."""
-    node = cluster.holder("single-documents")
-    with killed(cluster, node):
-        cluster.wait(nodes=2, status="red")
-        yield node
-
-
-def test_lost_shards_are_told(cluster: Cluster, without_node: Node) -> None:
-    stats = run_nwx(cluster.address, "stats", "--json", code=1, **SINGLE)
-    documents = stats.json["shards"]["documents"]
-    assert (documents["status"], documents["shards"]) == ("red", 3)
-    assert documents["lost"]
-    assert stats.json["documents"] is None
-    assert stats.json["shards"]["loading"]["name"] == "single-loading-000001"
-    assert stats.json["bytes"]["documents"] is None
-    assert "of documents lost" in stats.err
-    check = run_nwx(cluster.address, "check", code=1, **SINGLE)
-    assert f"single-documents-000001[{documents['lost'][0]}]: no node holds this shard" in check.out
-    assert "the indices could not be compared" in check.out
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        ("search", "page"),
-        ("search", "--scroll", "page"),
-        ("dump", "documents"),
-        ("words", "page"),
-        ("trends", "page"),
-    ],
-)
-def test_less_than_the_whole_is_refused(
-    cluster: Cluster, without_node: Node, ask: Sequence[str]
-) -> None:
-    ran = run_nwx(cluster.address, *ask, code=1, **SINGLE)
-    assert ran.out == ""
-    assert "shards" in ran.err
-
-
-def test_partial_answers_say_so(cluster: Cluster, single: str, without_node: Node) -> None:
-    ran = run_nwx(cluster.address, "--partial", "search", "page", "--json", **SINGLE)
-    assert ran.json["lacking"]["shards"] == 3
-    assert ran.json["total"]["relation"] == "gte"
-    assert "shards did not answer: this is a part of the results" in ran.err
-    with open_engine(settings(single, "single", partial=True), read_only=True) as engine:
-        page = create_app(engine).test_client().get("/search?q=page")
-    assert "This is a part of the results" in page.text
-    with open_engine(settings(single, "single"), read_only=True) as engine:
-        assert create_app(engine).test_client().get("/search?q=page").status_code == 503
-
-
 def test_searches_go_on_while_an_index_gets_other_shards(
     cluster: Cluster, copied: str, folder: str
 ) -> None:
@@ -301,3 +248,56 @@ def test_settings_for_bulk_loading_are_put_back_when_an_import_is_killed(
     run_nwx(cluster.address, "import", "--bulk", "--quiet", more, **COPIED)
     assert bulk_settings(cluster) == usual
     run_nwx(cluster.address, "check", "--end-loading", **COPIED)
+
+
+@pytest.fixture(scope="module")
+def without_node(cluster: Cluster, single: str) -> Node:
+    """A node that held documents and is away; the last tests need it, so that it stays away."""
+    node = cluster.holder("single-documents")
+    node.kill()
+    cluster.wait(nodes=2, status="red")
+    return node
+
+
+def test_lost_shards_are_told(cluster: Cluster, without_node: Node) -> None:
+    stats = run_nwx(cluster.address, "stats", "--json", code=1, **SINGLE)
+    documents = stats.json["shards"]["documents"]
+    assert (documents["status"], documents["shards"]) == ("red", 3)
+    assert documents["lost"]
+    assert stats.json["documents"] is None
+    assert stats.json["shards"]["loading"]["name"] == "single-loading-000001"
+    assert stats.json["bytes"]["documents"] is None
+    assert "of documents lost" in stats.err
+    check = run_nwx(cluster.address, "check", code=1, **SINGLE)
+    assert f"single-documents-000001[{documents['lost'][0]}]: no node holds this shard" in check.out
+    assert "the indices could not be compared" in check.out
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        ("search", "page"),
+        ("search", "--scroll", "page"),
+        ("dump", "documents"),
+        ("words", "page"),
+        ("trends", "page"),
+    ],
+)
+def test_less_than_the_whole_is_refused(
+    cluster: Cluster, without_node: Node, ask: Sequence[str]
+) -> None:
+    ran = run_nwx(cluster.address, *ask, code=1, **SINGLE)
+    assert ran.out == ""
+    assert "shards" in ran.err
+
+
+def test_partial_answers_say_so(cluster: Cluster, single: str, without_node: Node) -> None:
+    ran = run_nwx(cluster.address, "--partial", "search", "page", "--json", **SINGLE)
+    assert ran.json["lacking"]["shards"] == 3
+    assert ran.json["total"]["relation"] == "gte"
+    assert "shards did not answer: this is a part of the results" in ran.err
+    with open_engine(settings(single, "single", partial=True), read_only=True) as engine:
+        page = create_app(engine).test_client().get("/search?q=page")
+    assert "This is a part of the results" in page.text
+    with open_engine(settings(single, "single"), read_only=True) as engine:
+        assert create_app(engine).test_client().get("/search?q=page").status_code == 503
