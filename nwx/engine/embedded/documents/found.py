@@ -68,27 +68,14 @@ def documents_found(
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     is_scored = scores and plan.is_scored
-    most = most_found(plan.text, view.searcher) if is_scored else MOST_SCORED + 1
-    ranked, bonus = _ranked(plan, known) if is_scored and most else (Query.empty_query(), None)
-    scored = read_scores(view.searcher, ranked, most) if most <= MOST_SCORED else None
-    if scored is not None:
-        matching = view.known(scored.nums)
-    elif within is not None:
-        matching = within
-    else:
-        exact = compile_node(plan.text, replace(known, scored=False))
-        matching = view.matching(plan.text, exact)
-        ranked = ranked if is_scored else exact
+    ranked, bonus, matching, scored = _matching(view, plan, known, is_scored, within)
     by_words = _filtered(view.columns, matching, plan)
     anchors = links.found(plan.tree)
     nums = by_words
     if anchors is not None:
         nums = joined(nums, _linked_nums(view, plan, links, anchors))
     dated = None if plan.dates is None else view.columns.seen_in(plan.dates)
-    allowed = None
-    for one in plan.joined:
-        meet = _meet(view, links, one.leaf)
-        allowed = _both(allowed, meet if one.wanted else ~meet)
+    allowed = _joined_allow(view, links, plan)
     if allowed is not None:
         nums = nums[allowed[nums]]
     numbers = narrow_facets(view.columns, nums, plan, dated)
@@ -102,6 +89,30 @@ def documents_found(
         scored = read_scores(view.searcher, some, len(nums))
     parts = filters, numbers, allowed, anchors, by_words, scored
     return FoundDocuments(known, query, bonus, *parts)
+
+
+def _matching(
+    view: ArchiveView, plan: SearchPlan, known: Known, is_scored: bool, within: Ints | None
+) -> tuple[Query, Query | None, Ints, ScoredDocuments | None]:
+    """Return the queries of `_ranked`, the numbers of what they find, and few ones with scores."""
+    most = most_found(plan.text, view.searcher) if is_scored else MOST_SCORED + 1
+    ranked, bonus = _ranked(plan, known) if is_scored and most else (Query.empty_query(), None)
+    if most <= MOST_SCORED:
+        scored = read_scores(view.searcher, ranked, most)
+        return ranked, bonus, view.known(scored.nums), scored
+    if within is not None:
+        return ranked, bonus, within, None
+    exact = compile_node(plan.text, replace(known, scored=False))
+    return ranked if is_scored else exact, bonus, view.matching(plan.text, exact), None
+
+
+def _joined_allow(view: ArchiveView, links: LinkedSearch, plan: SearchPlan) -> Bools | None:
+    """Return for each number whether dates and links of the whole query allow it."""
+    allowed = None
+    for one in plan.joined:
+        meet = _meet(view, links, one.leaf)
+        allowed = _both(allowed, meet if one.wanted else ~meet)
+    return allowed
 
 
 def _ranked(plan: SearchPlan, known: Known) -> tuple[Query, Query | None]:
