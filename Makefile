@@ -106,7 +106,9 @@ packages:
 	command -v npm > /dev/null || set -- "$$@" nodejs npm; \
 	test $$# = 0 && exit; \
 	if [ -n "$$may" ]; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" > /dev/null; \
+	  apt-get update -qq; wanted="$$*"; \
+	  apt-cache show chromium-headless-shell > /dev/null 2>&1 || wanted=$$(echo "$$wanted" | sed s/-headless-shell//); \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$wanted > /dev/null; \
 	else echo "the tests need $$*: apt install $$*, or set NWX_TEST_BROWSER and NWX_TEST_REDIS" >&2; exit 1; fi
 
 # NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH name running servers to use instead of starting some.
