@@ -18,7 +18,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
   { echo $$python; break; }; done)
 BIN := .venv/bin
 # uv takes a fifth of pip's time, but does not read pip's settings; where it fails, pip installs.
-INSTALL := install() { $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@" 2> /dev/null || \
+INSTALL := install() { $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python "$$@" 2> /dev/null || \
   { $(BIN)/python -m pip install --quiet --upgrade pip && $(BIN)/python -m pip install --quiet "$$@"; }; }; install
 PORT ?= 8080
 
