@@ -93,8 +93,7 @@ format: dev
 	$(BIN)/ruff check --fix .
 
 # Of Debian: Chromium for the tests of pages, Redis and Node (for ioredis, a client of Redis) for those of answers
-# to crawlers. NWX_TEST_BROWSER and NWX_TEST_REDIS name others; other systems may have another Chromium, which takes
-# six times as long for a page.
+# to crawlers. NWX_TEST_BROWSER and NWX_TEST_REDIS name others; other systems may have another Chromium, which takes longer.
 packages:
 	@set --; \
 	browsers=chromium-headless-shell; \

@@ -29,7 +29,7 @@ from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarg
 from nwx.settings import VARIABLES
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first opens a page in a sixth of the processor time of the others."""
+"""The best first: the shell has nothing that only windows need."""
 _NEEDED = ("playwright", "psutil")
 _PROBE_SECONDS = 30
 _INSTALL = "pip install 'nwx[browser]'"
