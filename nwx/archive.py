@@ -11,7 +11,6 @@ from nwx.answers.options import (
     OptionValues,
     chosen,
     conditions_of,
-    digits,
     filters_of,
     first_of,
     several,
@@ -27,7 +26,7 @@ from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
 from nwx.model import Collapse, LinkCell, Sort
 from nwx.settings import VARIABLES, Settings, load_settings
-from nwx.values.timestamps import date_bound
+from nwx.values.timestamps import DateOption, date_bound, date_text
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.archived_capture import ArchivedCapture
@@ -45,7 +44,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.searching.quotations import Quotation
     from nwx.searching.trends import DistinctiveWords
     from nwx.sql.query import SqlLimits
-    from nwx.steering.queue.due_urls import DueUrl
 
 _NEWEST = "99991231235959"
 _NEAR = 50
@@ -97,6 +95,9 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[type["Archive"], tuple[Settings, Viewer, str]]:
+        return Archive, (self.settings, self.viewer, self.service)  # for other processes
+
     def __repr__(self) -> str:
         return f"nwx.open({self.settings.engine!r})"
 
@@ -104,8 +105,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         self,
         query: str = "",
         *,
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         by: str = "words",
         sort: str = "relevance",
         ranking: str = "default",
@@ -129,8 +130,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         question = Question(
             query,
             filters_of(filters),
-            from_,
-            to,
+            date_text(from_),
+            date_text(to),
             sort=chosen(Sort, sort),
             collapse=chosen(Collapse, collapse),
             facets=tuple(facets),
@@ -146,13 +147,13 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         self,
         pattern: str = "",
         *,
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         collapse: str | Sequence[str] = (),
         filter: str | Sequence[str] = (),
         collection: str = "",
         limit: int | None = None,
-        columns: Sequence[str] = (),
+        columns: str | Sequence[str] = (),
     ) -> "Captures":
         """Return captures by URL: `http://example.org/`, `example.org/*`, `*.example.org`.
 
@@ -163,13 +164,13 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.answers.capture_table import TABLE_COLUMNS, Captures
 
         asked = [("url", pattern)] if pattern else []
-        asked += [("from", digits(from_)), ("to", digits(to)), ("collection", collection)]
-        asked += [("limit", str(limit or 0))]
+        asked += [("from", date_bound(from_, 0)), ("to", date_bound(to, 1))]
+        asked += [("collection", collection), ("limit", str(limit or 0))]
         asked += [("collapse", one) for one in several(collapse)]
         asked += [("filter", one) for one in several(filter)]
-        return Captures(self._seen, asked, columns or TABLE_COLUMNS)
+        return Captures(self._seen, asked, several(columns) or TABLE_COLUMNS)
 
-    def capture(self, url: str, at: str = "") -> "ArchivedCapture | None":
+    def capture(self, url: str, at: DateOption = "") -> "ArchivedCapture | None":
         """Return the capture of a URL nearest to a date, the newest without a date.
 
         Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
@@ -210,7 +211,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         return Rows(CaptureDate, lambda: capture_dates(self._seen(), url), bars="timestamp")
 
-    def diff(self, url: str, old: str, new: str) -> "Difference":
+    def diff(self, url: str, old: DateOption, new: DateOption) -> "Difference":
         """Return what changed in the text of a URL between the versions of two dates."""
         from nwx.searching.differences import difference
         from nwx.searching.documents import version_at
@@ -219,12 +220,20 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return difference(before.extract.content, after.extract.content)
 
     def quote(
-        self, text: str, *, url: str = "", site: str = "", from_: str = "", to: str = ""
+        self,
+        text: str,
+        *,
+        url: str = "",
+        site: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
     ) -> "Quotation":
         """Return in which captures these very words stand, of a URL, a site or the archive."""
         from nwx.searching.quotations import QuoteScope, find_quotation
 
-        return find_quotation(self._seen(), text, QuoteScope(url, site, from_, to))
+        return find_quotation(
+            self._seen(), text, QuoteScope(url, site, date_text(from_), date_text(to))
+        )
 
     def facets(
         self,
@@ -257,8 +266,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         queries: str | Sequence[str],
         *,
         by: str = "year",
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         **filters: OptionValues,
     ) -> "TrendTable":
         """Compare up to six queries over time, by year or month."""
@@ -267,7 +276,9 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.searching.trends import trends
         from nwx.values.timestamps import Period
 
-        question = Question(filters=filters_of(filters), date_from=from_, date_to=to)
+        question = Question(
+            filters=filters_of(filters), date_from=date_text(from_), date_to=date_text(to)
+        )
         return TrendTable(trends(self._seen(), several(queries), question, chosen(Period, by)))
 
     def words(
@@ -275,15 +286,15 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         query: str = "",
         *,
         limit: int = 30,
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         **filters: OptionValues,
     ) -> "DistinctiveWords":
         """Return the words unusually frequent in the results of a query."""
         from nwx.query.question import Question
         from nwx.searching.trends import distinctive_words
 
-        question = Question(query, filters_of(filters), from_, to)
+        question = Question(query, filters_of(filters), date_text(from_), date_text(to))
         return distinctive_words(self._seen(), question, limit)
 
     def links(
@@ -310,8 +321,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         site: str = "",
         host: str = "",
         collection: str = "",
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         limit: int | None = None,
     ) -> "Rows[MissingUrl]":
         """Return what captured pages need and the archive lacks, most needed first."""
@@ -335,11 +346,11 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         collection: OptionValues = (),
         year: OptionValues = (),
         box: str = "",
-        limit: int = 50,
+        limit: int | None = None,
         offset: int = 0,
     ) -> "Rows[PictureAnswer]":
         """Return pictures by the words of pages that show them; `build("pictures")` comes first."""
-        from nwx.engine.indices.picture_index import ImageSize, PictureQuestion
+        from nwx.engine.indices.picture_index import PICTURE_WINDOW, ImageSize, PictureQuestion
         from nwx.pictures.answers import PictureAnswer, listed_picture, parse_box
 
         asked = PictureQuestion(
@@ -351,7 +362,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             texts(collection),
             texts(year),
             parse_box(box),
-            limit=limit,
+            limit=PICTURE_WINDOW - offset if limit is None else limit,
             offset=offset,
         )
 
@@ -360,29 +371,6 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             return (listed_picture(one.picture, one.appearance) for one in pictures)
 
         return Rows(PictureAnswer, found)
-
-    def due(
-        self,
-        *,
-        since: str = "",
-        spec: str = "",
-        collection: str = "",
-        at: str = "",
-        shortest: float = 1.0,
-        longest: float = 365.0,
-        limit: int | None = None,
-    ) -> "Rows[DueUrl]":
-        """Return URLs that are due to be captured again, most overdue first."""
-        from nwx.steering.queue.due_urls import DueReport, DueUrl, asked_due, due_urls
-        from nwx.steering.specifications.specification_store import specification_at
-
-        def found() -> Iterator[DueUrl]:
-            engine = self._seen()
-            specification = specification_at(engine, spec) if spec else None
-            asked = asked_due(since, specification, collection, at, shortest, longest, limit)
-            return due_urls(engine, asked, DueReport())
-
-        return Rows(DueUrl, found)
 
     def sql(self, query: str, limits: "SqlLimits | None" = None) -> "SqlTable":
         """Return the answer to a query of SQL over captures, documents, links, hosts, pictures.

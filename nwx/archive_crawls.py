@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import NwxError, UsageError
+from nwx.values.timestamps import DateOption
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from pathlib import Path
@@ -166,6 +168,29 @@ class ArchiveCrawls(ArchiveWork):
         else:
             with self._writable() as engine:
                 yield archive_urls(engine, crawl)
+
+    def due(
+        self,
+        *,
+        since: DateOption = "",
+        spec: str = "",
+        collection: str = "",
+        at: DateOption = "",
+        shortest: float = 1.0,
+        longest: float = 365.0,
+        limit: int | None = None,
+    ) -> "Rows[DueUrl]":
+        """Return URLs that are due to be captured again, most overdue first."""
+        from nwx.steering.queue.due_urls import DueReport, DueUrl, asked_due, due_urls
+        from nwx.steering.specifications.specification_store import specification_at
+
+        def found() -> Iterator[DueUrl]:
+            engine = self._seen()
+            specification = specification_at(engine, spec) if spec else None
+            asked = asked_due(since, specification, collection, at, shortest, longest, limit)
+            return due_urls(engine, asked, DueReport())
+
+        return Rows(DueUrl, found)
 
     def due_report(
         self, spec: str = "", *, progress: ShowProgress = no_progress, **asked: Any

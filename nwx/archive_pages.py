@@ -11,6 +11,7 @@ from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError
 from nwx.model import IndexName, LinkCell
+from nwx.values.timestamps import DateOption
 from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -306,8 +307,8 @@ class ArchivePages(ArchiveWork):
         site: str = "",
         host: str = "",
         collection: str = "",
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
     ) -> "RepairList":
         """Return the missing resources that mend most pages; raises UsageError for other kinds."""
         from nwx.links.missing_urls import asked_pages

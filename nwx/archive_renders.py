@@ -11,7 +11,7 @@ from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import EngineError
-from nwx.values.timestamps import date_bound
+from nwx.values.timestamps import DateOption, date_bound
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.engine.indices.quality_index import PlaybackScore, Review, ReviewCounts, ReviewIndex
@@ -73,8 +73,8 @@ class ArchiveRenders(ArchiveWork):
         self,
         site: str,
         *,
-        since: str = "",
-        to: str = "",
+        since: DateOption = "",
+        to: DateOption = "",
         latest: bool = False,
         limit: int | None = None,
     ) -> "Rows[SiteChange]":
@@ -90,12 +90,12 @@ class ArchiveRenders(ArchiveWork):
         return Rows(SiteChange, found)
 
     def site_changes(
-        self, site: str, *, since: str = "", to: str = "", latest: bool = False
+        self, site: str, *, since: DateOption = "", to: DateOption = "", latest: bool = False
     ) -> "SiteChanges":
         """Return how a site changed since a date: its pages, the words that came and went."""
         from nwx.searching.page_changes import site_changes
 
-        dates = (date_bound(since, 0) if since else "", date_bound(to, 1) if to else "")
+        dates = date_bound(since, 0), date_bound(to, 1)
         return site_changes(self._seen(), site, *dates, latest=latest)
 
     def watched_sites(self) -> "Rows[WatchedSite]":

@@ -8,11 +8,12 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from nwx.answers.options import check_built
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import open_engine
-from nwx.errors import UsageError
 from nwx.settings import Settings
+from nwx.values.timestamps import DateOption, date_bound
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     import polars as pl
@@ -189,14 +190,11 @@ class ArchiveWork:
 
         Without names, builds all that are stale or missing; vectors only if they were ever built.
         Links are loaded from `inverted`, a folder written by `nwx spark links`, if it has them.
-        `options` are the fields of
-        `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
+        `options` are those of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
         """
         from nwx.bulk.pool import hidden_main_module
 
-        unknown = set(names) - set(BUILT_INDICES)
-        if unknown:
-            raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(BUILT_INDICES)}")
+        check_built(names, BUILT_INDICES)
         builds: Mapping[str, Callable[[], BuildReport]] = {
             "facets": partial(self._build_facets, progress, anew=anew, **options),
             "links": partial(self._build_links, workers, inverted, progress, anew=anew),
@@ -209,6 +207,7 @@ class ArchiveWork:
 
     def is_built(self, name: str) -> bool:
         """Return whether facets, links, pictures or vectors were ever built."""
+        check_built([name], BUILT_INDICES)
         engine = self._whole()
         if name == "vectors":
             return engine.vector_index().is_made()
@@ -228,6 +227,7 @@ class ArchiveWork:
 
     def is_stale(self, name: str) -> bool:
         """Return whether an index was never built, or the archive changed since its build."""
+        check_built([name], BUILT_INDICES)
         engine = self._whole()
         if name == "pictures":
             from nwx.pictures.build import is_current
@@ -374,15 +374,14 @@ class ArchiveWork:
         path: str | PathLike[str],
         query: str = "",
         *,
-        from_: str = "",
-        to: str = "",
+        from_: DateOption = "",
+        to: DateOption = "",
         collection: str = "",
         with_resources: bool = False,
         progress: ShowProgress = no_progress,
     ) -> "PackReport":
         """Write the records of the hits of a query to a WARC file."""
         from nwx.exports import WaczSelection, pack_warc
-        from nwx.values.timestamps import date_bound
 
         selection = WaczSelection(
             query=query,

@@ -23,8 +23,17 @@ def chosen(kind: type[_Choice], value: str) -> _Choice:
         raise UsageError(f"there is no {value!r}; choose one of {', '.join(kind)}") from error
 
 
+def check_built(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise UsageError on a name of no built index."""
+    unknown = set(names) - set(known)
+    if unknown:
+        raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(known)}")
+
+
 def first_of(rows: Iterable[_T], limit: int | None) -> Iterator[_T]:
-    """Return the first rows, all without a limit."""
+    """Return the first rows, all without a limit; raises UsageError if it is negative."""
+    if limit is not None and limit < 0:
+        raise UsageError(f"limit is {limit}; it must be 0 or more")
     return islice(rows, limit)
 
 
@@ -52,8 +61,3 @@ def conditions_of(where: Mapping[str, OptionValues] | Sequence[str]) -> list[str
         f"{name}={','.join(one.replace(',', _ESCAPED_COMMA) for one in texts(values))}"
         for name, values in where.items()
     ]
-
-
-def digits(date: str) -> str:
-    """Return a date as a CDX server takes it: its digits alone."""
-    return "".join(sign for sign in date if sign.isdigit())

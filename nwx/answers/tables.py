@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from html import escape
 from itertools import chain, islice
+from operator import index
 from os import PathLike
 from pathlib import Path
 from types import UnionType
@@ -165,6 +166,7 @@ class ResultTable(ABC, Generic[_T]):
     def __getitem__(self, place: int | slice) -> _T | list[_T]:
         if isinstance(place, slice):
             return self._slice(place)
+        place = index(place)
         found = self._slice(slice(place, place + 1 or None))
         if not found:
             raise IndexError("there is no such row")
@@ -207,7 +209,11 @@ class ResultTable(ABC, Generic[_T]):
             import pandas as pd
         except ImportError as error:
             raise UsageError("to_pandas() needs pandas; pip install pandas") from error
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+        frame = self.to_polars()
+        found = pd.DataFrame(frame.to_dict(as_series=False))
+        # Without rows pandas takes all columns for numbers.
+        texts = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
+        return found if frame.height else found.astype(dict.fromkeys(texts, "object"))
 
     def to_csv(self, path: str | PathLike[str], *, excel: bool = False) -> int:
         """Write all rows to a CSV file that is safe to open in a spreadsheet; return how many.
@@ -225,7 +231,8 @@ class ResultTable(ABC, Generic[_T]):
     def _repr_html_(self) -> str:
         total = len(self)
         rows = [self.cells(row) for row in self[:SHOWN_ROWS]]
-        note = f"{total:,} rows" if total == len(rows) else f"{len(rows):,} of {total:,} rows"
+        note = f"{total:,} row{'s' * (total != 1)}"
+        note = note if total == len(rows) else f"{len(rows):,} of {note}"
         return f"{self.chart()}{html_table(self.columns, rows, note)}"
 
     def chart(self) -> str:

@@ -13,14 +13,14 @@ from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import InlinkTable
-from nwx.errors import UrlError
+from nwx.errors import UrlError, UsageError
 from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.model import Document, Link
-from nwx.values.timestamps import date_bound, seconds_between
+from nwx.values.timestamps import DateOption, date_bound, seconds_between
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import EMBEDDED, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
+from nwx.values.urls import EMBEDDED, KINDS, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
 
 LOWEST_ERROR = 400
 """Captures with this status or a higher one are errors."""
@@ -367,15 +367,20 @@ def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) ->
 def asked_missing(
     kinds: Iterable[str] = (), pages: PageFilter | None = None, host: str = ""
 ) -> MissingQuestion:
-    """Return the question for links of some kinds, or of groups of them; none are all groups."""
+    """Return the question for links of some kinds, or of groups of them; none are all groups.
+
+    Raises UsageError for a kind that there is not.
+    """
     wanted: set[str] = set()
     for name in tuple(kinds) or KIND_GROUPS:
+        if name not in KIND_GROUPS and name not in KINDS:
+            raise UsageError(f"there is no kind {name!r}; use {', '.join((*KIND_GROUPS, *KINDS))}")
         wanted |= KIND_GROUPS.get(name, {name})
     return MissingQuestion(frozenset(wanted), pages or PageFilter(), host)
 
 
 def asked_pages(
-    site: str = "", collection: str = "", date_from: str = "", date_to: str = ""
+    site: str = "", collection: str = "", date_from: DateOption = "", date_to: DateOption = ""
 ) -> PageFilter:
     """Return the pages that options ask for; raises UsageError for an invalid date."""
     return PageFilter(site, collection, date_bound(date_from, 0), date_bound(date_to, 1))

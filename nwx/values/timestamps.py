@@ -3,7 +3,7 @@
 import calendar
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -186,11 +186,24 @@ class TrendPoint(NamedTuple):
     documents: int
 
 
-def date_bound(text: str, end: int) -> str:
+DateOption = str | int | date
+"""A date as programs write it: `"2010-03"`, a year, a date, or a datetime (UTC if it is naive)."""
+
+
+def date_text(value: DateOption) -> str:
+    """Return a date of a program as `date_span` reads it."""
+    if isinstance(value, datetime):
+        value = value.astimezone(UTC) if value.tzinfo else value
+        return f"{value:%Y%m%d%H%M%S}"
+    return f"{value:%Y%m%d}" if isinstance(value, date) else str(value)
+
+
+def date_bound(value: DateOption, end: int) -> str:
     """Return the first (`end` 0) or last (1) timestamp of a date, "" for an empty text.
 
     Raises UsageError where `date_span` raises TimestampError.
     """
+    text = date_text(value)
     try:
         return date_span(text)[end] if text else ""
     except TimestampError as error:

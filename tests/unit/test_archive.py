@@ -1,8 +1,10 @@
 """The public API on the sample archive."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +14,9 @@ import nwx
 from nwx.answers.tables import column_types
 from nwx.archive import Archive
 from nwx.bulk.progress import WorkProgress
+from nwx.engine.indices.picture_index import PictureQuestion
 from nwx.model import Inlink
+from nwx.values.timestamps import DateOption, date_text
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 HOME = "http://www.lantern.example/"
@@ -274,3 +278,56 @@ def test_work_within_work_keeps_the_archive_open(tmp_path: Path) -> None:
         archive.build("pictures")
         assert archive._engine is outer
     assert archive._engine is None
+
+
+@pytest.mark.parametrize("year", ["2013", 2013, date(2013, 1, 1), datetime(2013, 1, 1, tzinfo=UTC)])
+def test_dates_are_texts_numbers_or_dates(archive: Archive, year: DateOption) -> None:
+    same = archive.captures(from_="2013")
+    assert len(archive.captures(from_=year)) == len(same) < len(archive.captures())
+    assert len(archive.search("lamp", from_=year)) == len(archive.search("lamp", from_="2013"))
+    found, wanted = archive.capture(HOME, at=year), archive.capture(HOME, at="2013")
+    assert found and wanted and found.timestamp == wanted.timestamp
+    assert archive.diff(HOME, year, 2024) == archive.diff(HOME, "2013", "2024")
+    assert archive.trends("lamp", from_=year).columns
+    assert archive.words("lamp", to=year) == archive.words("lamp", to=date_text(year))
+    assert archive.due(at=year)[:3] == archive.due(at="2013")[:3]
+    assert len(archive.changes("lantern.example", since=year, limit=3)) == 3
+    assert archive.quote("Lantern", url=HOME, from_=year).verified
+    later = datetime(2013, 1, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    assert len(archive.captures(from_=later)) == len(same)
+
+
+def test_wrong_options_are_refused(archive: Archive) -> None:
+    for wrong in (
+        lambda: archive.captures(from_="last spring"),
+        lambda: archive.captures(to="2010-1"),
+        lambda: archive.missing(kind="picture")[:1],
+        lambda: archive.missing(limit=-1)[:1],
+        lambda: archive.is_built("pages"),
+        lambda: archive.is_stale("pages"),
+    ):
+        with pytest.raises(nwx.UsageError):
+            wrong()
+    with pytest.raises(TypeError):
+        archive.search("lamp")["url"]  # type: ignore[call-overload]
+
+
+def test_one_column_and_all_pictures(archive: Archive) -> None:
+    assert archive.captures(columns="url").columns == ("url",)
+    assert len(archive.pictures()) == archive.search_pictures(PictureQuestion()).total.value
+
+
+def test_empty_frames_of_pandas_keep_texts(archive: Archive) -> None:
+    for nothing in (archive.search("nothingofthekind"), archive.captures("x.example")):
+        frame = nothing.to_pandas()
+        assert not frame.url.str.contains("x").any() and frame.status.sum() == 0
+
+
+def test_notebooks_count_one_row(archive: Archive) -> None:
+    assert "<p>1 row</p>" in archive.captures(limit=1)._repr_html_()
+
+
+def test_archives_go_to_other_processes(archive: Archive) -> None:
+    again = pickle.loads(pickle.dumps(archive))
+    assert repr(again) == repr(archive) and again.viewer == archive.viewer
+    assert len(again.search("lamp")) == len(archive.search("lamp"))

@@ -30,7 +30,7 @@ from nwx.steering.specifications.specification import (
     UrlCover,
 )
 from nwx.steering.specifications.specification_store import specification_at
-from nwx.values.timestamps import date_span, parse_timestamp, to_timestamp
+from nwx.values.timestamps import DateOption, date_span, date_text, parse_timestamp, to_timestamp
 from nwx.values.urls import url_parts
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([hdwy])")
@@ -249,10 +249,10 @@ def _read_line(line: bytes) -> DueUrl:
 
 
 def asked_due(
-    since: str = "",
+    since: DateOption = "",
     specification: CrawlSpecification | None = None,
     collection: str = "",
-    at: str = "",
+    at: DateOption = "",
     shortest: float = 1.0,
     longest: float = 365.0,
     limit: int | None = None,
@@ -277,22 +277,22 @@ def asked_due(
     )
 
 
-def _days(since: str, instant: float) -> float | None:
+def _days(since: DateOption, instant: float) -> float | None:
     """Return the days before an instant that a span or a date says, None for none."""
     if not since:
         return None
-    span = _SPAN.fullmatch(since.strip().lower())
+    span = _SPAN.fullmatch(date_text(since).strip().lower())
     if span:
         return float(span[1]) * _DAYS[span[2]]
     return max(0.0, (instant - _instant(since)) / SECONDS_A_DAY)
 
 
-def _instant(text: str) -> float:
+def _instant(at: DateOption) -> float:
     """Return the seconds since 1970 of a date, or now."""
-    if not text:
+    if not at:
         return time.time()
     try:
-        return parse_timestamp(date_span(text)[0]).timestamp()
+        return parse_timestamp(date_span(date_text(at))[0]).timestamp()
     except TimestampError as error:
         raise UsageError(f"{error}; write 2026-03-05, or for --since 30d") from error
 
