@@ -100,14 +100,14 @@ packages:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then may=1; \
 	else may=; browsers="$$browsers chromium chromium-browser google-chrome"; fi; \
 	found=$$NWX_TEST_BROWSER; for one in $$browsers; do ! command -v $$one > /dev/null || found=$$one; done; \
-	test -n "$$found" || set -- "$$@" chromium-headless-shell; \
+	test -n "$$found" || set -- "$$@" chromium-headless-shell fonts-liberation; \
 	test -n "$$NWX_TEST_REDIS" || command -v redis-server > /dev/null || set -- "$$@" redis-server; \
 	command -v npm > /dev/null || set -- "$$@" nodejs npm; \
 	test $$# = 0 && exit; \
 	if [ -n "$$may" ]; then \
 	  apt-get update -qq; wanted="$$*"; \
 	  apt-cache show chromium-headless-shell > /dev/null 2>&1 || wanted=$$(echo "$$wanted" | sed s/-headless-shell//); \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$wanted > /dev/null; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$wanted > /dev/null; \
 	else echo "the tests need $$*: apt install $$*, or set NWX_TEST_BROWSER and NWX_TEST_REDIS" >&2; exit 1; fi
 
 # NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH name running servers to use instead of starting some.
