@@ -10,15 +10,15 @@ from tests.elasticsearch.product import Product
 VERSION = "9.2.0"
 CACHE = downloads.CACHE / "elasticsearch"
 PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "TextFilters.java"
-_GROUP = "org.elasticsearch.distribution.integ-test-zip"
+_SERVER = f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{VERSION}:zip"
 
 
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of a server that is ready to run, made below `cache` if missing."""
-    return downloads.prepared(cache, _GROUP, "elasticsearch", VERSION, PLUGIN_SOURCE, _add_plugin)
+    return downloads.prepared(cache, _SERVER, PLUGIN_SOURCE, _add_plugin)
 
 
-def _add_plugin(home: Path) -> None:
+def _add_plugin(home: Path, _: Path) -> None:
     plugin = downloads.add_jar(home, find_jdk(), 21, PLUGIN_SOURCE)
     names = {"asciifolding": "AsciiFolding", "elision": "Elision", "stemmer": "Stemmer"}
     classes = {name: f"nwx.TextFilters${found}" for name, found in names.items()}

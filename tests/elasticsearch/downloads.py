@@ -4,9 +4,11 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
+
+from tests.maven import bring
 
 CACHE = Path(__file__).parent.parent.parent / ".cache"
 PLUGIN = "plugins/nwx-analysis/plugin.jar"
@@ -18,49 +20,33 @@ class DistributionError(Exception):
 
 def prepared(
     cache: Path,
-    group: str,
-    name: str,
-    version: str,
+    artifact: str,
     plugin: Path,
-    add_plugin: Callable[[Path], None],
+    add_plugin: Callable[[Path, Path], None],
+    parts: Sequence[str] = (),
     last: str = PLUGIN,
 ) -> Path:
     """Return the folder of a server with its plugin, made below `cache` if missing.
 
+    `add_plugin` gets the folder of the server and that of the parts, artifacts like the server.
     `last` is a file that is there once it is complete. A `plugin` of other source text gets a
     folder of its own.
     """
-    folder = f"{name}-{version}"
-    home = cache / f"{folder}-{crc32(plugin.read_bytes()):08x}"
+    _, name, version, _ = artifact.split(":")
+    home = cache / f"{name}-{version}-{crc32(plugin.read_bytes()):08x}"
     if (home / last).exists():
         return home
+    brought = cache / f"{name}-{version}-files"
     cache.mkdir(parents=True, exist_ok=True)
-    archive = cache / f"{folder}.zip"
-    if not archive.exists():
-        _download(archive, f"{group}:{name}:{version}:zip", name)
     with tempfile.TemporaryDirectory(dir=cache) as new:
-        fresh = _unpack(archive, Path(new) / folder)
-        add_plugin(fresh)
+        if not brought.exists():
+            bring(Path(new) / "files", artifact, *parts)
+            (Path(new) / "files").rename(brought)
+        fresh = _unpack(brought / f"{name}-{version}.zip", Path(new) / f"{name}-{version}")
+        add_plugin(fresh, brought)
         shutil.rmtree(home, ignore_errors=True)
         fresh.rename(home)
     return home
-
-
-def _download(archive: Path, artifact: str, name: str) -> None:
-    if shutil.which("mvn") is None:
-        raise DistributionError(
-            "the test server is downloaded by Maven, and there is no mvn; install it, or name "
-            f"a running server in NWX_TEST_{name.upper()}"
-        )
-    with tempfile.TemporaryDirectory(dir=archive.parent) as new:
-        fetch(artifact, Path(new))
-        (Path(new) / archive.name).rename(archive)
-
-
-def fetch(artifact: str, folder: Path) -> None:
-    """Copy an artifact of Maven Central into a folder."""
-    given = [f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
-    run("mvn", "-q", "-B", "dependency:copy", *given)
 
 
 def _unpack(archive: Path, home: Path) -> Path:
@@ -78,7 +64,16 @@ def add_jar(home: Path, jdk: Path, release: int, source: Path) -> Path:
     plugin.mkdir(mode=0o755, parents=True)
     with tempfile.TemporaryDirectory() as classes:
         javac = str(jdk / "bin" / "javac")
-        options = ["--release", str(release), "-proc:none", "-cp", f"{home}/lib/*", "-d", classes]
+        options = [
+            "-J-XX:TieredStopAtLevel=1",
+            "--release",
+            str(release),
+            "-proc:none",
+            "-cp",
+            f"{home}/lib/*",
+            "-d",
+            classes,
+        ]
         run(javac, *options, str(source))
         with zipfile.ZipFile(plugin / "plugin.jar", "w") as jar:
             for found in sorted(Path(classes).rglob("*.class")):

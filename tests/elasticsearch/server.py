@@ -29,6 +29,7 @@ from tests.elasticsearch.distribution import ELASTICSEARCH
 from tests.elasticsearch.downloads import DistributionError
 from tests.elasticsearch.jdk import JdkError
 from tests.elasticsearch.product import FRUGAL, Product
+from tests.maven import MavenError
 from tests.opensearch.distribution import OPENSEARCH
 
 PRODUCTS = {one.name: one for one in (ELASTICSEARCH, OPENSEARCH)}
@@ -127,7 +128,7 @@ def supervise(state: Path, product: Product) -> None:
             with node(product) as address:
                 _publish(state / "address", address)
                 _wait_for_lock(lock)
-        except (ServerError, DistributionError, JdkError) as error:
+        except (ServerError, DistributionError, JdkError, MavenError) as error:
             _publish(state / "error", str(error))
             _wait_for_lock(lock)
         shutil.rmtree(state, ignore_errors=True)
@@ -259,7 +260,7 @@ def main() -> None:
             supervise(arguments.state, PRODUCTS[arguments.product])
         else:
             _run_until_interrupted(PRODUCTS[arguments.product])
-    except (ServerError, DistributionError, JdkError) as error:
+    except (ServerError, DistributionError, JdkError, MavenError) as error:
         sys.exit(str(error))
 
 

@@ -1,6 +1,7 @@
 """The files of an OpenSearch, with the token filters and the scripts that it lacks."""
 
 import os
+import shutil
 from pathlib import Path
 
 from tests.elasticsearch import downloads
@@ -11,7 +12,7 @@ VERSION = os.environ.get("NWX_TEST_OPENSEARCH_VERSION", "3.0.0")
 CACHE = downloads.CACHE / "opensearch"
 PLUGIN_SOURCE = Path(__file__).parent / "plugin" / "TextFiltersPlugin.java"
 _DESCRIPTOR = "plugin-descriptor.properties"
-_GROUP = "org.opensearch.distribution.integ-test-zip"
+_SERVER = f"org.opensearch.distribution.integ-test-zip:opensearch:{VERSION}:zip"
 _PAINLESS = (
     f"org.opensearch.plugin:lang-painless:{VERSION}",
     f"org.opensearch.plugin:opensearch-scripting-painless-spi:{VERSION}",
@@ -31,13 +32,7 @@ _NEWEST = 23 if _OLD else None
 def prepare(cache: Path = CACHE) -> Path:
     """Return the folder of a server that is ready to run, made below `cache` if missing."""
     return downloads.prepared(
-        cache,
-        _GROUP,
-        "opensearch",
-        VERSION,
-        PLUGIN_SOURCE,
-        _add_parts,
-        f"{_MODULE}/{_DESCRIPTOR}",
+        cache, _SERVER, PLUGIN_SOURCE, _add_parts, _PAINLESS, f"{_MODULE}/{_DESCRIPTOR}"
     )
 
 
@@ -45,18 +40,17 @@ def _find_jdk() -> Path:
     return find_jdk(_RELEASE, _NEWEST)
 
 
-def _add_parts(home: Path) -> None:
+def _add_parts(home: Path, parts: Path) -> None:
     _add_plugin(home)
-    _add_painless(home)
+    _add_painless(home, parts)
 
 
-def _add_painless(home: Path) -> None:
+def _add_painless(home: Path, parts: Path) -> None:
     module = home / _MODULE
     module.mkdir(mode=0o755)
-    for artifact in _PAINLESS:
-        downloads.fetch(artifact, module)
-    for jar in module.iterdir():
-        jar.chmod(0o644)  # the server may run as another user than the one who downloads
+    for jar in parts.glob("*.jar"):
+        shutil.copyfile(jar, module / jar.name)
+        (module / jar.name).chmod(0o644)  # the server may run as another user
     _describe(module, "lang-painless", "org.opensearch.painless.PainlessModulePlugin")
 
 

@@ -5,17 +5,14 @@
 
 import fcntl
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
+
+from tests.maven import bring_dependencies
 
 VERSION = "3.13.0"
 CACHE = Path(__file__).parent.parent.parent.parent / ".cache" / "heritrix"
 _POM = Path(__file__).parent / "pom.xml"
-
-
-class HeritrixMissingError(Exception):
-    """A Heritrix that cannot be brought."""
 
 
 def prepare(cache: Path = CACHE) -> Path:
@@ -30,19 +27,9 @@ def prepare(cache: Path = CACHE) -> Path:
 
 
 def _bring(home: Path) -> None:
-    if shutil.which("mvn") is None:
-        raise HeritrixMissingError("Heritrix is brought by Maven, and there is no mvn; install it")
     with tempfile.TemporaryDirectory(dir=home.parent) as folder:
-        jars = Path(folder) / "lib"
-        copy = ["dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
-        done = subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(_POM), *copy], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise HeritrixMissingError(
-                f"mvn ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-2000:]}"
-            )
-        shutil.move(jars, home)
+        bring_dependencies(Path(folder) / "lib", _POM)
+        shutil.move(Path(folder) / "lib", home)
 
 
 if __name__ == "__main__":
