@@ -6,13 +6,11 @@ Both engines store these entries. A field without a value is left out.
 import heapq
 import json
 import mmap
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from nwx import mappings
 from nwx.data_classes import dataclass
@@ -31,7 +29,7 @@ from nwx.model import (
     SourceFile,
 )
 from nwx.values.records import from_mapping
-from nwx.values.urls import url_parts
+from nwx.values.urls import url_parts, url_words
 
 if TYPE_CHECKING:
     from nwx.bulk.arrays import Array
@@ -71,7 +69,6 @@ _CAPTURE = (
     "via",
 )
 _TEXTS = ("title", "content", "description", "author", "content_language", "signature")
-_ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
 _REQUIRED = dict.fromkeys(_CAPTURE, "") | {
     "source_file_offset": 0,
     "record_length": None,
@@ -79,11 +76,6 @@ _REQUIRED = dict.fromkeys(_CAPTURE, "") | {
     "content_length": None,
     "method": "GET",
 }
-
-
-def url_words(url: str) -> str:
-    """Return the words of a URL apart by blanks, percent-encoding undone."""
-    return _ASCII_SIGNS.sub(" ", unquote(url)).strip()
 
 
 def document_entry(document: Document) -> IndexEntry:

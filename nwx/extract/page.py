@@ -170,5 +170,5 @@ def poor_page(found: Extract) -> tuple[str, ...]:
     linked = [link.text for link in found.links if link.text]
     own = len(content) - sum(len(text) + 1 for text in linked)
     if content and len(linked) >= _LEAST_LINKS and own < _LEAST_OWN and not found.headings:
-        return POOR_PAGES[1:]
+        return POOR_PAGES[1:2]
     return ()

@@ -30,6 +30,7 @@ from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Ran
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import date_span
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import address_words
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
@@ -49,8 +50,7 @@ _TIMESTAMP = "%Y%m%d%H%M%S"
 def parse_query(query: str) -> Node:
     """Return the tree of a query; an empty one matches every document.
 
-    Raises QueryError, with the position, on a syntax error, and on a query that costs too much
-    (`nwx.query.cost`).
+    Raises QueryError on a syntax error, with its position, and on a query that costs too much.
     """
     if query.strip() in _EVERYTHING:
         return All()
@@ -105,14 +105,10 @@ def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
     found = _PLACE.search(message)
     place = tamed.place(int(found[1])) if found else None
     if place is None:
-        return QueryError(
-            ErrorText("something is missing at the end of the query"), query, len(query)
-        )
-    return QueryError(
-        ErrorText("%(sign)s is not expected here", sign=repr(query[place : place + 1])),
-        query,
-        place,
-    )
+        missing = ErrorText("something is missing at the end of the query")
+        return QueryError(missing, query, len(query))
+    unexpected = ErrorText("%(sign)s is not expected here", sign=repr(query[place : place + 1]))
+    return QueryError(unexpected, query, place)
 
 
 class _Reader:
@@ -209,6 +205,8 @@ class _Reader:
             case QueryFieldKind.TEXT:
                 if _is_punctuation(text):
                     return All()
+                if field in ("", "url_text") and (words := address_words(text)):
+                    return _or([Term(field, text), Phrase("url_text", words)])
                 if _UNBROKEN.search(text) and not re.search(r"\s", text):
                     return _and(list(_runs(field, text)))
                 return Phrase(field, text) if re.search(r"\s", text) else Term(field, text)

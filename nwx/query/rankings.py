@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from nwx.errors import UsageError
 from nwx.query.tree import Bool, Boost, Node, Phrase, Term
 from nwx.settings import RankingSettings
+from nwx.values.urls import address_words
 
 _MOST_WEIGHT = 1_000.0
 _MOST_PAIRS = 3
@@ -110,16 +111,24 @@ def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking
 def all_words(node: Node) -> list[str]:
     """Return the words of a tree that consists of words that must all match, else nothing."""
     parts = node.must if isinstance(node, Bool) and not node.should else (node,)
-    if not all(isinstance(part, Term) and not part.field for part in parts):
+    words = list(map(_word, parts))
+    if not all(isinstance(word, Term) and not word.field for word in words):
         return []
-    return [part.text for part in parts if isinstance(part, Term)]
+    return [word.text for word in words if isinstance(word, Term)]
+
+
+def _word(node: Node) -> Node:
+    """Return the word of an address, which is looked up in URLs by its parts, too."""
+    match node:
+        case Bool(must=(), should=(Term("", text) as word, Phrase("url_text", words))):
+            return word if words == address_words(text) else node
+    return node
 
 
 def most_words(node: Node) -> Node | None:
     """Return the tree of documents with most of the words that must all match, None of others."""
-    words = list(dict.fromkeys(all_words(node)))
-    if len(words) < 2:
+    words = tuple(dict.fromkeys(node.must)) if isinstance(node, Bool) and all_words(node) else ()
+    if not isinstance(node, Bool) or len(words) < 2:
         return None
     least = len(words) - 1 - (len(words) - 1) // 3
-    ruled_out = node.must_not if isinstance(node, Bool) else ()
-    return Bool(should=tuple(Term("", one) for one in words), must_not=ruled_out, least=least)
+    return Bool(should=words, must_not=node.must_not, least=least)

@@ -10,6 +10,7 @@ from nwx.model import IndexName
 from nwx.query.fields import ANCHOR, JOINED_FIELDS
 from nwx.values.media_types import ARCHIVE, AUDIO, FLASH, IMAGE, POOR_PAGES, SCRIPT, STYLE, VIDEO
 from nwx.values.timestamps import date_span
+from nwx.values.urls import address_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +383,8 @@ def _is_words(node: Node) -> bool:
             return False
         case Boost():
             return _is_words(node.node)
+        case Bool(should=(Term("", one), Phrase("url_text", two))) if two == address_words(one):
+            return True
         case Bool():
             parts = (*node.must, *node.should)
             return bool(parts) and all(map(_is_words, (*parts, *node.must_not)))

@@ -11,13 +11,13 @@ from msgspec import Meta
 
 from nwx.engine.base import Engine
 from nwx.engine.document_index import current_work
-from nwx.engine.entries import url_words
 from nwx.errors import UsageError
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.query.tree import Term
 from nwx.searching.answers import Count
 from nwx.values.timestamps import Period, TrendPoint
+from nwx.values.urls import url_words
 
 MOST_QUERIES = 6
 """The most queries that are compared at once."""

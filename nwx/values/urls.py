@@ -4,6 +4,7 @@ import ipaddress
 import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from nwx.errors import UrlError
 
@@ -195,3 +196,18 @@ def domain_of_host(host: str) -> str:
 def head_of_host(host: str) -> str:
     """Return how the urlkeys of a host begin, up to its bracket or port: `org,example`."""
     return host if host.startswith("[") else ",".join(reversed(host.split(".")))
+
+
+_ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
+_ADDRESS = re.compile(r"(?:www\.)?((?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}(?:[:/]\S*)?)", re.I)
+
+
+def url_words(url: str) -> str:
+    """Return the words of a URL apart by blanks, percent-encoding undone."""
+    return _ASCII_SIGNS.sub(" ", unquote(url)).strip()
+
+
+def address_words(text: str) -> str:
+    """Return the words of an address without its scheme (`example.org/page`), "" of all else."""
+    found = _ADDRESS.fullmatch(text)
+    return url_words(found[1]) if found else ""

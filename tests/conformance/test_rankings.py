@@ -65,6 +65,20 @@ def test_most_words_are_enough_where_nothing_has_all(archive: Engine) -> None:
     assert not Hits(lambda: archive, strict).page().hits
 
 
+def test_an_address_finds_its_pages_by_their_urls(engine: Engine) -> None:
+    urls = ["http://www.sea.example.org/", "http://sea.example.org/tide", "http://a.example.com/"]
+    engine.write(batch([page(url, "2010", f"words {n}") for n, url in enumerate(urls)]))
+    linked = page("http://c.example/", "2010", "told of sea.example.org here")
+    engine.write(batch([linked]))
+    engine.refresh()
+    archive = Archive.over(engine)
+    found = [hit.url for hit in archive.search("sea.example.org")]
+    assert sorted(found) == sorted([*urls[:2], "http://c.example/"])
+    assert [hit.url for hit in archive.search("www.sea.example.org/tide")] == [urls[1]]
+    assert [hit.url for hit in archive.search("inurl:example.com")] == urls[2:]
+    assert [hit.url for hit in archive.search("sea.example.org words -tide")] == urls[:1]
+
+
 def test_judgements_and_rankings_are_kept(engine: Engine) -> None:
     urls = [f"http://example.org/{n}" for n in range(3)]
     pages = [page(url, "2010", f"words {n}", title="Lamp") for n, url in enumerate(urls)]

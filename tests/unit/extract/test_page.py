@@ -42,7 +42,7 @@ def test_an_empty_page_has_no_text(read: Read) -> None:
     assert read("").text.replace(BLOCK, "").strip() == ""
 
 
-ERROR, LINKS = POOR_PAGES
+ERROR, LINKS, _ = POOR_PAGES
 MENU = "".join(f"<a href='/{n}'>Section {n}</a> " for n in range(9))
 
 

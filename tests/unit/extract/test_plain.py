@@ -13,6 +13,7 @@ from nwx.extract.html import read_lexbor
 from nwx.extract.plain import css_references, inline_links
 from nwx.extract.soup import read_soup
 from nwx.model import Extract, Link
+from nwx.query.tree import is_below_pages
 
 
 def read(data: bytes, **options: object) -> Extract:
@@ -23,6 +24,13 @@ def test_text_and_first_line() -> None:
     found = read(b"  ======\r\nFerry  times\r\n\r\n Lantern - Saltholm\x0c 6.00\n")
     assert found.content == "======\nFerry times\nLantern - Saltholm\n6.00"
     assert found.title == "Ferry times"
+
+
+def test_robots_txt_is_no_page_to_read() -> None:
+    text = b"User-agent: *\nDisallow: /museum/"
+    found = extract(text, url="http://a.example/robots.txt", content_type_norm="text")
+    assert found.problems == ("page: robots.txt",) and not read(text).problems
+    assert is_below_pages("text", 200, found.problems)
 
 
 def test_charset_of_the_header() -> None:

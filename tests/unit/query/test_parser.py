@@ -27,6 +27,14 @@ SYNTAX: dict[str, Node] = {
     "-(a b)": Bool(must_not=(Bool(must=(A, B)),)),
     '"a b"': Phrase("", "a b"),
     '"a b"~3': Phrase("", "a b", 3),
+    "www.a.org": Bool(should=(Term("", "www.a.org"), Phrase("url_text", "a org"))),
+    "a.org:80/b-c/%C3%A9": Bool(
+        should=(Term("", "a.org:80/b-c/%C3%A9"), Phrase("url_text", "a org 80 b c é"))
+    ),
+    "inurl:a.org": Bool(should=(Term("url_text", "a.org"), Phrase("url_text", "a org"))),
+    "title:a.org": Term("title", "a.org"),
+    "a.b@c.org": Term("", "a.b@c.org"),
+    "3.14": Term("", "3.14"),
     "a~": Fuzzy("", "a", 2),
     "a~1": Fuzzy("", "a", 1),
     "a~0.8": Fuzzy("", "a", 2),

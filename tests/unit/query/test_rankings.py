@@ -18,7 +18,10 @@ def test_the_first_neighbours_are_phrases() -> None:
 def test_most_words_are_asked_for_where_all_must_match() -> None:
     words = tuple(Term("", word) for word in "abcd")
     assert most_words(resolve(Question("a b c d a")).tree) == Bool(should=words, least=2)
-    for other in ("a", "a OR b", 'a "b c"', "a title:b"):
+    address = Bool(should=(Term("", "a.example"), Phrase("url_text", "a example")))
+    loose = most_words(resolve(Question("a a.example")).tree)
+    assert loose == Bool(should=(Term("", "a"), address))
+    for other in ("a", "a.example", "a OR b", 'a "b c"', "a title:b"):
         assert most_words(resolve(Question(other)).tree) is None
 
 

@@ -155,6 +155,7 @@ def test_a_span_tells_what_meets_it() -> None:
 
 
 QUARRY, PIT, SITE = Term("", "quarry"), Term("", "pit"), Term("domain", "a.example")
+ADDRESS = Bool(should=(Term("", "a.example"), Phrase("url_text", "a example")))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,9 @@ QUARRY, PIT, SITE = Term("", "quarry"), Term("", "pit"), Term("domain", "a.examp
     [
         ("quarry", AnchorParts(QUARRY, All())),
         ("quarry site:a.example", AnchorParts(QUARRY, SITE)),
+        ("a.example", AnchorParts(ADDRESS, All())),
+        ("quarry a.example site:a.example", AnchorParts(Bool(must=(QUARRY, ADDRESS)), SITE)),
+        ('a.example OR inurl:"b example"', None),
         ("anchor:quarry", AnchorParts(Term("anchor", "quarry"), All())),
         (
             "quarry inlinks:>2",
