@@ -60,8 +60,8 @@ CHUNK = "chunk"
 CHUNKS = "chunks"
 """The chunks below an entry of dates."""
 
-VECTOR_CODES = "codes"
-"""The numbers of a vector, a character each, where the server has no `dense_vector`."""
+VECTOR_BYTES = "packed"
+"""The numbers of a vector, a byte each, where the server has no `dense_vector`."""
 
 BITS = "bits"
 """The bits of the hash of a picture, each as a word."""
@@ -88,7 +88,7 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.CRAWLS: {WRITTEN: {"type": "long"}},
     IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }
-OWN_FIELDS = sorted({VECTOR_CODES, *(name for fields in _OWN_FIELDS.values() for name in fields)})
+OWN_FIELDS = sorted({VECTOR_BYTES, *(name for fields in _OWN_FIELDS.values() for name in fields)})
 """Fields of this engine alone, worked out from those of the mappings."""
 
 _OWN_VERSIONS = {IndexName.DATES: 1, IndexName.CAPTURES: 1}

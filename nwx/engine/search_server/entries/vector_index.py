@@ -1,5 +1,6 @@
 """The vectors of passages on a server: `dense_vector`, or compared one by one by a script."""
 
+import base64
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -19,7 +20,7 @@ from nwx.engine.indices.vector_index import (
 )
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.entries.store import ServerEntryStore
-from nwx.engine.search_server.schema import VECTOR_CODES
+from nwx.engine.search_server.schema import VECTOR_BYTES
 from nwx.engine.search_server.server import Body, quoted
 from nwx.errors import UsageError
 
@@ -29,17 +30,31 @@ _BY_ID: list[Body] = [{"id": "asc"}]
 _PLACE = ["document", "start", "end"]
 _FIRST_CODE = 0x180
 _SCRIPT = f"""
-String codes = doc['{VECTOR_CODES}'].value;
 String asked = params.asked;
 int product = 0, squares = 0;
-for (int i = 0; i < asked.length(); i++) {{
-  int code = codes.charAt(i) - {_FIRST_CODE};
-  product += code * (asked.charAt(i) - {_FIRST_CODE});
-  squares += code * code;
+if (doc.containsKey('{VECTOR_BYTES}') && doc['{VECTOR_BYTES}'].size() > 0) {{
+  BytesRef packed = doc['{VECTOR_BYTES}'].value;
+  byte[] bytes = packed.bytes;
+  int offset = packed.offset;
+  for (int i = 0; i < asked.length(); i++) {{
+    int code = bytes[offset + i];
+    product += code * (asked.charAt(i) - {_FIRST_CODE});
+    squares += code * code;
+  }}
+}} else {{
+  String codes = doc['codes'].value;
+  for (int i = 0; i < asked.length(); i++) {{
+    int code = codes.charAt(i) - {_FIRST_CODE};
+    product += code * (asked.charAt(i) - {_FIRST_CODE});
+    squares += code * code;
+  }}
 }}
 return 1 + product / Math.sqrt(Math.max((double) squares * params.squares, 1));
 """
-"""Types are named, and the vector that is asked for is a word too: both save most of its time."""
+"""Types are named, and the vector that is asked for is a word: both save most of its time.
+
+Earlier versions stored words too, which the server takes 60 times as long to read.
+"""
 
 
 class ServerVectorIndex(EntryIndex, VectorIndex):
@@ -60,7 +75,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         self._add_fields(documents[0].vectors.shape[1])
         entries = [entry for one in documents for entry in passage_entries(one)]
         if not self._is_dense:
-            entries = [entry | {VECTOR_CODES: _codes(entry["vector"])} for entry in entries]
+            entries = [entry | {VECTOR_BYTES: _packed(entry["vector"])} for entry in entries]
         self._store.put(entries)
         refresh(self._server, self._store.alias)
 
@@ -70,7 +85,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
             raise UsageError("vectors of other lengths are stored; build them with --anew")
         fields: Body = {
             "vector": {"type": "byte", "index": False, "doc_values": False},
-            VECTOR_CODES: {"type": "keyword", "index": False},
+            VECTOR_BYTES: {"type": "binary", "doc_values": True},
         }
         if self._is_dense:
             dense = {"type": "dense_vector", "dims": dimensions, "element_type": "byte"}
@@ -141,6 +156,11 @@ def _passage(entry: Body, score: float) -> FoundPassage:
     return FoundPassage(entry["document"], score, 0, spans)
 
 
+def _packed(vector: Sequence[int]) -> str:
+    """Return a vector as bytes that scripts can read, which they cannot stored lists."""
+    return base64.b64encode(np.array(vector, dtype=np.int8).tobytes()).decode("ascii")
+
+
 def _codes(vector: Sequence[int]) -> str:
-    """Return a vector as a word, a character for each number: scripts read no stored lists."""
+    """Return a vector as a word, a character for each number."""
     return "".join(chr(_FIRST_CODE + number) for number in vector)
