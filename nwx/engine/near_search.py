@@ -1,14 +1,13 @@
 """Hits by meaning, and their fusion with those by words, of any engine that searches words."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from nwx.engine.indices.vector_index import FoundPassage
+from nwx.engine.indices.vector_index import FoundPassage, NearestPassages, Vectors
 from nwx.model import Collapse, Sort
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
-from nwx.query.tree import Bool, Node, Term
 
 NEAREST = 100
 """So many hits are found by meaning, and so many by words take part in the fusion."""
@@ -20,14 +19,22 @@ _SNIPPET = 300
 _Key = TypeVar("_Key", bound=Hashable)
 
 
+Nearest = Callable[[Vectors, int], NearestPassages]
+"""What finds so many passages, the nearest to a vector."""
+
+
 class NearPassages(Protocol):
     """Passages near to a question, the nearest first, one of each document, hidden ones too."""
 
-    def first(self) -> Sequence[FoundPassage]:
-        """Return the nearest ones; called before `further`, once, maybe in another thread."""
+    def first(self, nearest: Nearest | None = None) -> Sequence[FoundPassage]:
+        """Return the nearest ones, as the index or `nearest` finds them; called before `further`.
+
+        `nearest` is called once, maybe in another thread, may find fewer, and may ask more by the
+        same request.
+        """
 
     def further(self) -> Sequence[FoundPassage] | None:
-        """Return more, for where less than NEAREST hits remain of the first; None without any."""
+        """Return more, for where less than NEAREST hits remain of those before; None without."""
 
 
 def fused(
@@ -54,11 +61,6 @@ class ShownPassage:
         if len(words) > _SNIPPET:
             words = f"{words[:_SNIPPET].rpartition(' ')[0]} …"
         return ((words, False),)
-
-
-def ids_query(ids: Iterable[str]) -> Node:
-    """Return the query of some documents."""
-    return Bool(should=tuple(Term("id", id) for id in ids) or (Term("id", ""),))
 
 
 def bare_question(question: Question) -> Question:

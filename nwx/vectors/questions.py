@@ -2,12 +2,12 @@
 
 import time
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from nwx.engine.base import Engine
 from nwx.engine.document_index import check_window, together
 from nwx.engine.indices.vector_index import FoundPassage, Vectors, quantised
-from nwx.engine.near_search import NearPassages, bare_question
+from nwx.engine.near_search import Nearest, NearPassages, bare_question
 from nwx.errors import UsageError
 from nwx.model import SearchResult
 from nwx.query.question import BY_SCORE, Question
@@ -44,10 +44,12 @@ class _Near(NearPassages):
     def __init__(self, engine: Engine, question: Question, setting: str) -> None:
         self._engine, self._question, self._setting = engine, question, setting
 
-    def first(self) -> list[FoundPassage]:
+    def first(self, nearest: Nearest | None = None) -> list[FoundPassage]:
         self._index = self._engine.vector_index()
+        self._is_whole = nearest is None
+        ask = partial(self._nearest, nearest or self._index.nearest)
         is_remote = not self._engine.traits.is_local
-        _, passages = together(self._check, self._nearest, in_parallel=is_remote)
+        _, passages = together(self._check, ask, in_parallel=is_remote)
         return passages
 
     def _check(self) -> None:
@@ -58,16 +60,21 @@ class _Near(NearPassages):
             )
         check_embedder(build, self._setting)
 
-    def _nearest(self) -> list[FoundPassage]:
+    def _nearest(self, nearest: Nearest) -> list[FoundPassage]:
         embedder = kept_embedder(self._setting, self._index.model_dimensions)
         self._vector: Vectors = quantised(embedder.embed([self._question.text]))[0]
-        passages, self._is_all = self._index.nearest(self._vector, FEW_PASSAGES)
+        passages, self._is_all = nearest(self._vector, FEW_PASSAGES)
         return passages
 
     def further(self) -> list[FoundPassage] | None:
         """Return those of all documents that filters leave, or as many as an engine can give."""
         if self._is_all:
             return None
+        if not self._is_whole:
+            self._is_whole = True
+            passages, self._is_all = self._index.nearest(self._vector, FEW_PASSAGES)
+            return passages
+        self._is_all = True
         every = replace(bare_question(self._question), query=All(), limit=0)
         if self._engine.search(every).documents.value <= _MOST_COMPARED:
             ids = [hit.id for hit in self._engine.scroll(every)]

@@ -16,6 +16,7 @@ from nwx.engine import near_search
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.vector_index import DocumentPassages, quantised
+from nwx.engine.search_server.entries.vector_index import ServerVectorIndex, _codes
 from nwx.errors import UsageError
 from nwx.model import Document, Hit, IndexName, SearchResult
 from nwx.vectors import questions
@@ -201,6 +202,22 @@ def test_builds_take_what_is_new(engine: Engine) -> None:
     assert build(engine, anew=True).passages == len(PAGES)
     assert urls(search(engine, "car", limit=5)) == [
         one.capture.url for one in expected("car", PAGES)[:5]
+    ]
+
+
+def test_vectors_that_servers_stored_as_words_are_compared(engine: Engine) -> None:
+    engine.write(batch(PAGES))
+    engine.refresh()
+    build(engine)
+    index = engine.vector_index()
+    if isinstance(index, ServerVectorIndex):  # as earlier versions did for scripts
+        words = {"codes": {"type": "keyword", "index": False}}
+        path = f"/{index._store.alias}/_mapping"
+        index._store.server.request("PUT", path, {"properties": words})
+        older = [one | {"codes": _codes(one["vector"])} for one in index.entries()]
+        index._store.put(older[::2])
+    assert urls(search(engine, "car", limit=20)) == [
+        one.capture.url for one in expected("car", PAGES)[:20]
     ]
 
 

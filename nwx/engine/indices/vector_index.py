@@ -27,18 +27,19 @@ class DocumentPassages:
 class FoundPassage(NamedTuple):
     """A passage near to a vector; `score` is the cosine of both, 1 for the same meaning.
 
-    It is one of the `spans` of a document, which are unpacked when they are needed.
+    It is one of the `spans` of a document, which are unpacked when they are needed, or has its own.
     """
 
     document: str
     score: float
     number: int
-    spans: bytes
+    spans: bytes | tuple[int, int]
 
     @property
     def span(self) -> tuple[int, int]:
         """The first and last+1 character."""
-        return unpacked_spans(self.spans)[self.number]
+        own = self.spans
+        return unpacked_spans(own)[self.number] if isinstance(own, bytes) else own
 
 
 class NearestPassages(NamedTuple):

@@ -209,14 +209,15 @@ def _number_of_pieces(size: int) -> int:
 
 
 _STATE_PIECE_BYTES = 3 << 20
+_SHORT_STATE_BYTES = 1 << 10
 _ATTEMPTS = 5
 
 
 class ServerStates:
     """The index `<alias>-files` for the states of the index of an alias.
 
-    The entry of a state, `state/<name>`, has the ids of its pieces: a reader during a write gets
-    either the old or the new state whole.
+    The entry of a state, `state/<name>`, has the ids of its pieces, or a short state itself: a
+    reader during a write gets either the old or the new state whole.
     """
 
     def __init__(self, server: Server, alias: str, settings: ServerSettings) -> None:
@@ -228,9 +229,12 @@ class ServerStates:
         """Store bytes under a name, replacing earlier ones."""
         make_blob_index(self._server, self._index, self._settings)
         known = self._head(name)
-        pieces = list(self._pieces(state))
+        is_short = len(state) <= _SHORT_STATE_BYTES
+        pieces = [] if is_short else list(self._pieces(state))
         send(self._server, pieces)
-        head = {"pieces": [piece.id for piece in pieces], "name": name}
+        head: IndexEntry = {"pieces": [piece.id for piece in pieces], "name": name}
+        if is_short:
+            head["data"] = base64.b64encode(state).decode("ascii")
         send(self._server, [BulkAction(self._index, f"state/{name}", head)])
         former = known["pieces"] if known else ()
         send(self._server, (BulkAction(self._index, id, None, "delete") for id in former))
@@ -249,6 +253,8 @@ class ServerStates:
             head = self._head(name)
             if head is None:
                 return None
+            if "data" in head:
+                return base64.b64decode(head["data"])
             ids = head["pieces"]
             found = entries_by_id(self._server, self._index, ids, "true") if ids else {}
             if len(found) == len(ids):  # else it was put anew meanwhile

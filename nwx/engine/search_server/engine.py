@@ -241,7 +241,7 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def search_near(self, question: Question, near: "NearPassages") -> SearchResult:
         self._schema.check()
-        search = partial(self._searching.search_near, near=near)
+        search = partial(self._searching.search_near, near=near, vectors=self.vector_index())
         allowed = self._settings.partial and not question.hidden
         return searched(search, self.widened(question), partial=allowed)
 

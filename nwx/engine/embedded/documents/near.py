@@ -38,7 +38,10 @@ def near_documents(
     """
     started = time.perf_counter()
     found = _NearSearch(view, links, question, near.first())
-    if len(found.listed) < near_search.NEAREST and (further := near.further()) is not None:
+    while len(found.listed) < near_search.NEAREST:
+        further = near.further()
+        if further is None:
+            break
         found = _NearSearch(view, links, question, further)
     result = found.fused() if question.by is SearchBy.BOTH else found.answer()
     return replace(result, took_ms=(time.perf_counter() - started) * 1000)

@@ -1,8 +1,8 @@
 """Links in searches on a server: queries of documents found by them, and the order they make."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -144,6 +144,10 @@ class LinkedSearch:
             hidden=hidden,
         )
 
+    def look_among(self, ids: Iterable[str]) -> None:
+        """Leave all but some documents out of the search."""
+        self.query = replace(self.query, filters={**self.query.filters, "id": tuple(ids)})
+
     def _urlkeys(self, targets: Sequence[int]) -> list[str]:
         return [] if self.table is None else self.table.keys.take(targets)
 
@@ -226,13 +230,16 @@ def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
         begin = end
 
 
-def ranking_body(fold: str, wanted: int, further: Sequence[str] = ()) -> Body:
-    """Return the request body of the search that `ranked_hits` continues from."""
+def ranking_body(fields: Iterable[str], wanted: int) -> Body:
+    """Return the request body of a search that lists some fields of documents by score.
+
+    `ranked_hits` continues from it where `urlkey` is one of them.
+    """
     return {
         "size": max(wanted, FACTOR_WINDOW),
         "_source": False,
         "stored_fields": "_none_",
-        "docvalue_fields": list(dict.fromkeys([NUMBER, fold, "urlkey", *further])),
+        "docvalue_fields": list({NUMBER, *fields}),
     }
 
 

@@ -5,34 +5,36 @@ Hits are listed by their numbers, ids and ranks; only those of the page that is 
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from nwx.engine import near_search
 from nwx.engine.document_index import check_window, together
-from nwx.engine.indices.vector_index import FoundPassage
-from nwx.engine.near_search import NearPassages, ShownPassage, fused, ids_query
+from nwx.engine.indices.vector_index import FoundPassage, NearestPassages, Vectors
+from nwx.engine.near_search import NearPassages, ShownPassage, fused
 from nwx.engine.search_server.documents.aggregations import FOLDS
 from nwx.engine.search_server.documents.join import Resolved
-from nwx.engine.search_server.documents.search import SearchingByWords, ServerPlan
+from nwx.engine.search_server.documents.search import SearchingByWords, ServerPlan, page_body
 from nwx.engine.search_server.documents.store import to_hit
+from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
 from nwx.engine.search_server.pages import Search, search_each
 from nwx.engine.search_server.refusals import query_errors
-from nwx.engine.search_server.schema import NUMBER
+from nwx.engine.search_server.schema import NUMBER, number_of
 from nwx.engine.search_server.server import Body
 from nwx.engine.snippets import Highlighter
 from nwx.model import Collapse, Dates, FacetValue, Hit, SearchResult, Sort, Total
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
+from nwx.query.tree import All
 
 _FEW_IDS, _MOST_IDS = 150, 1_000
 _FOUND = "found"
 
 
-@dataclass(frozen=True, slots=True)
-class _ListedHit:
+class _ListedHit(NamedTuple):
     """A document by its number, its id and what folds it, with its score."""
 
     number: int
@@ -43,12 +45,13 @@ class _ListedHit:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The first documents of a plan, and the answer that they are from."""
+    """The first documents of a plan, and the answer that they are from; `is_all` if no others."""
 
     plan: ServerPlan
     resolved: Resolved
     answer: Body
     hits: Sequence[_ListedHit]
+    is_all: bool = False
 
     @property
     def documents(self) -> Total:
@@ -65,107 +68,187 @@ class _Listed:
         return found
 
 
+@dataclass(slots=True)
+class _Read:
+    """Documents that are read, by number, and the dates of documents, by id."""
+
+    entries: dict[int, Body] = field(default_factory=dict)
+    dates: dict[str, Dates] = field(default_factory=dict)
+
+    def take(self, answers: Iterable[Body], dates: Mapping[str, Dates]) -> None:
+        """Add what searches and dates have."""
+        for hit in (hit for answer in answers for hit in answer["hits"]["hits"]):
+            self.entries[hit["fields"][NUMBER][0]] = hit
+        self.dates.update(dates)
+
+
 class Searching(SearchingByWords):
     """What answers questions, those by meaning too."""
 
-    def search_near(self, question: Question, near: NearPassages) -> SearchResult:
+    def search_near(
+        self, question: Question, near: NearPassages, vectors: ServerVectorIndex
+    ) -> SearchResult:
         """Answer a question by meaning, as `Engine.search_near` does."""
         started = time.perf_counter()
         check_window(question)
         with query_errors():
-            is_fused = question.by is SearchBy.BOTH
-            found = self._fused(question, near) if is_fused else self._nearest(question, near)
+            if question.by is SearchBy.BOTH:
+                found = self._fused(question, near, vectors)
+            else:
+                found = self._nearest(question, near, vectors)
         return replace(found, took_ms=(time.perf_counter() - started) * 1000)
 
-    def _nearest(self, asked: Question, near: NearPassages) -> SearchResult:
-        every, passages = self._near(asked, near.first(), near, asked.facets)
+    def _nearest(
+        self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
+    ) -> SearchResult:
+        first = near.first(None if asked.facets else partial(vectors.nearest, documents=_FEW_IDS))
+        read = _Read()
+        ahead = [one.document for one in first[asked.offset : asked.offset + asked.limit]]
+        every, passages = self._near(asked, first, near, (read, ahead), asked.facets)
         listed = list(_first_near(every, passages).values())
         page = listed[asked.offset : asked.offset + asked.limit]
-        read, dates, _ = self._read(page, every.plan)
+        self._read(asked, page, read)
         versions = Counter(one.fold for one in every.hits)
         return SearchResult(
             total=Total(len(listed)),
             documents=every.documents,
-            hits=self._shown(page, every.plan, read, dates, versions, passages),
+            hits=self._shown(page, every.plan, read, versions, passages),
             facets=self._facets_of(every),
             took_ms=0.0,
         )
 
-    def _fused(self, asked: Question, near: NearPassages) -> SearchResult:
+    def _fused(
+        self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
+    ) -> SearchResult:
         """Return a page of the nearest hits and the first by words, then of the others by words."""
-        most = max(near_search.NEAREST, asked.offset + asked.limit)
-        plain = replace(asked, by=SearchBy.WORDS, offset=0, limit=most)
-        words, first = together(partial(self._by_words, plain), near.first)
-        every, passages = self._near(asked, first, near)
+        words, first = self._words_and_near(asked, near, vectors)
+        read = _Read()
+        shown = slice(asked.offset, asked.offset + asked.limit)
+        # What will be shown where each document has one version, and filters leave all.
+        nearest = [one.document for one in first[: near_search.NEAREST]]
+        ahead = fused([one.id for one in words.hits], nearest, str)[0][shown]
+        every, passages = self._near(asked, first, near, (read, ahead))
         listed, by_words = _first_near(every, passages), words.by_fold
         known = listed | by_words
         ranked, scores = fused(list(by_words), list(listed), lambda fold: known[fold].id)
-        shown = ranked[asked.offset : asked.offset + asked.limit]
-        page = [replace(known[one], score=scores.get(one, known[one].score)) for one in shown]
+        hits = [known[one] for one in ranked[shown]]
+        page = [one._replace(score=scores.get(one.fold, one.score)) for one in hits]
         others = [one for one in listed if one not in by_words]
-        searches = [_folds_search(words, self._documents, others)] if others else []
-        read, dates, answers = self._read(page, words.plan, searches)
+        is_asked = others and not words.is_all
+        searches = [_folds_search(words, self._documents, others)] if is_asked else []
+        answers = self._read(asked, page, read, searches)
         having = {one["key"] for one in _buckets(answers)}
         others = [one for one in others if one not in having]
-        folded = self._folding.read(asked.collapse, words.resolved.query, words.answer, read)
+        entries = [read.entries[one.number] for one in page if one.number in read.entries]
+        folded = self._folding.read(asked.collapse, words.resolved.query, words.answer, entries)
         shown_by = {listed[one].id: passages[listed[one].id] for one in others}
         total = folded.total if words.resolved.whole else replace(folded.total, relation="gte")
         return SearchResult(
             total=replace(total, value=total.value + len(others)),
             documents=replace(words.documents, value=words.documents.value + len(others)),
-            hits=self._shown(page, words.plan, read, dates, folded.versions, shown_by),
+            hits=self._shown(page, words.plan, read, folded.versions, shown_by),
             facets=self._facets_of(words),
             took_ms=0.0,
         )
 
-    def _by_words(self, asked: Question) -> _Listed:
-        """Return the first hits by words."""
+    def _words_and_near(
+        self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
+    ) -> tuple[_Listed, Sequence[FoundPassage]]:
+        """Return the first hits by words and the nearest passages, by one request."""
+        most = max(near_search.NEAREST, asked.offset + asked.limit)
+        plain = replace(asked, by=SearchBy.WORDS, offset=0, limit=most)
+        listed: list[_Listed] = []
+
+        def nearest(vector: Vectors, most: int) -> NearestPassages:
+            few = _FEW_IDS
+            searches = [vectors.search(vector, most, few)] if vectors.is_made() else []
+            words, answers = self._by_words(plain, searches)
+            listed.append(words)
+            found = [vectors.found(one, most, few) for one in answers]
+            return found[0] if found else NearestPassages([], is_all=True)
+
+        passages = near.first(nearest)
+        return listed[0], passages
+
+    def _by_words(
+        self, asked: Question, further: Sequence[Search]
+    ) -> tuple[_Listed, Sequence[Body]]:
+        """Return the first hits by words, and the answers of further searches."""
         plan = self._plan(asked)
         if plan.order is None:
-            plan = replace(plan, listed=("id", plan.fold))
-        resolved, answer = self._answer(plan)
+            plan = replace(plan, listed=("id", plan.fold, "urlkey"))
+        resolved, answer, answers = self._answers(plan, further)
         parts = self._page_scores(plan, resolved.query, answer)
         hits = answer["hits"]["hits"]
+        is_all = plan.order is None and len(hits) < asked.limit
         if plan.order is not None:
-            hits = self._fetched(replace(plan, highlighter=None), list(parts))
+            unread = replace(asked, snippets=False)
+            hits = self._fetched(replace(plan, question=unread), list(parts))
         fields = {hit["fields"][NUMBER][0]: hit for hit in hits}
         listed = []
         for number, ranked in parts.items():
             if hit := fields.get(number):
                 score = ranked.score if ranked else 1.0
                 listed.append(_listed_hit(hit, plan.fold, score))
-        return _Listed(plan, resolved, answer, listed)
+        return _Listed(plan, resolved, answer, listed, is_all), answers
 
     def _near(
         self,
         asked: Question,
         passages: Sequence[FoundPassage],
         near: NearPassages,
+        ahead: tuple[_Read, Sequence[str]],
         facets: Sequence[str] = (),
     ) -> tuple[_Listed, Mapping[str, FoundPassage]]:
-        """Return the documents of passages that a question may find, and the passages by id."""
-        few = passages if facets else passages[:_FEW_IDS]
-        found = self._among(asked, few, facets)
-        if len(found.by_fold) < near_search.NEAREST and len(few) < len(passages):
-            found = self._among(asked, passages, facets)
-        if len(found.by_fold) < near_search.NEAREST and (further := near.further()) is not None:
-            passages = self._visible(asked, further)
+        """Return the documents of passages that a question may find, and the passages by id.
+
+        Some ids are read `ahead`.
+        """
+        found = self._among(asked, passages, facets, ahead)
+        while len(found.by_fold) < near_search.NEAREST:
+            further = near.further()
+            if further is None:
+                break
+            passages = further if len(further) <= _MOST_IDS else self._visible(asked, further)
             found = self._among(asked, passages, facets)
         return found, {one.document: one for one in passages}
 
     def _among(
-        self, asked: Question, near: Sequence[FoundPassage], facets: Sequence[str] = ()
+        self,
+        asked: Question,
+        near: Sequence[FoundPassage],
+        facets: Sequence[str] = (),
+        ahead: tuple[_Read, Sequence[str]] | None = None,
     ) -> _Listed:
         """Return all that a question without its words finds among the first of some documents."""
-        query = ids_query(one.document for one in near[:_MOST_IDS])
-        plain = replace(asked, query=query, by=SearchBy.WORDS, sort=Sort.ALL_TYPES, facets=facets)
+        ids = [one.document for one in near[:_MOST_IDS]]
+        plain = replace(asked, query=All(), by=SearchBy.WORDS, sort=Sort.ALL_TYPES, facets=facets)
         plain = replace(plain, collapse=Collapse.NONE, offset=0, limit=_MOST_IDS)
         fold = FOLDS[asked.collapse]
-        plan = replace(self._plan(plain), order=None, listed=("id", fold))
-        resolved, answer = self._answer(plan)
+        plan = replace(self._plan(plain), order=None, listed=(fold,))
+        plan.links.look_among(ids)
+        if ahead is None:
+            resolved, answer = self._answer(plan)
+        else:
+            resolved, answer = self._ahead(asked, plan, *ahead)
         # Of equal nearness the newest by its own date is first, as among equal scores.
-        hits = [_listed_hit(hit, fold, 0.0) for hit in answer["hits"]["hits"]]
+        numbers = {number_of(id): id for id in ids}
+        hits = [
+            _ListedHit(fields[NUMBER][0], numbers[fields[NUMBER][0]], fields[fold][0], 0.0)
+            for fields in (hit["fields"] for hit in answer["hits"]["hits"])
+        ]
         return _Listed(plan, resolved, answer, hits)
+
+    def _ahead(
+        self, asked: Question, plan: ServerPlan, read: _Read, ids: Sequence[str]
+    ) -> tuple[Resolved, Body]:
+        """Return the answer to a plan; some documents and dates are read at the same time."""
+        searches = [self._reading(asked, map(number_of, ids))] if ids else []
+        (resolved, answer, answers), dates = together(
+            partial(self._answers, plan, searches), partial(self._dates.read, ids)
+        )
+        read.take(answers, dates)
+        return resolved, answer
 
     def _visible(self, asked: Question, near: Sequence[FoundPassage]) -> list[FoundPassage]:
         """Return the first passages whose documents a question may find."""
@@ -178,39 +261,48 @@ class Searching(SearchingByWords):
                 break
         return found
 
+    def _reading(self, asked: Question, numbers: Iterable[int]) -> Search:
+        listed = list(numbers)
+        body: Body = {"query": {"terms": {NUMBER: listed}}, "size": len(listed)}
+        return Search(self._documents, body | {"track_total_hits": False, **page_body(asked)})
+
     def _read(
-        self, page: Sequence[_ListedHit], plan: ServerPlan, further: Sequence[Search] = ()
-    ) -> tuple[list[Body], Mapping[str, Dates], list[Body]]:
-        """Return the entries and dates of a page, and the answers of further searches."""
-        body: Body = {"query": {"terms": {NUMBER: [one.number for one in page]}}}
-        body |= {"size": len(page), "track_total_hits": False, **self._page(plan)}
-        searches = [Search(self._documents, body), *further]
-        (read, *answers), dates = together(
+        self,
+        asked: Question,
+        page: Sequence[_ListedHit],
+        read: _Read,
+        further: Sequence[Search] = (),
+    ) -> list[Body]:
+        """Read what is missing of a page; return the answers of further searches."""
+        missing = [one for one in page if one.number not in read.entries]
+        if not missing:
+            return search_each(self._server, further)
+        searches = [*further, self._reading(asked, [one.number for one in missing])]
+        (*answers, found), dates = together(
             partial(search_each, self._server, searches),
-            partial(self._dates.read, [one.id for one in page]),
+            partial(self._dates.read, [one.id for one in missing]),
         )
-        return read["hits"]["hits"], dates, answers
+        read.take([found], dates)
+        return answers
 
     def _shown(
         self,
         page: Sequence[_ListedHit],
         plan: ServerPlan,
-        read: Sequence[Body],
-        dates: Mapping[str, Dates],
+        read: _Read,
         versions: Mapping[int, int],
         passages: Mapping[str, FoundPassage],
     ) -> tuple[Hit, ...]:
         """Return the hits of a page; those found by passages show these."""
-        entries = {hit["fields"][NUMBER][0]: hit for hit in read}
         hits = []
         for one in page:
-            if entry := entries.get(one.number):
+            if entry := read.entries.get(one.number):
                 marked: Highlighter | ShownPassage | None = plan.highlighter
                 if marked and (passage := passages.get(one.id)):
                     marked = ShownPassage(passage)
                 entry["_score"] = one.score
                 count = versions.get(one.fold, 1)
-                hits.append(to_hit(entry, dates, plan.links.query.hidden, count, marked))
+                hits.append(to_hit(entry, read.dates, plan.links.query.hidden, count, marked))
         return tuple(hits)
 
     def _facets_of(self, listed: _Listed) -> Mapping[str, tuple[FacetValue, ...]]:
@@ -220,8 +312,8 @@ class Searching(SearchingByWords):
 
 def _first_near(every: _Listed, passages: Mapping[str, FoundPassage]) -> dict[int, _ListedHit]:
     """Return the nearest documents, one of each fold."""
-    hits = [replace(one, score=passages[one.id].score) for one in every.hits]
-    ranked = replace(every, hits=sorted(hits, key=lambda one: -one.score)).by_fold
+    scored = (one._replace(score=passages[one.id].score) for one in every.hits)
+    ranked = replace(every, hits=sorted(scored, key=lambda one: -one.score)).by_fold
     return dict(islice(ranked.items(), near_search.NEAREST))
 
 

@@ -160,21 +160,27 @@ class SearchingByWords:
         return self._links.search(resolve(question), self._hidden.read(question.hidden))
 
     def _answer(self, plan: ServerPlan) -> tuple[Resolved, Body]:
-        """Return the query of a plan and its answer.
+        """Return the query of a plan and its answer."""
+        resolved, answer, _ = self._answers(plan)
+        return resolved, answer
+
+    def _answers(
+        self, plan: ServerPlan, further: Sequence[Search] = ()
+    ) -> tuple[Resolved, Body, list[Body]]:
+        """Return the query of a plan, its answer, and those of further searches, by one request.
 
         Kept lists are checked in the same request as the search, which is repeated if they changed.
         """
         resolved = self._resolved(plan, trusting=True)
         main = Search(self._documents, self._body(plan, resolved))
-        if not resolved.kept:
-            return resolved, search_page(self._server, main.index, main.body)
-        answer, *states = search_each(
-            self._server, [main, *(one.search() for one in resolved.kept)]
-        )
-        if self._join.changed(resolved.kept, states):
+        if not resolved.kept and not further:
+            return resolved, search_page(self._server, main.index, main.body), []
+        kept = [one.search() for one in resolved.kept]
+        answer, *others = search_each(self._server, [main, *kept, *further])
+        if self._join.changed(resolved.kept, others[: len(kept)]):
             resolved = self._resolved(plan)
             answer = search_page(self._server, self._documents, self._body(plan, resolved))
-        return resolved, answer
+        return resolved, answer, others[len(kept) :]
 
     def _resolved(self, plan: ServerPlan, *, trusting: bool = False) -> Resolved:
         query, apart = plan.links.query, plan.apart
@@ -228,17 +234,14 @@ class SearchingByWords:
             body |= plan.order.body(plan.fold, plan.wanted)
         elif question.limit:
             if plan.links.ranks or plan.listed:
-                body |= ranking_body(plan.fold, plan.wanted, plan.listed)
+                fields = plan.listed or (plan.fold, "urlkey")
+                body |= ranking_body(fields, plan.wanted)
             else:
-                body |= self._page(plan) | {"from": question.offset, "size": question.limit}
+                body |= page_body(question) | {"from": question.offset, "size": question.limit}
             body["sort"] = _RELEVANCE
             if question.collapse is not Collapse.NONE:
                 body["collapse"] = {"field": plan.fold}
         return body
-
-    def _page(self, plan: ServerPlan) -> Body:
-        source = [*SOURCE, *SNIPPET_SOURCE] if plan.highlighter else SOURCE
-        return {"_source": source, "docvalue_fields": list({NUMBER, plan.fold})}
 
     def _page_scores(
         self, plan: ServerPlan, query: Query, answer: Body
@@ -268,7 +271,7 @@ class SearchingByWords:
         plain = replace(plan.links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
         words = superset_query(plain, {})
         body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
-        body |= {"size": len(numbers), **self._page(plan)}
+        body |= {"size": len(numbers), **page_body(plan.question)}
         found = search_page(self._server, self._documents, body)["hits"]["hits"]
         by_number = {hit["fields"][NUMBER][0]: hit for hit in found}
         return [by_number[number] for number in numbers if number in by_number]
@@ -322,6 +325,12 @@ class SearchingByWords:
             dates = self._dates.read([hit["_source"]["id"] for hit in page])
             for hit in page:
                 yield to_hit(hit, dates, hidden)
+
+
+def page_body(question: Question) -> Body:
+    """Return what is read of the documents of a page."""
+    source = [*SOURCE, *SNIPPET_SOURCE] if question.snippets else SOURCE
+    return {"_source": source, "docvalue_fields": list({NUMBER, FOLDS[question.collapse]})}
 
 
 def _with_link_parts(

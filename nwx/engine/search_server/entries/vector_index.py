@@ -15,11 +15,11 @@ from nwx.engine.indices.vector_index import (
     Vectors,
     best_of_documents,
     cosines,
-    packed_spans,
     passage_entries,
 )
 from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.entries.store import ServerEntryStore
+from nwx.engine.search_server.pages import Search
 from nwx.engine.search_server.schema import VECTOR_BYTES
 from nwx.engine.search_server.server import Body, quoted
 from nwx.errors import UsageError
@@ -97,27 +97,44 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         firsts = [f"{id}-0000" for id in ids]
         return {one["document"] for one in self._store.get(firsts, ["document"]).values()}
 
-    def nearest(self, vector: Vectors, most: int) -> NearestPassages:
+    def nearest(self, vector: Vectors, most: int, documents: int = _MOST_NEAR) -> NearestPassages:
+        """Return passages as the interface does, those of the first documents alone."""
         if not self.is_made():
             return NearestPassages([], is_all=True)
-        body: Body = {"size": min(most, _MOST_NEAR), "track_total_hits": False}
+        found = self._store.search(self.search(vector, most, documents).body)
+        return self.found(found, most, documents)
+
+    def search(self, vector: Vectors, most: int, documents: int) -> Search:
+        """Return the search for the nearest passages to a vector, one of each document."""
+        nearest = min(most, _MOST_NEAR)
+        body: Body = {"size": min(nearest, documents), "track_total_hits": True}
         body |= {"_source": False, "stored_fields": "_none_", "docvalue_fields": _PLACE}
+        body["collapse"] = {"field": "document"}
         listed = vector.tolist()
         if self._is_dense:
-            candidates = min(_MOST_NEAR, 2 * most)
-            near: Body = {"field": "vector", "query_vector": listed, "k": body["size"]}
-            body["knn"] = near | {"num_candidates": candidates}
+            near: Body = {"field": "vector", "query_vector": listed, "k": nearest}
+            body["knn"] = near | {"num_candidates": nearest}
         else:
             squares = sum(one * one for one in listed)
             parameters = {"asked": _codes(listed), "squares": squares}
             script = {"lang": "painless", "source": _SCRIPT, "params": parameters}
             query = {"exists": {"field": "document"}}
             body["query"] = {"script_score": {"query": query, "script": script}}
-        hits = self._store.search(body)["hits"]["hits"]
+        return Search(self._store.alias, body)
+
+    def found(self, answer: Body, most: int, documents: int) -> NearestPassages:
+        """Return the passages that a search found."""
         # Elasticsearch gives (1 + cosine) / 2, the script 1 + cosine: none is below 0.
         factor = 2.0 if self._is_dense else 1.0
-        found = (_passage(_values(hit), factor * hit["_score"] - 1) for hit in hits)
-        return NearestPassages(best_of_documents(found), is_all=len(hits) < body["size"])
+        found = []
+        for hit in answer["hits"]["hits"]:
+            (document,), (start,), (end,) = map(hit["fields"].__getitem__, _PLACE)
+            found.append(FoundPassage(document, factor * hit["_score"] - 1, 0, (start, end)))
+        nearest = min(most, _MOST_NEAR)
+        is_all = len(found) < min(nearest, documents)
+        if self._is_dense:  # others than the nearest passages are not looked at
+            is_all &= answer["hits"]["total"]["value"] < nearest
+        return NearestPassages(best_of_documents(found), is_all=is_all)
 
     def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
         entries = list(self._entries(ids, [*_PLACE, "vector"]))
@@ -147,13 +164,8 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         return self._store.state(name) or None
 
 
-def _values(hit: Body) -> Body:
-    return {name: values[0] for name, values in hit["fields"].items()}
-
-
 def _passage(entry: Body, score: float) -> FoundPassage:
-    spans = packed_spans([(entry["start"], entry["end"])])
-    return FoundPassage(entry["document"], score, 0, spans)
+    return FoundPassage(entry["document"], score, 0, (entry["start"], entry["end"]))
 
 
 def _packed(vector: Sequence[int]) -> str:
