@@ -13,7 +13,6 @@ from nwx.cdxserver.filters import field_value, field_values
 from nwx.cdxserver.query_model import PYWB, OutputForm, Parameters
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource
-from nwx.engine.capture_index import CdxSpan
 from nwx.values.digests import DigestForm
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ TABLE_COLUMNS = (
 _NUMBERS = frozenset(("status", "statuscode", "length", "offset"))
 _REPEATED = frozenset(("mime", "mimetype", "filename", "collection", "redirect", "robotflags"))
 _BLOCK_BYTES = 8 << 20
-_EVERYTHING = CdxSpan("", chr(0x10FFFF))
-_SOME_URLS = "example.org/*"  # in the place of which everything is asked for
 
 
 class Captures(ResultTable[CdxRow]):
@@ -63,11 +60,10 @@ class Captures(ResultTable[CdxRow]):
 
     def _question(self, parameters: Sequence[tuple[str, str]]) -> "CdxQuery":
         named = [*parameters, ("output", "cdx"), ("digest", "bare")]
-        everywhere = not any(name == "url" for name, _ in parameters)
-        named += [("url", _SOME_URLS)] if everywhere else []
+        if not any(name == "url" for name, _ in parameters):
+            named.append(("url", "*"))
         query = CdxServer(()).query(Parameters(named), PYWB)
-        span = replace(_EVERYTHING, collection=query.span.collection) if everywhere else query.span
-        return replace(query, span=span, fields=self._columns, output=OutputForm.TEXT)
+        return replace(query, fields=self._columns, output=OutputForm.TEXT)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ class FacetsAsked(ToolParameters, frozen=True):
 
     by: Annotated[
         list[str],
-        Meta(description="criteria: year, month, site, type, language, status …", max_length=2),
+        Meta(description="criteria: year, month, site, tld, type, status, size …", max_length=2),
     ] = []
     where: Annotated[
         list[str], Meta(description='conditions: "tld=org", "type!=html"', max_length=20)

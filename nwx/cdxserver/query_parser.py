@@ -33,7 +33,7 @@ from nwx.values.urlkeys import urlkey, with_scheme
 
 _CONTROL = re.compile(r"[\x00- ]")
 _RANGE_END = "~"
-_NO_HOST = ("http:", "https:")
+_NO_HOST = ("", "-", "http:", "https:")
 _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 
@@ -41,7 +41,7 @@ def urlkey_of(url: str) -> str:
     """Return the urlkey of a URL; raises CdxQueryError where it has none."""
     with CdxQueryError.instead_of(UrlError, "url"):
         key = urlkey(with_scheme(url))
-    if key.rstrip("/") in ("", *_NO_HOST) or _CONTROL.search(key):
+    if key.rstrip("/") in _NO_HOST or _CONTROL.search(key):
         raise CdxQueryError(f"url is {url[:60]!r}, which is no URL; write an address")
     return key
 
@@ -58,10 +58,15 @@ def expanded(url: str, match: MatchType | None) -> tuple[str, MatchType]:
 
 
 def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
-    """Return the stretch of an index where captures match; `key` is the urlkey of the URL."""
+    """Return the stretch of an index where captures match; `key` is the urlkey of the URL.
+
+    A prefix without a URL (`*`) is everything.
+    """
     if match is MatchType.EXACT:
         return exactly(key)
     if match is MatchType.PREFIX:
+        if not url:
+            return CdxSpan("", chr(_LAST))
         if url.endswith(("/", "?")) and not key.endswith(url[-1]):
             key += url[-1]
         return CdxSpan(key, key_after(key))
@@ -182,7 +187,8 @@ def _place(parameters: Parameters, collection: str) -> tuple[CdxSpan, str]:
     match = _match_type(parameters)
     if url:
         url, match = expanded(url, match)
-        key = urlkey_of(_with_request(url, parameters))
+        if url or match is not MatchType.PREFIX:
+            key = urlkey_of(_with_request(url, parameters))
     elif any(sign <= " " for sign in key):
         raise CdxQueryError(f"urlkey is {key[:60]!r}, which cannot stand in an index")
     span = span_of(url or key, match or MatchType.EXACT, key)

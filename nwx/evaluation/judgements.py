@@ -148,7 +148,7 @@ def read_judgements(path: Path) -> list[Judgement]:
 
     In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for its blanks.
     """
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         first = stream.readline()
         stream.seek(0)
         if "," in first and "query" in first:
@@ -166,14 +166,17 @@ def read_judgements(path: Path) -> list[Judgement]:
 
 
 def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
-    if len(parts) != 4:
-        raise UsageError(f"{' '.join(parts)[:80]!r} is no line of qrels: TOPIC 0 URL GRADE")
-    return topic_query(parts[0]), parts[2], str(max(0, min(int(parts[3]), GRADES[-1]))), ""
+    try:
+        name, _, url, grade = parts
+        return topic_query(name), url, str(max(0, min(int(grade), GRADES[-1]))), ""
+    except ValueError as error:
+        shown = " ".join(parts)[:80]
+        raise UsageError(f"{shown!r} is no line of qrels: TOPIC 0 URL GRADE") from error
 
 
 def read_queries(path: Path) -> list[str]:
     """Return the queries of a file: its column `query`, or its lines."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     if lines and "query" in next(csv.reader(lines[:1])):
         return [one["query"] or "" for one in csv.DictReader(lines)]
     return [line for line in lines if line.strip()]
@@ -181,12 +184,12 @@ def read_queries(path: Path) -> list[str]:
 
 def topic(query: str) -> str:
     """Return a query as TREC files name it: one word."""
-    return "+".join(query.split()) or "+"
+    return "+".join(query.replace("%", "%25").replace("+", "%2B").split()) or "+"
 
 
 def topic_query(text: str) -> str:
     """Return the query of a topic."""
-    return text.replace("+", " ").strip()
+    return text.replace("+", " ").replace("%2B", "+").replace("%25", "%").strip()
 
 
 def qrels_lines(qrels: Qrels) -> Iterator[str]:
@@ -207,9 +210,11 @@ def run_lines(name: str, results: Mapping[str, Collection[str]]) -> Iterator[str
 def read_run(path: Path) -> dict[str, list[str]]:
     """Return the results of a TREC run by query, in the order of their scores."""
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        parts = line.split()
-        if len(parts) != 6:
-            raise UsageError(f"{path}: {line[:80]!r} is no line of a run: TOPIC Q0 URL RANK SCORE")
-        found[topic_query(parts[0])].append((-float(parts[4]), parts[2]))
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            name, _, url, _, score, _ = line.split()
+            found[topic_query(name)].append((-float(score), url))
+        except ValueError as error:
+            message = f"{path}: {line[:80]!r} is no line of a run: TOPIC Q0 URL RANK SCORE TAG"
+            raise UsageError(message) from error
     return {query: [url for _, url in sorted(some)] for query, some in found.items()}

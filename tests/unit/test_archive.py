@@ -313,6 +313,7 @@ def test_wrong_options_are_refused(archive: Archive) -> None:
 
 
 def test_one_column_and_all_pictures(archive: Archive) -> None:
+    assert archive.captures("*").to_polars().equals(archive.captures().to_polars())
     assert archive.captures(columns="url").columns == ("url",)
     assert len(archive.pictures()) == archive.search_pictures(PictureQuestion()).total.value
 

@@ -322,26 +322,32 @@ class LinkClassifier:
         return LinkVerdict(preferred=preferred, reason=reason) if preferred else _NOTHING
 
 
+_USUAL_PORTS = ("80", "443")
+_NO_HOST = re.compile(r"[^\w.*-]")
+
+
 def spam_host(host: str, listed: frozenset[str]) -> str:
     """Return the entry of a list of spam hosts that a host, with its port, falls under, or ""."""
-    if host in listed:
-        return host
-    names = covering_hosts(host.partition(":")[0])
-    return next((name for name in names if name in listed), "")
+    name, _, port = host.partition(":")
+    own = (f"{name}:{one}" for one in ((port,) if port else _USUAL_PORTS))
+    return next((one for one in (*own, *covering_hosts(name)) if one in listed), "")
 
 
 def read_spam_hosts(path: Path) -> frozenset[str]:
     """Return the hosts of a list: one a line, hosts file format allowed; `#` is a comment.
 
-    Each host includes its subdomains and all ports, one with a port stands for itself. Raises
-    SourceError if the file cannot be read.
+    Each host includes its subdomains and all ports, one with a port stands for itself; of a URL
+    the host counts. Raises SourceError if the file cannot be read, or has another line.
     """
     hosts: set[str] = set()
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
+            for number, line in enumerate(lines, 1):
                 words = line.partition("#")[0].split()
-                name, _, port = words[-1][:300].partition(":") if words else ("", "", "")
+                word = words[-1][:_LONGEST] if words else ""
+                name, _, port = (link_address(word).host if "://" in word else word).partition(":")
+                if _NO_HOST.search(name) or (port and not port.isdecimal()):
+                    raise SourceError(f"{path}, line {number}: {word[:80]!r} is no host")
                 host = normal_host(name)
                 if "." in host or port.isdecimal():
                     hosts.add(f"{host}:{port}" if port.isdecimal() else host)

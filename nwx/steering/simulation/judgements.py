@@ -1,6 +1,7 @@
 """What is known of the relevance of pages apart from their scores: judgements and spam hosts."""
 
-from collections.abc import Callable, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,21 +33,30 @@ class SimulationTruth:
 def read_judged_pages(path: Path) -> dict[str, bool]:
     """Return the judgements of a file: a URL and a grade a line, 0 is not relevant.
 
-    Raises SourceError if the file cannot be read, or has another line.
+    A file of `nwx judge --list` has them in its columns. Raises SourceError if the file cannot be
+    read, or has another line.
     """
-    found = {}
+    found: dict[str, bool] = {}
     with SourceError.instead_of(OSError, f"{path} cannot be read"):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    for number, line in enumerate(lines, 1):
-        words = line.split()
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    for number, words in _judged_words(lines):
         if not words or words[0].startswith("#"):
             continue
         if len(words) != _JUDGED_WORDS or not words[1].isdecimal():
             raise SourceError(
                 f"{path}, line {number}: a judgement is a URL and a grade, 0 for not relevant"
             )
-        found[words[0]] = int(words[1]) > 0
+        found[words[0]] = found.get(words[0], False) or int(words[1]) > 0
     return found
+
+
+def _judged_words(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the URLs and grades of lines or, below a head that names them, of a CSV."""
+    rows = csv.DictReader(lines)
+    if {"url", "grade"} <= {*(rows.fieldnames or ())}:
+        yield from ((rows.line_num, [row["url"] or "", row["grade"] or ""]) for row in rows)
+    else:
+        yield from enumerate(map(str.split, lines), 1)
 
 
 _JUDGED_WORDS = 2

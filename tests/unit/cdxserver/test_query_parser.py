@@ -27,6 +27,7 @@ from nwx.cdxserver.query_parser import (
     span_of,
     urlkey_of,
 )
+from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxQueryError
 
 
@@ -61,6 +62,13 @@ def test_a_url_alone_takes_what_the_dialect_takes_for_granted() -> None:
     assert (query.limit, query.order, query.output) == (None, RowOrder.DEFAULT, OutputForm.TEXT)
     assert parsed("url=a.example", PYWB).limit == PYWB.limit
     assert parsed("url=a.example/*").urlkey == ""
+
+
+def test_an_asterisk_alone_is_everything() -> None:
+    everything = CdxSpan("", chr(0x10FFFF))
+    assert (parsed("url=*").span, parsed("url=*").urlkey) == (everything, "")
+    with pytest.raises(CdxQueryError, match="no URL"):
+        parsed("url=*.")
 
 
 def test_a_negative_limit_asks_for_the_newest() -> None:

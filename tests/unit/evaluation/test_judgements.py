@@ -25,13 +25,14 @@ def test_judges_that_differ_make_the_middle_grade() -> None:
 
 
 def test_qrels_and_csv_are_read(tmp_path: Path) -> None:
-    qrels = qrels_of([Judgement("two words", URL, 2)])
+    qrels = qrels_of([Judgement("two words", URL, 2), Judgement("c++ 50%2B", URL, 1)])
     (tmp_path / "qrels").write_text("\n".join(qrels_lines(qrels)))
     assert qrels_of(read_judgements(tmp_path / "qrels")) == qrels
-    (tmp_path / "a.csv").write_text(f"query,url,grade\ntwo words,{URL},2\n")
+    (tmp_path / "a.csv").write_text(f"query,url,grade\ntwo words,{URL},2\nc++ 50%2B,{URL},1\n")
     assert qrels_of(read_judgements(tmp_path / "a.csv")) == qrels
-    for wrong in ("two words\n", f"query,url,grade\nx,{URL},good\n"):
-        (tmp_path / "wrong").write_text(wrong)
+    wrong_lines = b"two words\n", f"query,url,grade\nx,{URL},good\n".encode()
+    for wrong in (*wrong_lines, f"x 0 {URL} good\n".encode(), b"\xff\xfe\x00x"):
+        (tmp_path / "wrong").write_bytes(wrong)
         with pytest.raises(UsageError):
             read_judgements(tmp_path / "wrong")
 
@@ -40,6 +41,9 @@ def test_runs_are_written_and_read(tmp_path: Path) -> None:
     results = {"two words": ["b", "a"], "x": ["c"]}
     (tmp_path / "run").write_text("\n".join(run_lines("default", results)))
     assert read_run(tmp_path / "run") == results
+    (tmp_path / "wrong").write_text("x Q0 a 1 best me\n")
+    with pytest.raises(UsageError, match="no line of a run"):
+        read_run(tmp_path / "wrong")
 
 
 def test_queries_are_lines_or_a_column(tmp_path: Path) -> None:

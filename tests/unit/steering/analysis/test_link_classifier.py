@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.errors import SourceError
 from nwx.steering.analysis.link_classifier import (
     LinkClassifier,
     LinkRole,
@@ -104,6 +105,23 @@ def test_a_spam_host_with_a_port_is_that_port_alone(tmp_path: Path) -> None:
     assert reason == "spam host 127.0.0.1:8612"
     assert verdict("http://localhost:81/", spam=spam).blacklisted
     assert verdict("http://127.0.0.1:8613/", spam=spam) == LinkVerdict()
+
+
+def test_usual_ports_and_urls_are_read_as_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("casino.example:80\nhttps://win.example/play?x\nhttp://b.example:81/\n")
+    spam = read_spam_hosts(path)
+    assert spam == {"casino.example:80", "win.example", "b.example:81"}
+    for url in ("http://casino.example/", "http://casino.example:80/", "http://www.win.example/"):
+        assert verdict(url, spam=spam).blacklisted
+    assert verdict("http://casino.example:81/", spam=spam) == LinkVerdict()
+
+
+@pytest.mark.parametrize("line", ["||casino.example^", "a.example:http", "a.example,b.example"])
+def test_a_line_that_is_no_spam_host_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "hosts.txt").write_text(f"win.example\n{line}\n")
+    with pytest.raises(SourceError, match="line 2"):
+        read_spam_hosts(tmp_path / "hosts.txt")
 
 
 def test_traps_are_blacklisted_and_session_ids_taken_off() -> None:

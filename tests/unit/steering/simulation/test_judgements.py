@@ -18,6 +18,16 @@ def test_a_file_has_a_url_and_a_grade_a_line(tmp_path: Path) -> None:
     assert read_judged_pages(file) == {"http://a.org/": True, "http://b.org/": False}
 
 
+def test_judgements_of_the_judging_page_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "judged.csv"
+    rows = "a,http://a.org/,0,ann", "b,http://a.org/,2,bob", '"c, d",http://b.org/,0,'
+    file.write_text("\n".join(("query,url,grade,judge", *rows)))
+    assert read_judged_pages(file) == {"http://a.org/": True, "http://b.org/": False}
+    file.write_text("url,grade\nhttp://b.org/,good\n")
+    with pytest.raises(SourceError, match=r"judged.csv, line 2"):
+        read_judged_pages(file)
+
+
 @pytest.mark.parametrize("line", ["http://a.org/", "http://a.org/ good", "http://a.org/ 1 2"])
 def test_another_line_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "judged.txt").write_text(f"http://b.org/ 1\n{line}\n")
