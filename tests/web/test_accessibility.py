@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.web.addresses import ERRORS, FIRST, PAGES
 from tests.web.archive import HOME
-from tests.web.axe import COLOURS, NARROW, WIDE, check_modes, faults, load_axe
+from tests.web.axe import NARROW, WIDE, check_modes, colour_faults, load_axe
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -57,11 +57,14 @@ def test_axe_finds_nothing_in_any_mode(page: Page, server: str, name: str) -> No
     check_modes(page)
 
 
-def test_a_text_that_does_not_stand_out_is_noticed(page: Page, server: str) -> None:
+@pytest.mark.parametrize(("name", "text"), [("help", "h1"), ("all", ".hit .hit-url")])
+def test_a_text_that_does_not_stand_out_is_noticed(
+    page: Page, server: str, name: str, text: str
+) -> None:
     page.emulate_media(color_scheme="light")
-    page.goto(f"{server}/help")
-    page.locator("h1").evaluate("e => e.style.color = '#999'")
-    (fault,) = faults(page, COLOURS)
+    page.goto(server + ADDRESSES[name])
+    page.locator(text).last.evaluate("e => e.style.color = '#999'")
+    (fault,) = colour_faults(page)
     assert fault.startswith("color-contrast: 1 of")
 
 
