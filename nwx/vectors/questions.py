@@ -1,6 +1,7 @@
 """Searches by meaning: the nearest passages, and their fusion with what words find."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -44,7 +45,7 @@ class _Near(NearPassages):
     def __init__(self, engine: Engine, question: Question, setting: str) -> None:
         self._engine, self._question, self._setting = engine, question, setting
 
-    def first(self, nearest: Nearest | None = None) -> list[FoundPassage]:
+    def first(self, nearest: Nearest | None = None) -> Sequence[FoundPassage]:
         self._index = self._engine.vector_index()
         self._is_whole = nearest is None
         ask = partial(self._nearest, nearest or self._index.nearest)
@@ -60,13 +61,13 @@ class _Near(NearPassages):
             )
         check_embedder(build, self._setting)
 
-    def _nearest(self, nearest: Nearest) -> list[FoundPassage]:
+    def _nearest(self, nearest: Nearest) -> Sequence[FoundPassage]:
         embedder = kept_embedder(self._setting, self._index.model_dimensions)
         self._vector: Vectors = quantised(embedder.embed([self._question.text]))[0]
         passages, self._is_all = nearest(self._vector, FEW_PASSAGES)
         return passages
 
-    def further(self) -> list[FoundPassage] | None:
+    def further(self) -> Sequence[FoundPassage] | None:
         """Return those of all documents that filters leave, or as many as an engine can give."""
         if self._is_all:
             return None

@@ -45,7 +45,7 @@ class FoundPassage(NamedTuple):
 class NearestPassages(NamedTuple):
     """The passages nearest to a vector, one of each document; `is_all` where none are left out."""
 
-    passages: list[FoundPassage]
+    passages: Sequence[FoundPassage]
     is_all: bool
 
 
@@ -103,7 +103,7 @@ class VectorIndex(StatefulIndex):
         """Return about the nearest passages to a vector, the first of each document."""
 
     @abstractmethod
-    def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
+    def among(self, vector: Vectors, ids: Collection[str]) -> Sequence[FoundPassage]:
         """Return the nearest passage of each of some documents, the nearest first; exact."""
 
     @abstractmethod
@@ -125,10 +125,9 @@ def quantised(vectors: npt.NDArray[Any]) -> Vectors:
 def cosines(vector: Vectors, vectors: Vectors) -> npt.NDArray[np.float32]:
     """Return the cosine of a vector with each of others."""
     wide, one = vectors.astype(np.float32), vector.astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide) * (one @ one))
-    # Not `@`: the threads of BLAS wait for each other where processors are busy.
-    products = np.einsum("ij,j->i", wide, one)
-    found: npt.NDArray[np.float32] = products / np.maximum(lengths, np.float32(1))
+    # Not `@` of all: the threads of BLAS wait for each other where processors are busy.
+    lengths = np.sqrt(np.vecdot(wide, wide) * (one @ one))
+    found: npt.NDArray[np.float32] = np.vecdot(wide, one) / np.maximum(lengths, np.float32(1))
     return found
 
 

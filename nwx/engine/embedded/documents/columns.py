@@ -129,10 +129,14 @@ class DocumentColumns:
 
     def nums_of(self, ids: Sequence[str]) -> Ints:
         """Return the numbers of documents by their ids, -1 for those that do not exist."""
-        if not ids or not self.size:
-            return np.full(len(ids), -1, dtype=np.int64)
         written = "".join(id[:_ID_DIGITS] for id in ids)
-        starts = (np.frombuffer(bytes.fromhex(written), ">u8") >> np.uint64(1)).astype(np.int64)
+        return self.nums_of_starts(np.frombuffer(bytes.fromhex(written), ">u8"))
+
+    def nums_of_starts(self, first: npt.NDArray[np.uint64]) -> Ints:
+        """Return the numbers of documents by the first 64 bits of their ids, -1 for no others."""
+        if not len(first) or not self.size:
+            return np.full(len(first), -1, dtype=np.int64)
+        starts = (first >> np.uint64(1)).astype(np.int64)
         places = np.searchsorted(self.id_start, starts, side="right", sorter=self._by_id) - 1
         nums: Ints = self._by_id[places]
         return np.where((self.id_start[nums] == starts) & self.is_document[nums], nums, -1)

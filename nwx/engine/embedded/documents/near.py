@@ -1,10 +1,10 @@
 """Answers by documents near to a question, alone or fused with those that its words find."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import starmap
+from typing import cast
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from nwx.engine import near_search
 from nwx.engine.embedded.documents.counts import read_facets
 from nwx.engine.embedded.documents.found import FoundDocuments, documents_found
 from nwx.engine.embedded.documents.hits import read_hits
-from nwx.engine.embedded.documents.order import OrderedHits, firsts
+from nwx.engine.embedded.documents.order import OrderedHits
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search
 from nwx.engine.embedded.documents.search import first_hits
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.entries.vector_index import FoundPassages
 from nwx.engine.embedded.linked_search import LinkedSearch
 from nwx.engine.indices.vector_index import FoundPassage
 from nwx.engine.near_search import NearPassages
@@ -37,12 +38,12 @@ def near_documents(
     Only the documents of the page that is shown are read.
     """
     started = time.perf_counter()
-    found = _NearSearch(view, links, question, near.first())
-    while len(found.listed) < near_search.NEAREST:
+    found = _NearSearch(view, links, question, cast(FoundPassages, near.first()))
+    while len(found.nums) < near_search.NEAREST:
         further = near.further()
         if further is None:
             break
-        found = _NearSearch(view, links, question, further)
+        found = _NearSearch(view, links, question, cast(FoundPassages, further))
     result = found.fused() if question.by is SearchBy.BOTH else found.answer()
     return replace(result, took_ms=(time.perf_counter() - started) * 1000)
 
@@ -53,33 +54,40 @@ class _NearSearch:
         view: ArchiveView,
         links: LinkedSearch,
         question: Question,
-        near: Sequence[FoundPassage],
+        near: FoundPassages,
     ) -> None:
         self._view, self._links, self._question = view, links, question
-        nums = view.columns.nums_of([one.document for one in near])
-        self._passages = dict(zip(nums.tolist(), near, strict=True))
-        self._folds = view.columns.folds(question.collapse)
+        self._near = near
+        columns = view.columns
+        nums = columns.nums_of_starts(near.id_starts)
+        self._folds = columns.folds(question.collapse)
         self._groups = None if self._folds is None else self._folds.groups
         self._plan = plan_search(replace(question, query=All(), by=SearchBy.WORDS))
-        within = np.unique(nums[nums >= 0])
+        there = np.flatnonzero(nums >= 0)
+        self._places = np.full(columns.size, -1, dtype=np.int64)
+        self._places[nums[there]] = there
+        within = np.sort(nums[there])
         self._found = documents_found(view, self._plan, links, scores=False, within=within)
 
     @cached_property
-    def listed(self) -> list[OrderedHits]:
-        """The nearest hits in order."""
+    def nums(self) -> list[int]:
+        """The numbers of the nearest hits in order, one of each group."""
         columns, nums = self._view.columns, self._found.nums
-        scores = np.array([self._passages[num].score for num in nums.tolist()])
+        scores = self._near.scores[self._places[nums]]
         order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
-        pairs = zip(nums[order].tolist(), scores[order].tolist(), strict=True)
-        return firsts(starmap(OrderedHits, pairs), self._groups, near_search.NEAREST)
+        keys = self._keys(nums[order].tolist())
+        first = dict(zip(reversed(keys), reversed(nums[order].tolist()), strict=True))
+        return [first[key] for key in dict.fromkeys(keys)][: near_search.NEAREST]
+
+    def _passages(self, nums: Iterable[int]) -> dict[int, FoundPassage]:
+        """Return the passages of hits, by their numbers."""
+        return {num: self._near[int(self._places[num])] for num in nums}
 
     def answer(self) -> SearchResult:
         """Return a page of the nearest hits."""
-        page = self.listed[self._question.offset : self._plan.wanted]
-        passages = {one.num: self._passages[one.num] for one in page}
-        return self._result(
-            self._plan, self._found, page, passages, self._found.nums, len(self.listed)
-        )
+        shown = self._passages(self.nums[self._question.offset : self._plan.wanted])
+        page = [OrderedHits(num, one.score) for num, one in shown.items()]
+        return self._result(self._plan, self._found, page, shown, self._found.nums, len(self.nums))
 
     def fused(self) -> SearchResult:
         """Return a page of the nearest hits and the first by words, then of the others by words."""
@@ -89,27 +97,29 @@ class _NearSearch:
         most = max(near_search.NEAREST, plan.wanted)
         first = replace(plan, question=replace(asked, offset=0, limit=most))
         by_words = first_hits(self._view, first, found, self._links, self._folds)
-        near, words = self._keyed(self.listed), self._keyed(by_words)
-        known = near | words
-        order = columns.id_start
-        ranked, scores = near_search.fused(
-            list(words), list(near), lambda key: order[known[key].num]
-        )
-        shown = ranked[asked.offset : plan.wanted]
-        page = [replace(known[key], score=scores.get(key, known[key].score)) for key in shown]
+        near = dict(zip(self._keys(self.nums), self.nums, strict=True))
+        words = dict(zip(self._keys([one.num for one in by_words]), by_words, strict=True))
+        nums = near | {key: one.num for key, one in words.items()}
+        order = dict(zip(nums, columns.id_start[list(nums.values())].tolist(), strict=True))
+        ranked, scores = near_search.fused(list(words), list(near), order.__getitem__)
+        page = []
+        for key in ranked[asked.offset : plan.wanted]:
+            one = words.get(key) or OrderedHits(near[key], 0.0)
+            page.append(OrderedHits(one.num, scores.get(key, one.score), one.address))
         has_words = np.zeros(columns.size, dtype=bool)
         has_words[found.nums if self._groups is None else self._groups[found.nums]] = True
-        others = [one for key, one in near.items() if not has_words[key]]
-        nums = np.union1d(found.nums, np.array([one.num for one in others], dtype=np.int64))
-        passages = {one.num: self._passages[one.num] for one in others}
+        others = [num for key, num in near.items() if not has_words[key]]
+        every = np.union1d(found.nums, np.array(others, dtype=np.int64))
+        passages = self._passages({one.num for one in page}.intersection(others))
         total = len(found.nums) if self._folds is None else self._folds.count(found.nums)
-        return self._result(plan, found, page, passages, nums, total + len(others))
+        return self._result(plan, found, page, passages, every, total + len(others))
 
-    def _keyed(self, listed: Sequence[OrderedHits]) -> dict[int, OrderedHits]:
-        """Return hits by their number, or by that of the group that they stand for."""
-        nums = [one.num for one in listed]
-        keys = nums if self._groups is None else self._groups[nums].tolist()
-        return dict(zip(keys, listed, strict=True))
+    def _keys(self, nums: list[int]) -> list[int]:
+        """Return the numbers of documents, or those of the groups that they stand for."""
+        if self._groups is None:
+            return nums
+        keys: list[int] = self._groups[nums].tolist()
+        return keys
 
     def _result(
         self,

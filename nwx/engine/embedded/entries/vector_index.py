@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, AnyStr
+from typing import Any, AnyStr, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ PassageNumbers = npt.NDArray[np.int64]
 Cosines = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.uint16]
 
+_NONE: PassageNumbers = np.zeros(0, dtype=np.int64)
+_NO_SCORES: Cosines = np.zeros(0, dtype=np.float32)
 _WHOLE = 128
 """Numbers of so short vectors have 8 bits, those of longer ones 4."""
 
@@ -72,7 +75,13 @@ def vectors_of(codes: Codes, dimensions: int) -> Vectors:
     """Return the vectors of codes; bits that they do not have are in the middle."""
     if dimensions <= _WHOLE:
         return codes.view(np.int8)
-    numbers = np.concatenate([codes & 0xF0 | 8, codes << 4 | 8], axis=1)
+    count, width = codes.shape
+    numbers = np.empty(
+        (count, 2 * width), dtype=np.uint8
+    )  # parts of it need no memory of their own
+    np.bitwise_and(codes, 0xF0, out=numbers[:, :width])
+    np.multiply(codes, 16, out=numbers[:, width:])  # half of the time of a shift
+    numbers |= 8
     return numbers[:, :dimensions].view(np.int8)
 
 
@@ -118,10 +127,13 @@ def _candidates(vector: Vectors, signs: Signs, wanted: int) -> PassageNumbers:
 def _differing(signs: Signs, own: Signs, masks: Sequence[Signs]) -> Counts:
     """Return how many signs differ in the last mask, and twice those in the one before, …"""
     differing = np.zeros(signs.shape[1], dtype=np.uint16)
+    bits, count = np.empty_like(signs[0]), np.empty(signs.shape[1], dtype=np.uint8)
     for counted in masks:
         differing <<= 1
         for word, one, mask in zip(signs, own, counted, strict=True):
-            differing += np.bitwise_count((word ^ one) & mask)
+            np.bitwise_xor(word, one, out=bits)
+            np.bitwise_and(bits, mask, out=bits)
+            differing += np.bitwise_count(bits, out=count)
     return differing
 
 
@@ -131,8 +143,10 @@ def _least(counts: Counts, most: int) -> PassageNumbers:
         return np.arange(len(counts))
     place = most // _SAMPLED
     limit = np.partition(counts[::_SAMPLED], place)[place]
-    less = np.flatnonzero(counts < limit)
-    return np.append(less, np.flatnonzero(counts == limit)[: max(most - len(less), 0)])
+    found = np.flatnonzero(counts <= limit)
+    is_equal = counts[found] == limit
+    less = found[~is_equal]
+    return np.append(less, found[is_equal][: max(most - len(less), 0)])
 
 
 _CHUNKS = """
@@ -196,15 +210,15 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
     def nearest(self, vector: Vectors, most: int) -> NearestPassages:
         held = self._held()
         if held.dimensions != len(vector):
-            return NearestPassages([], is_all=True)
+            return NearestPassages(held.found(_NONE, _NO_SCORES), is_all=True)
         found = nearest_codes(vector, held.codes, held.signs, most)
         return NearestPassages(held.found(*found), is_all=most >= len(held.codes))
 
-    def among(self, vector: Vectors, ids: Collection[str]) -> list[FoundPassage]:
+    def among(self, vector: Vectors, ids: Collection[str]) -> "FoundPassages":
         held = self._held()
         places = [held.places[id] for id in ids if id in held.places]
         if not places:
-            return []
+            return held.found(_NONE, _NO_SCORES)
         numbers = np.concatenate([np.arange(*held.starts[n : n + 2]) for n in sorted(places)])
         scores = cosines(vector, vectors_of(held.codes[numbers], held.dimensions))
         order = np.argsort(-scores, kind="stable")
@@ -303,22 +317,54 @@ class _Passages:
         spans = unpacked_spans(self._spans_of(place))
         return DocumentPassages(self._id(place), spans, vectors)
 
-    def found(self, numbers: PassageNumbers, scores: Cosines) -> list[FoundPassage]:
+    def found(self, numbers: PassageNumbers, scores: Cosines) -> "FoundPassages":
         """Return the first passage of each document among some in order."""
         places = np.searchsorted(self.starts, numbers, side="right") - 1
         first = np.sort(np.unique(places, return_index=True)[1])
-        places, within = places[first], (numbers - self.starts[places])[first]
-        ids = np.frombuffer(self._ids, dtype=f"V{_ID_BYTES}")[places].tobytes().hex()
-        bounds = (self._span_starts[places + n].tolist() for n in (0, 1))
-        spans = [self._spans[start:end] for start, end in zip(*bounds, strict=True)]
-        listed = _split(ids, 2 * _ID_BYTES), scores[first].tolist(), within.tolist(), spans
-        return list(map(FoundPassage, *listed))
+        within = (numbers - self.starts[places])[first]
+        return FoundPassages(self, places[first], within, scores[first])
+
+    def id_starts(self, places: PassageNumbers) -> npt.NDArray[np.uint64]:
+        """Return the first 64 bits of the ids of documents by their places."""
+        return np.frombuffer(self._ids, dtype=">u8")[2 * places]
+
+    def passage(self, place: int, number: int, score: float) -> FoundPassage:
+        """Return a passage of a document."""
+        return FoundPassage(self._id(place), score, number, self._spans_of(place))
 
     def _id(self, place: int) -> str:
         return self._ids[place * _ID_BYTES : (place + 1) * _ID_BYTES].hex()
 
     def _spans_of(self, place: int) -> bytes:
         return self._spans[slice(*self._span_starts[place : place + 2])]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassages(Sequence[FoundPassage]):
+    """Passages of documents by their places, made when they are asked for."""
+
+    _held: _Passages
+    _places: PassageNumbers
+    _within: PassageNumbers
+    scores: Cosines
+
+    @property
+    def id_starts(self) -> npt.NDArray[np.uint64]:
+        """The first 64 bits of the ids of the documents."""
+        return self._held.id_starts(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> FoundPassage: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[FoundPassage]: ...
+    def __getitem__(self, place: int | slice) -> FoundPassage | list[FoundPassage]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        parts = (one[place].item() for one in (self._places, self._within, self.scores))
+        return self._held.passage(*parts)
 
 
 def _parts(documents: Sequence[DocumentPassages]) -> tuple[bytes, ...]:
