@@ -1,5 +1,6 @@
 """The MCP server over an archive: who asks, within which limits, and the log of it."""
 
+import asyncio
 import json
 import os
 import time
@@ -227,7 +228,12 @@ def serve_stdio(settings: Settings, viewer: Viewer, audit: Path | None) -> None:
         server = assistant_server(AssistantDesk.open(stack, settings, audit), viewer)
 
         async def serve() -> None:
-            async with stdio_server() as (reading, writing):
-                await server.run(reading, writing, server.create_initialization_options())
+            try:
+                async with stdio_server() as (reading, writing):
+                    await server.run(reading, writing, server.create_initialization_options())
+            except* anyio.BrokenResourceError:
+                pass  # a signal came while what is no JSON was refused
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError
 
         anyio.run(serve)
