@@ -292,7 +292,7 @@ class CrawlHarvest:
 
     `breadth_first` is the estimated share of relevant pages had links been fetched in the order
     that they were found, None without pages to tell. `learned` are words, hosts and folders with
-    their weights, good ones first.
+    their weights, good ones first. Of a sample more pages were analysed.
     """
 
     pages: int
@@ -300,6 +300,7 @@ class CrawlHarvest:
     breadth_first: float | None
     hosts: tuple[HarvestedHost, ...]
     learned: tuple[tuple[str, float], ...]
+    is_sample: bool = False
 
     @property
     def share(self) -> float:
@@ -312,8 +313,8 @@ def crawl_harvest(
 ) -> CrawlHarvest:
     """Return the harvest of a crawl, from the scores of a version; "" is the last one."""
     limit = specification.thresholds.relevant
-    found = islice(index.document_scores(specification.name, version), _MOST_PAGES)
-    pages = sorted(found, key=attrgetter("timestamp"))
+    found = list(islice(index.document_scores(specification.name, version), _MOST_PAGES + 1))
+    pages = sorted(found[:_MOST_PAGES], key=attrgetter("timestamp"))
     learner = LinkLearner(limit)
     learner.learn_stored(pages)
     return CrawlHarvest(
@@ -322,6 +323,7 @@ def crawl_harvest(
         _breadth_first(pages, limit),
         tuple(HarvestedHost(*host) for host in learner.hosts(_HOSTS)),
         tuple(learner.strongest(_WORDS)),
+        len(found) > _MOST_PAGES,
     )
 
 

@@ -80,6 +80,16 @@ def test_steered_is_compared_with_the_order_in_which_links_were_found(engine: En
     assert weights["url flood"] > weights["url dull"]
 
 
+def test_of_many_pages_a_sample_is_told_as_such(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nwx.steering.comparison.counts._MOST_PAGES", 3)
+    for count, is_sample in ((3, False), (4, True)):
+        engine.crawl_index().put_scores([page(f"/{n}", 0.5) for n in range(count)])
+        harvest = crawl_harvest(engine.crawl_index(), SPECIFICATION)
+        assert (harvest.pages, harvest.is_sample) == (3, is_sample)
+
+
 def test_without_pages_nothing_is_told(engine: Engine) -> None:
     harvest = crawl_harvest(engine.crawl_index(), SPECIFICATION)
     assert (harvest.pages, harvest.share, harvest.breadth_first) == (0, 0, None)
