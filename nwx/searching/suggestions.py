@@ -61,6 +61,7 @@ def _titles(engine: Engine, typed: str) -> tuple[SuggestedTitle, ...]:
         return ()
     parts: list[Node] = [Term("title", word) for word in words[:-1]]
     parts.append(Wildcard("title", f"{words[-1]}*"))
+    parts.append(Term("content_type_norm", "pages"))  # no error pages
     found = engine.search(
         Question(
             Bool(must=tuple(parts)),

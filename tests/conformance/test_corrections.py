@@ -23,6 +23,7 @@ BATCHES: list[Batch] = [
             for n in range(_COMMON)
         ]
         + [page("http://other.example/", "2011", "a musaeum and a straße", title="Rare *words*")]
+        + [page("http://other.example/x", "2011", "gone", title="Rare error", status_code=404)]
     )
 ]
 
@@ -69,6 +70,7 @@ def test_what_a_query_may_become(archive: Engine) -> None:
     assert second.host == "www.museum1.example"
     assert [one.host for one in suggestions(archive, "other.ex").hosts] == ["other.example"]
     assert suggestions(archive, "rare wor").titles[0].url == "http://other.example/"
+    assert [one.title for one in suggestions(archive, "rare").titles] == ["Rare *words*"]
     for typed in ("", "q", "*", "\\", "?*", "a" * 300, "zzzz"):
         assert suggestions(archive, typed).titles == ()
 
