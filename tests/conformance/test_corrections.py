@@ -23,7 +23,7 @@ BATCHES: list[Batch] = [
             for n in range(_COMMON)
         ]
         + [page("http://other.example/", "2011", "a musaeum and a straße", title="Rare *words*")]
-        + [page("http://other.example/x", "2011", "gone", title="Rare error", status_code=404)]
+        + [page("http://other.example/x", "2011", "gone", title="Rare error", status=404)]
     )
 ]
 

@@ -34,6 +34,7 @@ ADDRESSES = {
     "map": "/pictures/map",
     "quotation": f"/quote?text=example&url={HOME}",
     "review": "/quality/review",
+    "judging": "/judge?query=line&judge=ann",
     "changes": "/changes?site=example.org",
     "no changes": "/changes",
     "coloured calendar": f"/documents/{FIRST}?colour=text",
@@ -86,6 +87,14 @@ def test_the_first_result_is_a_few_stops_away(page: Page, server: str) -> None:
     page.goto(f"{server}/search?q=quarry")
     assert _tab_to(page, ".hit-title a", MOST_STOPS) <= MOST_STOPS
     assert page.locator(".hit-title a").first.evaluate("e => e === document.activeElement")
+
+
+def test_a_long_url_to_judge_fits_a_phone(page: Page, server: str) -> None:
+    page.goto(server + ADDRESSES["judging"])
+    page.set_viewport_size(NARROW)
+    page.locator("main a[target=_blank]").evaluate("e => { e.textContent = 'x'.repeat(300) }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    page.set_viewport_size(WIDE)
 
 
 def test_a_row_of_captures_is_a_card_on_a_phone(page: Page, server: str) -> None:
