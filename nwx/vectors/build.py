@@ -45,9 +45,9 @@ class VectorBuildReport:
     seconds: float
 
 
-def built_vectors(index: VectorIndex) -> VectorBuild | None:
-    """Return how vectors were built, None if they were not by this version."""
-    state = index.state(_STATE)
+def built_vectors(index: VectorIndex, *, is_recent: bool = False) -> VectorBuild | None:
+    """Return how vectors were built, maybe a second ago; None if not by this version."""
+    state = index.recent_state(_STATE) if is_recent else index.state(_STATE)
     found = msgspec.json.decode(state, type=VectorBuild) if state else None
     return found if found and found.format == _FORMAT else None
 

@@ -54,7 +54,7 @@ class _Near(NearPassages):
         return passages
 
     def _check(self) -> None:
-        build = built_vectors(self._index)
+        build = built_vectors(self._index, is_recent=True)
         if build is None:
             raise UsageError.translated(
                 "no vectors were built; run %(command)s", command="nwx build vectors"

@@ -106,6 +106,10 @@ class VectorIndex(StatefulIndex):
     def among(self, vector: Vectors, ids: Collection[str]) -> Sequence[FoundPassage]:
         """Return the nearest passage of each of some documents, the nearest first; exact."""
 
+    def recent_state(self, name: str) -> bytes | None:
+        """Return a state, maybe as it was a second ago where reading it takes a request."""
+        return self.state(name)
+
     @abstractmethod
     def remove(self, ids: Collection[str]) -> int:
         """Remove the passages of documents; return how many there were."""

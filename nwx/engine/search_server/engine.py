@@ -143,6 +143,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         self._parallel = ServerDatesIndices(self._server, self._schema)
         self._settings = settings
         self._stores: dict[IndexName, ServerEntryStore] = {}
+        self._vectors: ServerVectorIndex | None = None
         queue = self.entry_store(IndexName.QUEUE)
         self._queue, self._outbox = ServerCrawlQueue(queue), ServerOutbox(queue)
         self._searching = Searching(
@@ -333,8 +334,10 @@ class SearchServerEngine(CaptureLookups, Engine):
         # Imported here: this loads NumPy, and most archives have no vectors.
         from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
 
-        store, is_dense = self.entry_store(IndexName.VECTORS), self._server.has_dense_vectors
-        return ServerVectorIndex(store, has_dense_vectors=is_dense)
+        if self._vectors is None:
+            store, is_dense = self.entry_store(IndexName.VECTORS), self._server.has_dense_vectors
+            self._vectors = ServerVectorIndex(store, has_dense_vectors=is_dense)
+        return self._vectors
 
     def inlink_index(self) -> ServerInlinkIndex:
         return self._inlink_index()

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
+from cachetools import TTLCache
 
 from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryIndex
@@ -18,6 +19,7 @@ from nwx.engine.indices.vector_index import (
     passage_entries,
 )
 from nwx.engine.search_server.cluster.copies import refresh
+from nwx.engine.search_server.date_indices import REMEMBERED_SECONDS
 from nwx.engine.search_server.entries.store import ServerEntryStore
 from nwx.engine.search_server.pages import Search
 from nwx.engine.search_server.schema import VECTOR_BYTES
@@ -25,6 +27,7 @@ from nwx.engine.search_server.server import Body, quoted
 from nwx.errors import UsageError
 
 _MOST_NEAR = 10_000
+_MOST_STATES = 8
 _TERMS = 1_000
 _BY_ID: list[Body] = [{"id": "asc"}]
 _PLACE = ["document", "start", "end"]
@@ -67,6 +70,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         super().__init__(store)
         self._server = store.server
         self._is_dense = has_dense_vectors
+        self._remembered: TTLCache[str, bytes] = TTLCache(_MOST_STATES, REMEMBERED_SECONDS)
 
     def put(self, documents: Sequence[DocumentPassages]) -> None:
         if not documents:
@@ -159,9 +163,20 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
 
     def clear(self) -> None:
         self._store.drop()
+        self._remembered.clear()
 
     def state(self, name: str) -> bytes | None:
         return self._store.state(name) or None
+
+    def put_state(self, name: str, state: bytes) -> None:
+        super().put_state(name, state)
+        self._remembered.clear()
+
+    def recent_state(self, name: str) -> bytes | None:
+        found = self._remembered.get(name)
+        if found is None and (found := self.state(name)):
+            self._remembered[name] = found
+        return found
 
 
 def _passage(entry: Body, score: float) -> FoundPassage:
